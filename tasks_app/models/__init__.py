@@ -1,4 +1,4 @@
-"""The rows of sessions and tasks, and of all that happened in them."""
+"""The models of sessions and tasks, and of their record, files, approvals and settings."""
 
 from tasks_app.models.agent import Agent, AgentPicture, PromptSection
 from tasks_app.models.agent_version import AgentVersion

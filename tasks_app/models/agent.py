@@ -1,4 +1,4 @@
-"""Agents: how a session's model behaves, as an administrator has set it up, with their pictures."""
+"""Agents: an administrator's settings for the behaviour of a session's model, and their pictures."""
 
 import hashlib
 import zlib
@@ -33,7 +33,7 @@ MARKS = {
     "key": "Key",
     "branch": "Branch",
 }
-EDGE = 192  # pixels, of an uploaded one
+EDGE = 192  # pixels per side of an uploaded picture
 _SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40">'
     '<rect width="40" height="40" rx="11" fill="hsl({hue} 40% 40%)"/>{inside}</svg>'
@@ -49,7 +49,7 @@ _ICON = (
 
 
 class AgentPicture(models.Model):
-    """A PNG of 192 pixels at most, made by our own encoder from what was uploaded."""
+    """A PNG of at most 192 pixels a side, encoded by our own encoder from an upload."""
 
     agent = models.OneToOneField("tasks_app.Agent", models.CASCADE, primary_key=True, related_name="uploaded_picture")
     png = models.BinaryField()
@@ -62,7 +62,9 @@ class AgentPicture(models.Model):
 
     @classmethod
     def small(cls, encoded: bytes) -> "AgentPicture":
-        """Not saved yet. `encoded` is our own encoder's work: foreign bytes are decoded in a process of their own."""
+        """Return an unsaved picture. `encoded` comes from our own encoder: uploads are decoded in a separate
+        process.
+        """
         from PIL import Image
 
         with Image.open(BytesIO(encoded)) as picture:
@@ -71,7 +73,7 @@ class AgentPicture(models.Model):
         return cls(png=file.getvalue())
 
     def put(self, agent: Any) -> None:
-        """In place of an earlier one."""
+        """Save this as the agent's picture and replace an earlier one."""
         self.agent = agent
         self.save(force_insert=not type(self).objects.filter(agent=agent).exists())
         agent.picture = hashlib.sha256(self.png).hexdigest()
@@ -80,7 +82,7 @@ class AgentPicture(models.Model):
 
 @lru_cache(maxsize=256)
 def drawn(name: str, mark: str) -> str:
-    """As a data URI: it costs no request. The same name has always the same colour."""
+    """Return a drawn picture as a data URI, which costs no request. The colour depends only on the name."""
     words = name.split()
     letters = (words[0][:1] + words[1][:1] if len(words) > 1 else name[:2]).upper()
     inside = _ICON.format(_icons()[mark]) if mark in _icons() else _LETTERS.format(escape(letters))
@@ -106,18 +108,18 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return self.select_related("model", "review_model")
 
     def usable_by(self, user_id: int | None) -> "AgentQuerySet":
-        """Those for their roles which name no model, or one that this user may use."""
+        """Filter agents by the user's roles. An agent that names a model needs the user's permission for it."""
         models = LogicalModel.objects.visible_to(user_id)
         return self.for_roles_of(user_id).filter(Q(model=None) | Q(model__in=models))
 
     def for_roles_of(self, user_id: int | None) -> "AgentQuerySet":
-        """Those of everybody, and those of their roles."""
+        """Filter agents without roles and agents with one of the user's roles."""
         named = Agent.roles.through.objects.filter(agent=OuterRef("pk"))
         return self.filter(~Exists(named) | Exists(named.filter(group__in=get_user_model().roles_of(user_id))))
 
 
 class Agent(models.Model):
-    """Without a row, and for sessions without one, everything is as it ships. Read anew before each step."""
+    """The settings of an agent, read again before each step. Sessions without an agent use the defaults."""
 
     name = models.CharField(max_length=100, unique=True)
     description = models.TextField(blank=True, help_text="For the people who choose it.")
@@ -221,7 +223,7 @@ class Agent(models.Model):
         return self.name
 
     def save(self, **options: Any) -> None:
-        """Patterns are never there without the filter that they are for."""
+        """Save the agent, and turn the output filter on if there are patterns for it."""
         if self.withheld_patterns and OUTPUT_FILTER not in self.hooks:
             self.hooks = [*self.hooks, OUTPUT_FILTER]
             if options.get("update_fields") is not None:
@@ -236,7 +238,7 @@ class Agent(models.Model):
 
     @property
     def about(self) -> str:
-        """What it is for, in one line."""
+        """The first line of the description."""
         return next(iter(self.description.strip().splitlines()), "")
 
     @property
@@ -245,7 +247,7 @@ class Agent(models.Model):
 
     @property
     def safe_only(self) -> bool:
-        """Whether it has only safe tools."""
+        """Return whether the agent may use only safe tools."""
         return SAFE_MODE in self.hooks
 
 
@@ -267,7 +269,7 @@ SECTIONS = {
 
 class PromptSectionQuerySet(models.QuerySet["PromptSection"]):
     def in_force(self, agent: Agent | None) -> dict[str, "PromptSection"]:
-        """The newest version of each section that an agent has in other words than it ships: one query."""
+        """Return the newest version of each section that the agent overrides, by name, with one query."""
         if agent is None:
             return {}
         newest = self.filter(agent=agent).values("section").annotate(newest=Max("pk")).values("newest")
@@ -279,8 +281,12 @@ class PromptSectionQuerySet(models.QuerySet["PromptSection"]):
 
 
 class PromptSection(models.Model):
-    """One version. The newest of a section holds, from the next step of running tasks on; an empty one brings back
-    what ships. The text is taken as it is: nothing in it is a template. That of `guardrails` is added to what ships.
+    """One version of a section of an agent's prompt. The newest version applies, from the next step of running tasks
+    on.
+
+    An empty text restores the built-in one. The text is not a template. The text of `guardrails` is added to the
+    built-in
+    text; the others replace it.
     """
 
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="sections")

@@ -1,4 +1,4 @@
-"""Versions of agents: all that an agent was at a time, who made it so, and when. Rows are only added."""
+"""Versions of agents: complete settings, with author and time. Rows are only added."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,15 +9,15 @@ from django.db.models import OuterRef, Subquery
 
 from tasks_app.models.agent import SECTIONS, Agent, PromptSection
 
-Content = dict[str, Any]  # values by the names of Agent's fields; other rows by name; `sections`: texts by name
-_LEFT_OUT = ("id", "is_default", "picture")  # they are no property of what it does
+Content = dict[str, Any]  # values by field name, related rows as their names, and `sections` as texts by name
+_LEFT_OUT = ("id", "is_default", "picture")  # these do not affect its behaviour
 FIRST = "As it was when its versions began."
 BESIDE = "Changed by other means than the admin or the configuration file."
 
 
 class AgentVersionQuerySet(models.QuerySet["AgentVersion"]):
     def current(self, agent: Agent, *, author: Any = None, note: str | None = None) -> "AgentVersion":
-        """What an agent is now. It is a new version where it differs from the newest one, however it was changed.
+        """Return the agent's version. Create a new one if the agent has changed since the newest, by any means.
 
         Raises Agent.DoesNotExist.
         """
@@ -35,14 +35,18 @@ class AgentVersionQuerySet(models.QuerySet["AgentVersion"]):
             return self.create(agent_id=agent.pk, number=number, content=content, author=author, note=note)
 
     def with_neighbours(self) -> "AgentVersionQuerySet":
-        """Annotates `before`, the content of the version that each replaced, and `newest`, the present one's key."""
+        """Annotate `before`, the content of the preceding version, and `newest`, the key of the agent's current
+        version.
+        """
         others = AgentVersion.objects.filter(agent=OuterRef("agent"))
         before = others.filter(pk__lt=OuterRef("pk")).values("content")[:1]
         return self.annotate(before=Subquery(before), newest=Subquery(others.values("pk")[:1]))
 
 
 class AgentVersion(models.Model):
-    """`content` has all that an agent is set to. It outlives its agent: tasks and calls say which one they ran with."""
+    """All settings of an agent at a time, in `content`. It survives its agent, because tasks and LLM calls refer to
+    it.
+    """
 
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, related_name="versions")
     number = models.PositiveIntegerField()
@@ -63,15 +67,18 @@ class AgentVersion(models.Model):
 
     @property
     def name(self) -> str:
-        """Of the agent, as it was then."""
+        """The agent's name in this version."""
         return str(self.content["name"])
 
     def is_content(self, content: Content) -> bool:
-        """Whether it says the same. Fields that came after it were at their defaults."""
+        """Return whether the settings are equal. Fields that this version lacks count as their defaults."""
         return bool(_blank() | self.content == content)
 
     def put_back(self, author: Any) -> list[str]:
-        """Makes its agent what it was, as a new version; what cannot be so any more is named. Raises DoesNotExist."""
+        """Restore the agent's settings as a new version, and return sentences about values that no longer exist.
+
+        Raises Agent.DoesNotExist.
+        """
         with transaction.atomic():
             agent = Agent.objects.select_for_update().get(versions=self)
             AgentVersion.objects.current(agent)
@@ -88,7 +95,7 @@ def content_of(agent: Agent) -> Content:
 
 
 def _blank() -> Content:
-    """Of an agent that nobody has set up."""
+    """Return the content of an agent with default settings."""
     values = {field.name: None if field.is_relation else field.get_default() for field in _fields()}
     return values | {field.name: [] for field in _lists()} | {"sections": {}}
 
@@ -106,7 +113,7 @@ def _plain(value: Any) -> Any:
 
 
 def _set(agent: Agent, content: Content) -> Iterator[str]:
-    """Saves the fields; yields in words what other rows no longer allow."""
+    """Save the fields. Yield a sentence for each value that refers to a missing row or a taken name."""
     for field in _fields():
         value = content[field.name]
         if field.is_relation and value is not None:

@@ -1,4 +1,4 @@
-"""Entries of the record (table `task_context`), appended once and never changed, and moves of the cut."""
+"""Entries of the record (table `task_context`), which are appended and never change, and cuts."""
 
 import json
 from collections.abc import Mapping
@@ -38,11 +38,11 @@ class EntryQuerySet(models.QuerySet["ContextEntry"]):
         return self.filter(seq__gt=seq)
 
     def in_context(self) -> "EntryQuerySet":
-        """What the model sees."""
+        """Filter the entries that models see."""
         return self.filter(in_context=True)
 
     def told_by(self, person: Any) -> "EntryQuerySet":
-        """Messages of theirs, and answers to questions; not their word on a call."""
+        """Filter the person's messages and answers to questions. Their decisions on approvals do not count."""
         is_answer = Q(context_type=ContextType.TOOL_RESULT, log__approval=None)
         told = self.filter(Q(context_type=ContextType.USER_MESSAGE) | is_answer)
         names = get_user_model().objects.filter(pk=person.pk).values("username")
@@ -50,17 +50,19 @@ class EntryQuerySet(models.QuerySet["ContextEntry"]):
 
 
 class ContextEntry(models.Model):
-    """One entry. `content`, `thinking` and `tool_call` are texts as they were received, after redacting.
+    """An entry. `content`, `thinking` and `tool_call` are the texts as they were received, after redaction.
 
-    `tool_call` is the JSON text of {id, name, arguments}, the arguments again as the text that came;
-    `thinking` is the JSON text of {text, protocol, model, blocks}; `images` is that of a list of pictures, each
-    {sha256, media_type, path, width, height}, whose bytes are in the blob `sha256`, as base64. `hash` links the entry
-    to its predecessor. Only `metadata` may change later, and nothing in it shapes a request.
+    `tool_call` is JSON of {id, name, arguments}; the arguments are the received text. `thinking` is JSON of {text,
+    protocol, model, blocks}. `images` is JSON of a list of {sha256, media_type, path, width, height}; the blob
+    `sha256`
+    holds the bytes as base64. `hash` links the entry to its predecessor. Only `metadata` may change later, and
+    requests
+    never depend on it.
     """
 
     session = models.ForeignKey(
         Session, models.CASCADE, related_name="entries", db_index=False
-    )  # it is unique with seq
+    )  # the unique constraint has an index
     task = models.ForeignKey(Task, models.CASCADE, related_name="entries")
     seq = models.PositiveIntegerField()
     context_type = models.CharField(max_length=20, choices=ContextType)
@@ -73,7 +75,7 @@ class ContextEntry(models.Model):
     images = models.TextField(blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField()
-    log = models.ForeignObject(  # no column: a result's own row names the call
+    log = models.ForeignObject(  # no column: it joins by the result's tool_call_id
         "ToolCallLog",
         models.DO_NOTHING,
         null=True,
@@ -122,22 +124,22 @@ class ContextEntry(models.Model):
 
     @property
     def call(self) -> dict[str, str] | None:
-        """{id, name, arguments}, the arguments as the text that came; None where there is no call."""
+        """{id, name, arguments} of the call, with the received text as arguments, or None."""
         return dict(_call_in(self.tool_call)) if self.tool_call else None
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
-        """{sha256, media_type, path, width, height} of each picture."""
+        """A list of {sha256, media_type, path, width, height}."""
         return json.loads(self.images) if self.images else []
 
     @property
     def thought(self) -> str:
-        """The words of the thinking."""
+        """The text of the thinking."""
         return str(json.loads(self.thinking)["text"]) if self.thinking else ""
 
     @property
     def arguments(self) -> Any:
-        """The call's arguments as an object where they are one, else their text."""
+        """The call's arguments, parsed if they are valid JSON, else as text."""
         if (call := self.call) is None:
             return None
         try:
@@ -148,7 +150,7 @@ class ContextEntry(models.Model):
 
 @lru_cache(maxsize=64)
 def _call_in(tool_call: str) -> Mapping[str, str]:
-    """A step asks for its newest call several times."""
+    """Parse a call. Cached: a step reads its newest call several times."""
     return MappingProxyType(json.loads(tool_call))
 
 
@@ -159,15 +161,16 @@ class Cause(models.TextChoices):
 
 class ContextCutQuerySet(models.QuerySet["ContextCut"]):
     def in_session(self, session: Session) -> "ContextCutQuerySet":
-        """Newest first; the first one of a window is in force for it."""
+        """Filter the session's cuts, newest first. The first cut of a window is the one in force."""
         return self.filter(session=session).order_by("-pk")
 
 
 class ContextCut(models.Model):
-    """`blob` is the address of what replaces all entries up to `seq`, as `Cut.text` writes it.
+    """A cut of a session for models of one window. `blob` is the address of its text, in the form of `Cut.text`.
 
-    Models with another window have cuts of their own. `masked_with` is the version of the secrets redacted in the blob;
-    `summary_seq` the entry in which a model summed up what was cut, where an agent wants that.
+    The text replaces all entries up to `seq`. `masked_with` is the version of the secrets redacted in it.
+    `summary_seq` is
+    the entry with a model's summary of the replaced entries, for agents that ask for one.
     """
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="cuts")

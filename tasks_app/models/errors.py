@@ -1,11 +1,11 @@
-"""Requests of people and programs that cannot be granted. The docstring is the message."""
+"""Refusals of requests by people and programs. The docstring of each class is its message."""
 
 
 class Refusal(Exception):
     """This cannot be done now."""
 
-    status = 409  # what REST answers
-    retry_after: int | None = None  # seconds, where the same may be granted later
+    status = 409  # HTTP status in REST
+    retry_after: int | None = None  # seconds, if a later attempt may succeed
 
     def __init__(self, detail: str = "", *, field: str = "") -> None:
         super().__init__(detail or " ".join((self.__doc__ or "").split()))

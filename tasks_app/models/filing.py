@@ -1,4 +1,4 @@
-"""How people keep sessions in their lists: pinned, archived, with tags; and the search over them."""
+"""Personal filing of sessions: pinned, archived and tagged; and the search over a user's list."""
 
 import shlex
 from collections.abc import Iterable
@@ -22,13 +22,16 @@ _LONGEST_TAG = 40
 
 class FilingQuerySet(models.QuerySet["Filing"]):
     def tags_of(self, user: Any) -> list[str]:
-        """All tags that a user has given, by the alphabet."""
+        """Return the user's tags in alphabetical order."""
         texts = self.filter(user=user).exclude(tags="").values_list("tags", flat=True)
         return sorted({tag for text in texts for tag in text.split()})
 
 
 class Filing(models.Model):
-    """One person's, so that what is shared lies in each list as its reader wants it. No row: neither of all that."""
+    """A person's filing of a session. It is personal because shared sessions appear in several lists.
+
+    Without a row, the session is neither pinned nor archived and has no tags.
+    """
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="filings")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="filings")
@@ -47,14 +50,16 @@ class Filing(models.Model):
 
 
 def as_tags(names: Iterable[str]) -> str:
-    """As the column has them: in lower case, without `#`, each once. Names with spaces are several."""
+    """Return the value of the column: unique tags in lower case, without `#`. A name with spaces gives several
+    tags.
+    """
     words = [word.strip("#,;").lower()[:_LONGEST_TAG] for name in names for word in name.split()]
     tags = list(dict.fromkeys(filter(None, words)))[:MOST_TAGS]
     return f" {' '.join(tags)} " if tags else ""
 
 
 def filed(sessions: SessionQuerySet, user: Any) -> Any:
-    """Annotates `is_pinned`, `is_archived` and `tag_text`, as the user has it."""
+    """Annotate `is_pinned`, `is_archived` and `tag_text` from the user's filing."""
     mine = FilteredRelation("filings", condition=Q(filings__user=user))
     return sessions.annotate(
         mine=mine,
@@ -65,7 +70,7 @@ def filed(sessions: SessionQuerySet, user: Any) -> Any:
 
 
 def file_session(session: Session, user: Any, **fields: Any) -> None:
-    """Sets `is_pinned`, `is_archived` or `tags` of a session in a user's list."""
+    """Set `is_pinned`, `is_archived` or `tags` of a session for a user."""
     Filing.objects.update_or_create(session=session, user=user, defaults=fields)
 
 
@@ -77,8 +82,10 @@ class ImpossibleSearch(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionSearch:
-    """What somebody has typed: words, and `tag:`, `model:`, `before:`, `after:` (2027-01-31), `is:pinned`,
-    `is:archived`. What is none of these is a word.
+    """A parsed search: words and the operators `tag:`, `model:`, `before:`, `after:` (2027-01-31), `is:pinned`,
+    `is:archived`.
+
+    An unknown operator is a word.
     """
 
     words: str = ""
@@ -90,12 +97,12 @@ class SessionSearch:
 
     @classmethod
     def parse(cls, text: str) -> "SessionSearch":
-        """Raises ImpossibleSearch, which names the value and those that there are."""
+        """Parse a search. Raises ImpossibleSearch, which lists the valid values."""
         words: list[str] = []
         found: dict[str, list[Any]] = {"tag": [], "model": [], "before": [], "after": [], "is": []}
         for word in _split(text):
             name, _, value = word.partition(":")
-            if name not in found or not value:  # or it is still being typed
+            if name not in found or not value:  # an unknown or unfinished operator
                 words.append(word)
                 continue
             if name == "is" and value not in ("pinned", "archived"):
@@ -112,11 +119,11 @@ class SessionSearch:
 
     @property
     def is_of_words(self) -> bool:
-        """Nothing else narrows it down."""
+        """Return whether the search has no operators."""
         return self == SessionSearch(words=self.words)
 
     def among(self, sessions: SessionQuerySet, user: Any) -> Any:
-        """Those that it finds, filed as the user has them."""
+        """Return the matching sessions, annotated by `filed`."""
         found = filed(sessions.matching(self.words), user)
         mine = Filing.objects.filter(session=OuterRef("pk"), user=user)
         for tag in self.tags:
@@ -131,22 +138,22 @@ class SessionSearch:
 
 
 def _split(text: str) -> list[str]:
-    """Words; a phrase in quotation marks is one, with what stands right before it: tag:"a b"."""
+    """Split a search into words. Quotation marks enclose a phrase, also after an operator: tag:"a b"."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters, lexer.quotes, lexer.escape = True, "", '"', ""
     try:
         return list(lexer)
-    except ValueError:  # a quotation that is not closed: still being typed
+    except ValueError:  # an open quotation mark, while the person types
         return text.replace('"', " ").split()
 
 
 def _midnight(operator: str) -> datetime:
-    """The beginning of a day in the zone of who asks. Raises ImpossibleSearch."""
+    """Return the beginning of a day in the active time zone. Raises ImpossibleSearch."""
     name, _, value = operator.partition(":")
     try:
         if day := parse_date(value):
             return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
-    except OverflowError:  # the first day of all in the east, or the last in the west
+    except OverflowError:  # the first or last day of the calendar, in another time zone
         return datetime.min.replace(tzinfo=UTC) if day and day.year < 2 else datetime.max.replace(tzinfo=UTC)
     except ValueError:  # such as 2027-02-31
         pass

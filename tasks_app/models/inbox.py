@@ -1,4 +1,4 @@
-"""Messages that came while a task ran, and keys of requests that are done only once."""
+"""Messages that wait while a task runs, and idempotency keys."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -14,7 +14,9 @@ from tasks_app.models.workflow import Workflow
 
 
 class Mode(models.TextChoices):
-    """What a message does to the task that runs: ends its step, comes after that step, or waits for its end."""
+    """The effect of a message on the running task: interrupt its step, be read before the next step, or wait for its
+    end.
+    """
 
     INTERJECT = "interject"
     STEER = "steer"
@@ -26,15 +28,15 @@ class InboxQuerySet(models.QuerySet["InboxMessage"]):
         return self.filter(session=session, delivered_seq=None).order_by("pk")
 
     def for_running_task(self, session: Session) -> "InboxQuerySet":
-        """Those that its next step takes."""
+        """Filter the messages that the next step reads."""
         return self.waiting_in(session).exclude(mode=Mode.QUEUE)
 
     def changeable_by(self, user: Any, session: Session) -> "InboxQuerySet":
-        """Their own ones that wait; an interjection is about to be read."""
+        """Filter the user's own waiting messages, except interjections, which are about to be read."""
         return self.waiting_in(session).filter(author=user).exclude(mode=Mode.INTERJECT)
 
     def moment_behind(self, session: Session) -> datetime:
-        """This one, but behind all that waits: the hosts that took it may be ahead."""
+        """Return the current time, or that of the newest waiting message if the clock of its host is ahead."""
         newest = self.waiting_in(session).aggregate(newest=Max("created_at"))["newest"]
         return max(timezone.now(), newest or timezone.now())
 
@@ -65,7 +67,7 @@ class InboxMessage(models.Model):
         return f"{self.mode} message in {self.session}"
 
     def put_behind(self, moment: datetime | None) -> None:
-        """What was written after a stop is younger, also where the host that took it is behind."""
+        """Set `created_at` later than a stop that came first, even if the clock of this host is behind."""
         if moment is not None and self.created_at <= moment:
             later = moment + timedelta(microseconds=1)
             InboxMessage.objects.filter(pk=self.pk).update(created_at=later)
@@ -79,16 +81,16 @@ class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
         return self.filter(created_at__lt=timezone.now() - KEPT)
 
     def get_or_keep(self, user: Any, key: str, request: str, answer: Any = None) -> "tuple[IdempotencyKey, bool]":
-        """Keeps the key of a form and what it sends, in the transaction of the work, with an answer.
+        """Return the row of a form key and request, and whether this call created it, as `get_or_create`.
 
-        Returns the row of whoever sent both first, and whether that is now.
+        A new row saves `answer`, in the transaction of the work itself.
         """
         fingerprint = _fingerprint(request)
         kept = {"request_sha256": fingerprint, "answer": answer}
         return self.get_or_create(user=user, key=f"{key} {fingerprint}", defaults=kept)
 
     def has(self, user: Any, key: str, request: str) -> bool:
-        """Whether the key of a form is kept, and what it sends."""
+        """Return whether the same form has been sent with the same content."""
         return self.filter(user=user, key=f"{key} {_fingerprint(request)}").exists()
 
     def kept(self) -> "IdempotencyKeyQuerySet":
@@ -100,7 +102,7 @@ def _fingerprint(request: str) -> str:
 
 
 class IdempotencyKey(models.Model):
-    """`status` is null while the first request is still at work."""
+    """A key of a request that is done only once. `status` is null while the first request is in progress."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     key = models.CharField(max_length=255)

@@ -1,4 +1,4 @@
-"""The library of a project: files, and the passages of their pages that they are searched by."""
+"""The library of a project: files, and the passages of their pages for search."""
 
 import uuid
 from collections.abc import Sequence
@@ -30,14 +30,18 @@ class LibraryFileQuerySet(models.QuerySet["LibraryFile"]):
 
 
 class LibraryFile(models.Model):
-    """`key` is its name in the storage; `name` is what its uploader called it, and never part of a path.
+    """A file of a project. `key` is its name in the storage. `name` is the uploader's name for it, and never part of a
+    path.
 
-    It has `count` parts, each called a `unit`, of which `pages_read` were read. While it is read, `held_by` names the
-    process that does it, at the latest until `held_until`; `tries` counts how often that was begun.
+    The file has `count` parts, each called a `unit`, of which `pages_read` have been read. A process that reads it
+    sets
+    `held_by` and `held_until`. `tries` counts the attempts to read it.
 
-    Once it is ready, its passages get vectors: `vectors_of` is the provider's model of which all have one, empty where
-    no model is set up for it, and null while that is to be looked at; `vectors_problem` is why some still have none.
-    Both columns of holding serve this, too: with nobody in `held_by`, it is not tried again before `held_until`.
+    A ready file gets vectors for its passages. `vectors_of` is the model of all vectors, empty if no model is set up,
+    or
+    null while vectors may be missing. `vectors_problem` is the reason why some are missing. `held_by` and `held_until`
+    also
+    serve this phase: without a holder, the next attempt waits until `held_until`.
     """
 
     class State(models.TextChoices):
@@ -46,7 +50,7 @@ class LibraryFile(models.Model):
         READY = "ready"
         FAILED = "failed"
 
-    MOST = 500  # of a project
+    MOST = 500  # files per project
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="files")
     key = models.UUIDField(default=uuid.uuid4, editable=False)
@@ -85,15 +89,15 @@ class LibraryFile(models.Model):
 
     @property
     def stored_as(self) -> str:
-        """Its name in the storage."""
+        """The name in the storage."""
         return f"library/{self.project_id}/{self.key}"
 
     def open(self) -> Any:
-        """What was brought, as a binary file. Raises OSError."""
+        """Open the upload as a binary file. Raises OSError."""
         return default_storage.open(self.stored_as)
 
     def read(self) -> bytes:
-        """Raises OSError."""
+        """Return the upload's content. Raises OSError."""
         with self.open() as file:
             found: bytes = file.read()
             return found
@@ -105,14 +109,14 @@ class LibraryFile(models.Model):
 
 @receiver(post_delete, sender=LibraryFile)
 def _forget_file(instance: LibraryFile, **kwargs: Any) -> None:
-    """Once it is committed, the storage has it no more, also where it went with its project or the owner of that."""
+    """Delete the stored file after the commit, also if a deleted project or owner took the row with it."""
     stored_as = instance.stored_as
-    transaction.on_commit(lambda: default_storage.delete(stored_as), robust=True)  # to Django, a partial is not robust
+    transaction.on_commit(lambda: default_storage.delete(stored_as), robust=True)  # Django cannot log a failing partial
 
 
 @receiver(post_delete, sender=Project)
 def _forget_folder(instance: Project, **kwargs: Any) -> None:
-    """After the files in it."""
+    """Delete the project's folder in the storage, after the files in it."""
     folder = f"library/{instance.pk}"
     transaction.on_commit(lambda: default_storage.delete(folder), robust=True)
 
@@ -123,7 +127,7 @@ class LibraryPassageQuerySet(models.QuerySet["LibraryPassage"]):
 
 
 class LibraryPassage(models.Model):
-    """Some lines of a page. It is never changed: a file that is brought again is another one."""
+    """Some lines of a page. A passage never changes: a new upload is a new file."""
 
     file = models.ForeignKey(LibraryFile, models.CASCADE, related_name="passages", db_index=False)
     page = models.PositiveIntegerField()
@@ -142,9 +146,9 @@ class LibraryPassage(models.Model):
 
 
 class PassageVector(models.Model):
-    """`values` are float16, as a vector of length 1: half the bytes move a cosine by less than 0.001.
+    """The vector of a passage, of length 1, in float16: this saves half the bytes and changes a cosine by under 0.001.
 
-    `model` is the provider's name of it: vectors of two models have nothing in common, and a passage has one.
+    `model` is the provider's name of the model. Vectors of different models cannot be compared.
     """
 
     passage = models.OneToOneField(LibraryPassage, models.CASCADE, primary_key=True, related_name="vector")

@@ -1,4 +1,4 @@
-"""A note that lasts over sessions: of one user, of a project, or of the whole team."""
+"""Notes of the memory, which sessions share: a user's, a project's or the team's."""
 
 import hashlib
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
         return self.filter(owner=user)
 
     def visible_to(self, user: Any) -> "MemoryNoteQuerySet":
-        """One's own and the team's: where every query for notes starts; a project's are asked for by the project."""
+        """Filter the user's own notes and the team's. A project's notes are queried by project."""
         return self.filter(Q(owner=user) | Q(owner=None, project=None))
 
     def editable_by(self, user: Any) -> "MemoryNoteQuerySet":
@@ -33,15 +33,15 @@ class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
         return own | self.of_projects(Project.objects.writable_by(user))
 
     def with_any_term(self, terms: Sequence[str]) -> "MemoryNoteQuerySet":
-        """Those that have any of these terms."""
+        """Filter notes that have any of the terms."""
         return self.filter(pk__in=full_text.NOTES.ids_with_any(terms)) if terms else self.none()
 
 
 class MemoryNote(models.Model):
-    """`task` and `call_id` say where it comes from, if an agent wrote it; `terms` is what it is found by."""
+    """A note. `task` and `call_id` are set if an agent wrote it; `terms` is for search."""
 
     LONGEST = 1000  # characters
-    MOST = 1000  # of one owner
+    MOST = 1000  # notes per owner
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -75,20 +75,20 @@ class MemoryNote(models.Model):
         return self.text if len(self.text) <= 60 else self.text[:59] + "…"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """The terms always are those of the text."""
+        """Save the note with the terms of its text."""
         self.terms = " ".join(dict.fromkeys(terms_of(self.text)))
         super().save(*args, **kwargs)
 
     @property
     def team(self) -> bool:
-        """Whether it is the whole team's."""
+        """Return whether the note belongs to the whole team."""
         return self.owner_id is None and self.project_id is None
 
 
 class NoteVector(models.Model):
-    """`values` are float32, as a vector of length 1. It belongs to the text of the digest: other text needs another.
+    """The vector of a note, of length 1, in float32. `digest` is the hash of the text that it was computed from.
 
-    `model` is the provider's name of it: vectors of two models have nothing in common.
+    `model` is the provider's name of the model. Vectors of different models cannot be compared.
     """
 
     note = models.ForeignKey(MemoryNote, models.CASCADE, related_name="vectors")

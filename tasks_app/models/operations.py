@@ -1,4 +1,4 @@
-"""The limits that hold for all tasks."""
+"""General limits of tasks, and the engine's processes."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,8 +16,8 @@ from llm_app.sql.composed_query import Select
 from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens
-_CENTURY = timedelta(days=36_500)  # "for ever": with more, times lead beyond the calendar
-MOST_RESULT, LEAST_RESULT = 8_000, 1_000  # tokens of a tool's result; in a small window it is an eighth
+_CENTURY = timedelta(days=36_500)  # stands for "for ever": longer times overflow the calendar
+MOST_RESULT, LEAST_RESULT = 8_000, 1_000  # tokens of a tool's result; a small window allows an eighth of itself
 
 
 _AT_LEAST_ONE = (
@@ -28,7 +28,7 @@ _current_limits = Select(lambda: Limits.objects.filter(pk=1)[:1])
 
 
 class Limits(models.Model):
-    """One row. Without it, the defaults below hold."""
+    """The general limits, in one row. Without the row, the defaults apply."""
 
     max_iterations = models.PositiveIntegerField(default=60)
     tool_loop_threshold = models.PositiveIntegerField(default=5, help_text="How many identical calls may run.")
@@ -124,7 +124,7 @@ class Limits(models.Model):
         return "Limits"
 
     def clean(self) -> None:
-        """With none of these, no task would do anything."""
+        """Reject zero for limits with which no task could do anything."""
         if empty := [name for name in _AT_LEAST_ONE if getattr(self, name) == 0]:
             raise ValidationError(dict.fromkeys(empty, "This must be at least 1."))
 
@@ -142,7 +142,7 @@ class Limits(models.Model):
         return HistoryBounds(size=self.history_bytes, changes=self.history_changes, days=days)
 
     def result_tokens_in(self, window: int) -> int:
-        """How much of a tool's result a model with this window sees at once; never over an eighth of the window."""
+        """Return the limit, in tokens, of a tool result in a model's window: at most an eighth of the window."""
         if self.result_tokens is not None:
             return min(self.result_tokens, window // 8)
         if window >= LARGE_WINDOW:
@@ -151,11 +151,11 @@ class Limits(models.Model):
 
 
 ENDED_PROCESSES = "ended"
-ALIVE_SECONDS = 20  # how long a process may be silent: four heartbeats
+ALIVE_SECONDS = 20  # four heartbeats
 
 
 class Sample(NamedTuple):
-    """What a process has counted, in the form of Prometheus."""
+    """A Prometheus sample of a process."""
 
     name: str
     labels: dict[str, str]
@@ -164,18 +164,22 @@ class Sample(NamedTuple):
 
 class EngineProcessQuerySet(models.QuerySet["EngineProcess"]):
     def alive(self) -> "EngineProcessQuerySet":
-        """By the database's clock. What was seen in the future is no proof: the clock was set back."""
+        """Filter live processes by the database's clock. A row from the future is not alive: the clock was set
+        back.
+        """
         patience = timedelta(seconds=ALIVE_SECONDS)
         return self.filter(seen_at__gt=_ago(patience), seen_at__lt=_ago(-patience))
 
     def beat(self, name: str, counted: Sequence[Sample] = ()) -> None:
-        """The process called `name` is alive. A first beat also makes one row of the processes of other days."""
+        """Record a heartbeat. The first one of a process also merges the rows of processes that ended over a day
+        ago.
+        """
         if not self.filter(pk=name).update(seen_at=Now(), counted=counted):
             self._merge_ended()
             self.create(name=name, seen_at=Now(), counted=counted)
 
     def _merge_ended(self) -> None:
-        """So that their sums never fall."""
+        """Add up the samples of ended processes in one row, so that the totals never decrease."""
         with transaction.atomic():
             ended = list(self.select_for_update().filter(seen_at__lt=_ago(timedelta(days=1))))
             sums: dict[str, Sample] = {}
@@ -188,7 +192,7 @@ class EngineProcessQuerySet(models.QuerySet["EngineProcess"]):
 
 
 class EngineProcess(models.Model):
-    """`name` is that of its leases: host and lock file."""
+    """A running process of the engine. `name` is its host and lock file, and the owner of its leases."""
 
     name = models.CharField(max_length=100, primary_key=True)
     started_at = models.DateTimeField(auto_now_add=True)

@@ -15,28 +15,30 @@ from tasks_app.models.sharing import Member
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def visible_to(self, user: Any) -> "ProjectQuerySet":
-        """One's own, and those that one is a member of: where every query for projects starts."""
+        """Filter the user's own projects and those they are a member of. Every query for a user's projects starts
+        here.
+        """
         return self._of(user, ProjectMember.objects.of_user(user))
 
     def writable_by(self, user: Any) -> "ProjectQuerySet":
-        """Those in which one starts sessions, and whose instructions and library one changes."""
+        """Filter projects in which the user may start sessions and change instructions and library."""
         return self._of(user, ProjectMember.objects.of_user(user).filter(may_write=True))
 
     def _of(self, user: Any, members: models.QuerySet[Any]) -> "ProjectQuerySet":
         return self.filter(Q(owner=user) | Q(pk__in=members.values("project")))
 
     def rights(self, projects: Collection[uuid.UUID]) -> dict[uuid.UUID, dict[int, bool]]:
-        """For each of these, whether each of its people may write in it."""
+        """Return, by project and by person, whether the person has write access."""
         members = ProjectMember.objects.rights(projects)
         owners = self.filter(pk__in=projects).values_list("pk", "owner") if projects else ()
         return {pk: members.get(pk, {}) | {owner: True} for pk, owner in owners}
 
 
 class Project(models.Model):
-    """`version` is raised by each change of what running tasks must know of it."""
+    """A project. `version` increases with each change that running tasks must notice."""
 
     LONGEST = 8000  # characters of instructions
-    MOST = 200  # of one owner
+    MOST = 200  # projects per owner
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="owned_projects")
@@ -67,12 +69,12 @@ class Project(models.Model):
         return f"/projects/{self.id}/"
 
     def tell_tasks(self, **fields: Any) -> None:
-        """Sets these; what runs in its sessions knows it from its next step on."""
+        """Update the fields and the version. Running tasks notice the change at their next step."""
         Project.objects.filter(pk=self.pk).update(version=F("version") + 1, changed_at=Now(), **fields)
 
 
 class ProjectMember(Member):
-    """Sees each session of the project, those to come as well; who may write may write in each."""
+    """A member of a project: has access to all its sessions, including future ones, with the same right."""
 
     SHARED = "project"
 

@@ -1,4 +1,4 @@
-"""Rules of administrators: what a message looks like, and the skill, tools, agent or workflow that fit it."""
+"""Routing rules: a pattern of messages, and the skill, tools, agent or workflow to suggest for them."""
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -27,7 +27,7 @@ class RuleTarget(models.TextChoices):
 
 
 class RoutingRule(models.Model):
-    """A rule that fires hides and loads nothing: it is one visible reminder at the start of a task."""
+    """A rule. If it matches, the task begins with a visible reminder; the rule hides and loads nothing."""
 
     name = models.CharField(
         max_length=100, unique=True, help_text="What the task looks like, as the agent reads it: “research”."
@@ -60,7 +60,7 @@ class RoutingRule(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Raises ValidationError."""
+        """Check target and pattern. Raises ValidationError."""
         if bool(self.target) != bool(self.target_name):
             raise ValidationError({"target_name": "Choose what is meant, and write its name; or leave both empty."})
         if not self.target and not self.text.strip():
@@ -68,7 +68,7 @@ class RoutingRule(models.Model):
         if self.match == RuleMatch.REGEX:
             if len(self.pattern) > LONGEST_PATTERN:
                 raise ValidationError({"pattern": f"Write at most {LONGEST_PATTERN} characters."})
-            import regex  # 2 MB that few installations need: on first use
+            import regex  # 2 MB that few installations need
 
             try:
                 regex.compile(self.pattern)
@@ -79,8 +79,9 @@ class RoutingRule(models.Model):
         return [line.strip() for line in self.pattern.splitlines() if line.strip()]
 
     def outcome(self) -> dict[str, int]:
-        """In how many tasks it `fired`, how many of them are `done` and `failed`, and in how many its target was then
-        `used`."""
+        """Count the tasks in which the rule fired, and of these the ones that are `done`, `failed`, and `used` its
+        target.
+        """
         tasks = Task.objects.filter(routed__rule=self)
         counts = tasks.aggregate(
             fired=Count("pk"),
@@ -105,7 +106,7 @@ class RoutingRule(models.Model):
 
 
 class FiredRule(models.Model):
-    """In which task a rule has fired."""
+    """A task in which a rule has fired."""
 
     rule = models.ForeignKey(RoutingRule, models.CASCADE, related_name="fired")
     task = models.ForeignKey(Task, models.CASCADE, related_name="routed")

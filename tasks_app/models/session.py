@@ -1,4 +1,4 @@
-"""Sessions: one conversation, one workspace, one record; the terms that search finds, and links for readers."""
+"""Sessions (a conversation with a workspace and a record), their search terms, and share links."""
 
 import hashlib
 import secrets
@@ -23,14 +23,14 @@ from tasks_app.models.task_state import PERSON
 from tasks_app.text import full_text
 from tasks_app.text.retrieval import fold, terms_of
 
-MOST_WORDS = 8  # of a search
-Word = tuple[Any, Any]  # folded, and what the index is asked for: nothing, if it has no terms
+MOST_WORDS = 8  # per search
+Word = tuple[Any, Any]  # the folded word and its index query, which is empty for a word without terms
 
 
 class SessionText(models.Model):
-    """The terms of a session's entries from `first_seq` to `last_seq`, and of the files that were changed there.
+    """The search terms of a session's entries from `first_seq` to `last_seq`, and of files changed at the time.
 
-    They were redacted with the secrets of `masked_with`, which also names the version of the index.
+    `masked_with` is the version of the secrets that were redacted, and of the index.
     """
 
     session = models.ForeignKey("tasks_app.Session", models.CASCADE, related_name="texts", db_index=False)
@@ -48,12 +48,14 @@ class SessionText(models.Model):
 
 
 def is_behind() -> Q:
-    """Of sessions: the terms of their newest entries are not there yet. An index answers this very condition."""
+    """Return the condition that a session's newest entries are not indexed yet. A partial index has the same
+    condition.
+    """
     return Q(last_seq__gt=F("indexed_seq"))
 
 
 def searched(words: str) -> list[Word]:
-    """Each of them; the last one may be the beginning of one."""
+    """Return the search words with their index queries. The last word may be unfinished."""
     given = [(word, terms_of(word)) for word in fold(words).split()[:MOST_WORDS]]
     last = len(given) - 1
     return [
@@ -63,7 +65,7 @@ def searched(words: str) -> list[Word]:
 
 
 def words_of(shape: Sequence[bool], values: Sequence[Any]) -> list[Word]:
-    """Of values that stand for words: whether each has terms is in `shape`, as that decides over the query's text."""
+    """Rebuild the words from query values. `shape` says which words have terms, because the SQL depends on it."""
     return [(values[2 * place], values[2 * place + 1] if has_terms else "") for place, has_terms in enumerate(shape)]
 
 
@@ -72,11 +74,12 @@ def has_words(
 ) -> Q:
     """Return a condition on sessions: each word is in the title, in an entry, or in the name of a changed file.
 
-    `entries` and `changes` are those of the outer query's session; those without terms are read themselves.
+    `entries` and `changes` are subqueries on the outer query's session. Rows that are not indexed yet are searched
+    directly.
     """
     condition = Q()
     new = entries.filter(seq__gt=OuterRef("indexed_seq"))
-    said = new.filter(context_type="ai_message").exclude(metadata__has_key="output_filter")  # that may withhold it
+    said = new.filter(context_type="ai_message").exclude(metadata__has_key="output_filter")  # it may withhold some
     changed = changes.filter(seq__gte=OuterRef("indexed_seq"))
     for word, asked in words:
         found = full_text.has("title", word)
@@ -95,8 +98,9 @@ _members_of = Select(lambda session: SessionMember.objects.filter(session=sessio
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: Any) -> "SessionQuerySet":
-        """Sessions that a user owns, that are shared with them, or that are in a project of theirs: where every query
-        for a user's rows starts.
+        """Filter sessions that the user owns, that are shared with them, or that are in one of their projects.
+
+        Every query for a user's rows starts here.
         """
         return self._of(user, SessionMember.objects.of_user(user), ProjectMember.objects.of_user(user))
 
@@ -105,34 +109,36 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self._of(user, shared.filter(may_write=True), projects.filter(may_write=True))
 
     def _of(self, user: Any, members: models.QuerySet[Any], in_projects: models.QuerySet[Any]) -> "SessionQuerySet":
-        """A delegated task's session, which shows the files of its root, is open to those to whom that is. An index
-        answers each of these.
+        """Filter by ownership, membership and project. Each condition uses an index.
+
+        The session of a delegated task is visible to all who can see its root, whose workspace it shares.
         """
         shared, own = members.values("session"), Project.objects.filter(owner=user).order_by().values("pk")
-        roots = Q(pk__in=shared, folder="")  # by `root=None`, SQLite would look through all roots
+        roots = Q(pk__in=shared, folder="")  # with `root=None`, SQLite would scan all roots
         mine = Q(owner=user) | roots | Q(root__in=shared)
         return self.filter(mine | Q(project__in=own) | Q(project__in=in_projects.values("project")))
 
     def rights(self) -> dict[uuid.UUID, dict[int, bool]]:
-        """For each session, whether each person who may see it may write in it."""
+        """Return, by session and by person, whether the person has write access."""
         return rights_by(self.order_by().values_list(*RIGHTS))
 
     def started_by_people(self) -> "SessionQuerySet":
-        """All but those of delegated tasks."""
+        """Exclude sessions of delegated tasks."""
         return self.filter(root=None)
 
     def matching(self, words: str | Sequence[Word]) -> "SessionQuerySet":
-        """Those with all of the words in their title or in entries; all if there are none."""
+        """Filter sessions with all the words in the title, an entry or a changed file. Without words, return all."""
         wanted = searched(words) if isinstance(words, str) else words
         return self.filter(has_words(wanted, _related("entries"), _related("changes"))) if wanted else self
 
     def behind(self) -> "SessionQuerySet":
-        """Those whose newest entries have no terms yet."""
+        """Filter sessions whose newest entries are not indexed yet."""
         return self.filter(is_behind())
 
     def with_newest_task(self) -> "SessionQuerySet":
-        """Annotates `task_id`, `task_state`, `task_waiting_for` and `task_stopped`; None where there is no task. And
-        whether a delegated one below waits for a person (`child_asks`).
+        """Annotate `task_id`, `task_state`, `task_waiting_for` and `task_stopped`, or None without a task.
+
+        Also annotate `child_asks`: whether a delegated task below waits for a person.
         """
         newest = _related("tasks").order_by("-created_at")
         asking = newest.model.objects.filter(session__root=OuterRef("pk"), waiting_for__in=PERSON)
@@ -142,9 +148,11 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
 
 class Session(models.Model):
-    """`last_seq` and `chain_head` are those of its newest entry: they move in the transaction that appends it.
+    """A session. `last_seq` and `chain_head` belong to its newest entry, and change in the transaction that appends
+    it.
 
-    `held_by` names the engine process that keeps something for it, and `held` what: it is gone when that process is.
+    `held_by` names the engine process that has resources of the session, and `held` names these. They end with the
+    process.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -252,7 +260,7 @@ class Session(models.Model):
         return f"/s/{self.id}/"
 
     def is_open_to_others(self, user: Any) -> bool:
-        """Whether anyone but this person can read it."""
+        """Return whether anyone besides this person can read the session."""
         project = self.project
         if self.owner_id != user.pk or (project and (project.owner_id != user.pk or project.memberships.exists())):
             return True
@@ -260,22 +268,22 @@ class Session(models.Model):
 
     @property
     def acting_agent(self) -> Agent | None:
-        """Whose settings hold for the next step."""
+        """The agent whose settings apply to the next step."""
         return self.active_agent or self.agent
 
     @property
     def group(self) -> str:
-        """The channel layer's group for what happens in this session."""
+        """The channel layer's group for events of this session."""
         return f"session.{self.id.hex}"
 
     @property
     def depth(self) -> int:
-        """How many delegations it is below the session that a person started."""
+        """The number of delegations between this session and the one that a person started."""
         return len(self.folder.split("/")) // 2 if self.folder else 0
 
     @property
     def home_path(self) -> Path:
-        """Of the programs that its tools run."""
+        """The home folder of programs that its tools run."""
         return Path(settings.HOMES_DIR) / str(self.id)
 
     @property
@@ -286,15 +294,15 @@ class Session(models.Model):
 
     @property
     def history_path(self) -> Path:
-        """Where earlier contents of its files lie; it goes with the session."""
+        """The folder of earlier file contents, which is deleted with the session."""
         return Path(settings.VERSIONS_DIR) / str(self.id)
 
 
-RIGHTS = ("pk", "root", "owner", "project")  # of sessions: what rights depend on
+RIGHTS = ("pk", "root", "owner", "project")  # columns of Session that determine rights
 
 
 def rights_by(rows: Iterable[tuple[Any, ...]]) -> dict[uuid.UUID, dict[int, bool]]:
-    """The same, of rows that begin with `RIGHTS`."""
+    """Return rights like `SessionQuerySet.rights`, from rows that begin with the columns `RIGHTS`."""
     rows = [(pk, root or pk, owner, project) for pk, root, owner, project, *_ in rows]
     members = SessionMember.objects.rights({root for _, root, _, _ in rows})
     projects = Project.objects.rights({row[3] for row in rows if row[3]})
@@ -304,7 +312,7 @@ def rights_by(rows: Iterable[tuple[Any, ...]]) -> dict[uuid.UUID, dict[int, bool
 
 
 def _any_right(*rights: dict[int, bool] | None) -> dict[int, bool]:
-    """Who may write by one of them may write."""
+    """Merge rights. Write access by any of them is enough."""
     found: dict[int, bool] = {}
     for people in filter(None, rights):
         for person, may_write in people.items():
@@ -313,7 +321,7 @@ def _any_right(*rights: dict[int, bool] | None) -> dict[int, bool]:
 
 
 def _related(name: str) -> models.QuerySet[Any]:
-    """The rows that belong to a session of the outer query, by the name of the relation: their models know this one."""
+    """Return a subquery on the session's related rows, whose models import this module."""
     relation: Any = Session._meta.get_field(name)
     rows: models.QuerySet[Any] = relation.related_model._default_manager.filter(session=OuterRef("pk"))
     return rows
@@ -321,20 +329,20 @@ def _related(name: str) -> models.QuerySet[Any]:
 
 class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
     def make(self, session: Session, days: int) -> str:
-        """The token of a new link, which is known now and never again."""
+        """Create a link and return its token, which cannot be read again."""
         token = secrets.token_urlsafe(32)
         until = timezone.now() + timedelta(days=days)
         self.create(session=session, token_sha256=_sha256(token), expires_at=until)
         return token
 
     def opened_by(self, token: str) -> "ShareLink | None":
-        """None also where the owner's account is closed."""
+        """Return the valid link with this token. Links of closed accounts are not valid."""
         valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now(), session__owner__is_active=True)
         return valid.select_related("session__owner").first()
 
 
 class ShareLink(models.Model):
-    """Whoever has its token reads what was said in a session, without an account, until it expires or is revoked."""
+    """A link with which anyone can read a session without an account, until the link expires or is revoked."""
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="links")
     token_sha256 = models.CharField(max_length=64, unique=True)

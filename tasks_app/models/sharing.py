@@ -1,4 +1,4 @@
-"""With whom a session or a project is shared: people and roles."""
+"""Members of sessions and projects: people and roles."""
 
 import uuid
 from collections.abc import Collection
@@ -16,11 +16,13 @@ from llm_app.sql.composed_query import Select
 
 class MemberQuerySet(models.QuerySet[Any]):
     def of_user(self, user: Any) -> "MemberQuerySet":
-        """Shared with them, or with a role that they have."""
+        """Filter memberships of the user or of one of their roles."""
         return self.filter(Q(user=user) | Q(role__in=get_user_model().roles_of(user.pk)))
 
     def rights(self, shared: Collection[uuid.UUID]) -> dict[uuid.UUID, dict[int, bool]]:
-        """For each of these with members, whether each person, also one of a role, may write in it."""
+        """Return, by shared object and by person, whether the person has write access. Roles are expanded to their
+        members.
+        """
         found: dict[uuid.UUID, dict[int, bool]] = {}
         model: type[Member] = self.model
         for pk, user, role, may_write in _members_of(model).of_keys(shared):
@@ -37,7 +39,7 @@ def _members_of(model: type["Member"]) -> Select[Any]:
 
 
 class Member(models.Model):
-    """Somebody with whom something is shared, the field `SHARED`: a person, or all who have a role."""
+    """A member of the shared object in the field `SHARED`: a person, or everyone with a role."""
 
     SHARED: ClassVar[str]
 

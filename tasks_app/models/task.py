@@ -1,4 +1,4 @@
-"""A task: what the engine makes of one message, in six states, held by one worker at a time."""
+"""Tasks: the work on one message, in six states, advanced by one worker at a time."""
 
 import uuid
 from typing import Any
@@ -27,45 +27,47 @@ class TaskQuerySet(models.QuerySet["Task"]):
         return self.filter(session__in=Session.objects.visible_to(user))
 
     def active(self) -> "TaskQuerySet":
-        """Those that have not ended: a constraint holds their states to it."""
+        """Filter tasks that have not ended. A constraint keeps `state` and `ended_at` consistent."""
         return self.filter(ended_at=None)
 
     def runnable(self) -> "TaskQuerySet":
-        """Tasks that a worker could advance now: active, and waiting for nobody."""
+        """Filter tasks that a worker could advance now: active, and waiting for nothing."""
         return self.active().filter(waiting_for=None)
 
     def queued(self) -> "TaskQuerySet":
-        """Runnable tasks that wait for room. A terminal's task never does, nor one that somebody wants stopped."""
+        """Filter runnable tasks that wait for admission. Terminal tasks and tasks to be stopped never wait."""
         return self.filter(ended_at=None, waiting_for=None, admitted_at=None, terminal="", stop_requested_at=None)
 
     def unqueued(self) -> "TaskQuerySet":
-        """Of runnable tasks, those that need not wait for room."""
+        """Exclude tasks that wait for admission, from runnable tasks."""
         return self.exclude(admitted_at=None, terminal="", stop_requested_at=None)
 
     def running(self) -> "TaskQuerySet":
-        """Those that were admitted, until they wait for a person or end."""
+        """Filter admitted tasks. They count until they wait for a person or end."""
         return self.filter(ended_at=None, admitted_at__isnull=False)
 
     def open_to(self, process: str) -> "TaskQuerySet":
-        """Tasks that an engine process may advance: a terminal's are its own, unless somebody wants them stopped."""
+        """Filter tasks that an engine process may advance. A terminal's task is its own, unless it is to be
+        stopped.
+        """
         return self.filter(Q(terminal__in=["", process]) | Q(stop_requested_at__isnull=False))
 
     def without_copies(self) -> "TaskQuerySet":
-        """Exclude tasks that a fork has copied or an import has made: they ended without a worker."""
+        """Exclude tasks that a fork copied or an import created: they ended without a worker."""
         return self.exclude(epoch=0, ended_at__isnull=False)
 
     def unclaimed(self) -> "TaskQuerySet":
-        """Tasks that no worker holds, by the database's clock."""
+        """Filter tasks that no worker holds, by the database's clock."""
         return self.filter(Q(lease_owner="") | Q(lease_expires_at__lt=Now()))
 
 
 class Task(models.Model):
-    """`epoch` counts the claims: a write that carries an older one is refused."""
+    """A task. `epoch` counts its claims; a write with an older epoch is refused."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     session = models.ForeignKey(
         Session, models.CASCADE, related_name="tasks", db_index=False
-    )  # an index with the time begins with it
+    )  # a composite index begins with it
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     other_authors = models.JSONField(
         default=list, blank=True, help_text="Ids of the other people whose messages it contains."
@@ -154,8 +156,8 @@ class Task(models.Model):
             models.Index(fields=["session", "-created_at"]),
             models.Index(fields=["-created_at"], name="newest_tasks"),
             models.Index(fields=["session"], condition=Q(waiting_for__isnull=False), name="waiting_tasks"),
-            # Conditions without parameters: SQLite uses no other for a query that has some. And without the state: each
-            # commit writes it, and with it every index whose condition names it.
+            # Conditions without parameters: with them, SQLite would not use the index for a parametrized query.
+            # Conditions without the state: each commit writes it, and would update all indexes whose condition has it.
             models.Index(fields=["lease_expires_at"], condition=Q(ended_at=None), name="active_task_leases"),
             models.Index(
                 fields=["started_by", "created_at"],
@@ -201,7 +203,7 @@ class Task(models.Model):
 
     @property
     def is_queued(self) -> bool:
-        """Whether it waits for room, as in `TaskQuerySet.queued`."""
+        """Return whether the task waits for admission, as in `TaskQuerySet.queued`."""
         return not (self.ended_at or self.waiting_for or self.admitted_at or self.terminal or self.stop_requested_at)
 
     @property
@@ -210,7 +212,9 @@ class Task(models.Model):
 
     @property
     def silent_provider(self) -> dict[str, str] | None:
-        """Return the provider that sends nothing now, `since` when, and when it is given up (`gives_up_at`)."""
+        """The provider that currently sends nothing, `since` when, and when the request is given up
+        (`gives_up_at`).
+        """
         noted = self.silence
         if not noted or noted["epoch"] != self.epoch or self.state not in (TaskState.INITIALIZING, TaskState.THINKING):
             return None
@@ -218,16 +222,16 @@ class Task(models.Model):
 
     @property
     def is_cut_off(self) -> bool:
-        """Return whether a fork has only the beginning of this task: it neither failed nor came to a result."""
+        """Return whether this is the copied beginning of a task, in a fork: it neither failed nor has a result."""
         return self.stopped and self.state == TaskState.DONE
 
     def check_transition(self, state: str) -> None:
-        """Raises IllegalTransition if the task cannot enter this state now."""
+        """Check that the task can enter this state now. Raises IllegalTransition."""
         if self.state not in predecessors(state):
             raise IllegalTransition(f"task {self.pk} is {self.state} and cannot become {state}")
 
     def add_author(self, author: Any) -> None:
-        """Remembers whose words have entered it. In the caller's transaction, which holds the session's lock."""
+        """Record a person whose message entered the task. The caller's transaction holds the session's lock."""
         if author.pk not in (self.started_by_id, *self.other_authors):
             self.other_authors = [*self.other_authors, author.pk]
             self.save(update_fields=["other_authors"])

@@ -1,4 +1,4 @@
-"""The states of a task, which may follow which, what it waits for, and why it failed."""
+"""The states of a task and their transitions, what a task can wait for, and the codes of failures."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +15,7 @@ class TaskState(models.TextChoices):
     FAILED = "failed"
 
 
-# The state machine: what each state may become. An active state may also be written again.
+# The transitions of each state. An active state can also be written again.
 SUCCESSORS: Mapping[str, frozenset[TaskState]] = {
     TaskState.INITIALIZING: frozenset({TaskState.THINKING, TaskState.FAILED}),
     TaskState.THINKING: frozenset({TaskState.EXECUTING_TOOL, TaskState.FAILED}),
@@ -29,19 +29,22 @@ ACTIVE = tuple(state for state in TaskState if state not in ENDED)
 
 
 class IllegalTransition(Exception):
-    """A task was about to enter a state that its present one cannot become: a fault of ours."""
+    """A transition that the state machine does not allow: a bug in the engine."""
 
 
 @cache
 def predecessors(state: str) -> tuple[TaskState, ...]:
-    """The states in which a task may be when this one is written; the state itself is one, unless it is an end."""
+    """Return the states from which this state can be written. An active state can be written again."""
     return tuple(
         before for before in TaskState if state in SUCCESSORS[before] or (state == before and before not in ENDED)
     )
 
 
 def check_successors(successors: Mapping[str, frozenset[TaskState]]) -> None:
-    """Raises ValueError unless the table names every state, ends lead nowhere, and every other state leads to one."""
+    """Check that the table has every state, that ended states lead nowhere, and that each active state can fail.
+
+    Raises ValueError.
+    """
     if set(successors) != set(TaskState):
         raise ValueError("the table of transitions must name each state once")
     if any(bool(successors[state]) == (state in ENDED) for state in TaskState):
@@ -54,7 +57,7 @@ check_successors(SUCCESSORS)
 
 
 class WaitingFor(models.TextChoices):
-    """What a task waits for: a person, the tasks that it delegated, or, before its first step, those beside it."""
+    """The event that a task waits for: a person, its delegated tasks or, before its first step, its sibling tasks."""
 
     REPLY = "reply"
     APPROVAL = "approval"

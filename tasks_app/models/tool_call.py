@@ -1,4 +1,4 @@
-"""The log of tool calls, the intent before a tool runs and the outcome after it, and approvals of exact calls."""
+"""The log of tool calls (the intent before a call, the outcome after it), and approvals of exact calls."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ from tools_app.models import ToolSetting
 
 
 class CallStatus(models.TextChoices):
-    """`started` is the intent: a crash that leaves it behind makes the outcome unknown."""
+    """The status of a call. `started` is the intent: if a crash leaves it, the outcome is unknown."""
 
     PENDING = "pending"
     STARTED = "started"
@@ -31,13 +31,13 @@ class CallStatus(models.TextChoices):
     UNKNOWN = "unknown"
 
 
-REFUSED = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)  # what such a message says, nobody was told
+REFUSED = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)  # a refused message was not sent
 
 
 class ToolCallLog(models.Model):
-    """One call, with its coerced arguments as JSON text; by its `fingerprint`, it is or is not a repetition."""
+    """One call, with its coerced arguments as JSON text. Calls with equal `fingerprint` are repetitions."""
 
-    task = models.ForeignKey(Task, models.CASCADE, related_name="tool_calls", db_index=False)  # indexed below
+    task = models.ForeignKey(Task, models.CASCADE, related_name="tool_calls", db_index=False)  # see Meta.indexes
     session_id = models.UUIDField()
     call_id = models.CharField(max_length=100)
     name = models.CharField(max_length=100)
@@ -66,12 +66,12 @@ class ToolCallLog(models.Model):
         return f"{self.name} ({self.status})"
 
     def note(self, by: str, said: str, seconds: float) -> None:
-        """What a check or a hook said of the call, kept with the next save. `said` has no secret."""
+        """Add a remark of a check or hook, to be stored with the next save. `said` must be redacted."""
         self.checks = orjson.dumps([*self.noted, {"by": by, "said": said, "ms": round(seconds * 1000, 2)}]).decode()
 
     @property
     def noted(self) -> list[dict[str, Any]]:
-        """{by, said, ms} of each check and hook, in their order."""
+        """The remarks {by, said, ms} of checks and hooks, in order."""
         found: list[dict[str, Any]] = orjson.loads(self.checks) if self.checks else []
         return found
 
@@ -112,7 +112,7 @@ class Scope(models.TextChoices):
 
 class ApprovalQuerySet(models.QuerySet["Approval"]):
     def waiting(self) -> "ApprovalQuerySet":
-        """Those that can still be decided; an expired one counts as rejected."""
+        """Filter approvals that can still be decided. An expired one counts as rejected."""
         waits = self.filter(decision=Decision.PENDING, tool_call__task__waiting_for=WaitingFor.APPROVAL)
         return waits.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
 
@@ -120,10 +120,11 @@ class ApprovalQuerySet(models.QuerySet["Approval"]):
         return self.filter(decision=Decision.PENDING, expires_at__lte=Now())
 
     def decidable_by(self, user: Any) -> "ApprovalQuerySet":
-        """Those that this person may decide, with the tools' settings of this moment.
+        """Filter approvals that this person may decide, by the current settings of the tools.
 
-        A tool's approvers are the members of the role that its setting names; without one, all who may write in the
-        session. With four eyes, never a person who has told the task what to do.
+        The setting of a tool may name an approver role. Without one, everyone with write access to the session can
+        decide.
+        With four eyes, people who have instructed the task cannot.
         """
         setting = ToolSetting.objects.filter(name=OuterRef("tool_call__name"))
         by_role = Exists(setting.filter(approvers__user=user))
@@ -135,7 +136,7 @@ class ApprovalQuerySet(models.QuerySet["Approval"]):
 
 
 class Approval(models.Model):
-    """Bound to its call by `fingerprint`. `consumed_at` is set by the one worker that runs the call."""
+    """An approval of exactly one call, bound by `fingerprint`. The worker that runs the call sets `consumed_at`."""
 
     tool_call = models.OneToOneField(ToolCallLog, models.CASCADE, related_name="approval")
     fingerprint = models.CharField(max_length=64)
@@ -170,6 +171,6 @@ class Approval(models.Model):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """All arguments that the tool runs with: what the approval is bound to."""
+        """All arguments that the tool runs with, to which the approval is bound."""
         found: dict[str, Any] = json.loads(self.tool_call.arguments or "{}")
         return found

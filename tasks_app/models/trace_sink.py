@@ -1,4 +1,4 @@
-"""Where the events of tasks are sent: a file, an HTTP endpoint, an OpenTelemetry collector."""
+"""Trace sinks, to which events of tasks are sent: a file, an HTTP endpoint or an OpenTelemetry collector."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from tasks_app.models.entry import ContextEntry
 
-CLAIMED = timedelta(seconds=60)  # a process that sends renews it with each batch
+CLAIMED = timedelta(seconds=60)  # the sending process renews its claim with each batch
 
 
 class SinkKind(models.TextChoices):
@@ -37,28 +37,28 @@ class EventType(models.TextChoices):
 
 
 def check_events(names: Any) -> None:
-    """Raises ValidationError unless it is a list of types of events."""
+    """Check that the value is a list of event types. Raises ValidationError."""
     if not isinstance(names, list) or not set(map(str, names)) <= set(EventType.values):
         raise ValidationError(f"Write a list of these: {', '.join(EventType.values)}.")
 
 
 class TraceSinkQuerySet(models.QuerySet["TraceSink"]):
     def due(self) -> "TraceSinkQuerySet":
-        """Those that lack something, and need not wait after a failure."""
+        """Filter sinks that have unsent entries and are not waiting after a failure."""
         newest = models.Subquery(ContextEntry.objects.order_by("-pk").values("pk")[:1])
         return self.filter(enabled=True, next_at__lte=Now(), cursor__lt=newest)
 
     def with_lag(self) -> "TraceSinkQuerySet":
-        """Annotates `lag`: how many entries have not been sent."""
+        """Annotate `lag`, the number of unsent entries."""
         unsent = ContextEntry.objects.filter(pk__gt=models.OuterRef("cursor")).order_by()
         counted = unsent.annotate(count=models.Func("pk", function="Count")).values("count")
         return self.annotate(lag=models.Subquery(counted))
 
 
 class TraceSink(models.Model):
-    """`cursor` is the id of the newest entry whose events have arrived. Its key is the service key `key_name`.
+    """A sink. `cursor` is the id of the newest entry whose events were delivered. `key_name` names its service key.
 
-    `claimed_by` names the engine process that sends to it now.
+    `claimed_by` is the engine process that currently sends to it.
     """
 
     KEY_PREFIX = "trace."
@@ -114,7 +114,7 @@ class TraceSink(models.Model):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """A new sink gets what comes from now on."""
+        """Save the sink. The cursor of a new one starts at the newest entry."""
         if self._state.adding and not self.cursor:
             self.cursor = ContextEntry.objects.aggregate(newest=models.Max("pk"))["newest"] or 0
         super().save(*args, **kwargs)
@@ -125,5 +125,5 @@ class TraceSink(models.Model):
 
     @property
     def path(self) -> Path:
-        """Of its file."""
+        """The path of a file sink."""
         return Path(settings.TRACES_DIR) / f"{self.name}.jsonl"

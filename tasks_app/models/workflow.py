@@ -1,4 +1,4 @@
-"""A workflow: named steps that a task takes in order."""
+"""Workflows: named steps that a task takes in order."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from django.db import models
 
 class WorkflowQuerySet(models.QuerySet["Workflow"]):
     def usable(self) -> "WorkflowQuerySet":
-        """Those that have steps."""
+        """Filter workflows that have steps."""
         return self.filter(steps__isnull=False).distinct()
 
 
 class Workflow(models.Model):
-    """A task keeps the steps as they were when it started."""
+    """A workflow. A running task uses the steps as they were at its start."""
 
     name = models.CharField(max_length=100, unique=True)
     description = models.TextField(blank=True, help_text="For the people who choose it.")
@@ -27,7 +27,7 @@ class Workflow(models.Model):
         return self.name
 
     def laid_down(self) -> dict[str, Any]:
-        """{name, steps: [{title, instructions}]}: what a task keeps of it."""
+        """Return the copy that a task stores: {name, steps: [{title, instructions}]}."""
         return {"name": self.name, "steps": list(self.steps.values("title", "instructions"))}
 
 

@@ -1,4 +1,4 @@
-"""What each call changed in the workspace: the file history's rows. Contents lie outside, under their SHA-256."""
+"""The file history's rows: the changes of each call. File contents are stored outside, by SHA-256."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,10 @@ class WorkspaceChangeQuerySet(models.QuerySet["WorkspaceChange"]):
 
 
 class WorkspaceChange(models.Model):
-    """By one call; or, without a `call_id`, by a person (`tool` says how) or by what ran on between two calls."""
+    """Changes by one call.
+
+    Without a `call_id`, by a person (`tool` says how), or by a process that ran between two calls.
+    """
 
     UNDO = "undo"
 
@@ -43,7 +46,7 @@ class WorkspaceChange(models.Model):
         return f"{self.tool or 'between two calls'}, {self.created_at:%Y-%m-%d %H:%M}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """With its files, where they are `unsaved`."""
+        """Save the change and its `unsaved` files."""
         with transaction.atomic(savepoint=False):
             super().save(*args, **kwargs)
             FileChange.objects.bulk_create(self.unsaved, batch_size=500)
@@ -52,12 +55,14 @@ class WorkspaceChange(models.Model):
 
 class FileChangeQuerySet(models.QuerySet["FileChange"]):
     def versions_of(self, session: Session) -> "FileChangeQuerySet":
-        """Those that know what a file held before."""
+        """Filter the session's changes whose earlier content is stored."""
         return self.filter(change__session=session).exclude(before_sha256="").select_related("change__session")
 
 
 class FileChange(models.Model):
-    """One file in a change. Without a mode there was none; without a SHA-256 its content is not kept."""
+    """A file in a change. A missing mode means that the file did not exist; a missing SHA-256, that its content is not
+    stored.
+    """
 
     change = models.ForeignKey(WorkspaceChange, models.CASCADE, related_name="files")
     path = models.CharField(max_length=4096)
@@ -79,17 +84,17 @@ class FileChange(models.Model):
 
     @property
     def action(self) -> str:
-        """created, changed or deleted."""
+        """The action: created, changed or deleted."""
         if self.before_mode is None:
             return "created"
         return "deleted" if self.after_mode is None else "changed"
 
     @property
     def is_kept(self) -> bool:
-        """Whether it can be put back to what it was."""
+        """Return whether the file can be restored to its earlier state."""
         return self.before_mode is None or bool(self.before_sha256)
 
     @property
     def content(self) -> Path:
-        """What it held before, if that is kept."""
+        """The path of the earlier content, if it is stored."""
         return self.change.session.history_path / self.before_sha256

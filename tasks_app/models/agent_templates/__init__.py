@@ -1,4 +1,4 @@
-"""Agents to start from: a file for each, which an administrator's form begins with."""
+"""Templates of agents, one YAML file each, with which an administrator's form can begin."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +10,7 @@ import yaml
 
 @dataclass(frozen=True, kw_only=True)
 class AgentTemplate:
-    """`values` are those of the form, by name; `tries` is a first message that shows what the agent is for."""
+    """The form values of a template by field name. `tries` is an example of a first message."""
 
     key: str
     values: dict[str, Any]
