@@ -1,4 +1,4 @@
-"""Checks the arguments of a call against the server's schema; only arguments that fit are sent."""
+"""The check of a call's arguments against the server's schema. Arguments that do not fit are never sent."""
 
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from tools_app.contract import Arguments, ToolDefinition, base
 from tools_app.errors import InvalidArguments
 
 _LIMITS = ChildLimits(wall_s=20, cpu_s=10)
-# What takes a time that grows with the schema times the arguments, and no faster: no patterns, no references.
+# Keywords whose check takes time linear in the size of schema times arguments. Patterns and references are not linear.
 # fmt: off
 _QUICK = frozenset({
     "$comment", "$defs", "$schema", "additionalProperties", "allOf", "anyOf", "const", "default", "definitions",
@@ -18,15 +18,15 @@ _QUICK = frozenset({
 })
 # fmt: on
 _NAMED = ("$defs", "definitions", "properties")
-_MOST = 10**6  # characters of the schema times those of the arguments: 1 or 2 s at worst, usually 0.1 ms
+_MOST = 10**6  # characters of the schema times characters of the arguments: usually 0.1 ms, at worst 2 s
 
 
 def fitted_arguments(
     definition: ToolDefinition, given: Arguments, run: Callable[[Coroutine[Any, Any, dict[str, Any]]], dict[str, Any]]
 ) -> Arguments:
-    """`given` as the schema means it. `run` waits for what is done in a child process, which takes 0.2 s.
+    """Return `given`, coerced to the tool's schema. `run` waits for the check in a child process, which takes 0.2 s.
 
-    Raises InvalidArguments with what is wrong, for the model.
+    Raises: InvalidArguments, with the faults for the model.
     """
     schema, arguments = definition.parameters, given.model_dump(mode="json")
     request = {"schema": schema, "value": arguments, "name": "arguments", "coerce": True}
@@ -38,7 +38,7 @@ def fitted_arguments(
 
 
 def _keywords(schema: Any) -> Iterator[str]:
-    """All that may be a keyword; names of properties and definitions are none."""
+    """Yield all possible keywords, without the names of properties and definitions."""
     if isinstance(schema, list):
         for item in schema:
             yield from _keywords(item)

@@ -1,8 +1,8 @@
-"""The child's side: holds one connection to one server, and answers requests, a line of JSON each.
+"""The program in the child process. It holds one connection to one server and answers requests, a line of JSON each.
 
-`{"do": "list"}` and `{"do": "call", "name", "arguments"}` are answered by `{"tools"}`, `{"result"}` or `{"error"}`,
-with `"ended"` if no more answers will come. Before the answer to a call, `{"progress"}` has what the server says of it.
-Large answers of a server stop here.
+The answer to `{"do": "list"}` or `{"do": "call", "name", "arguments"}` is `{"tools"}`, `{"result"}` or `{"error"}`,
+with `"ended"` if no more answers will come. `{"progress"}` lines with messages of the server precede the answer to a
+call. Answers over `LONGEST` are replaced by an error.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ async def _answer(client: Client, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Progress:
-    """Passes on what a server says of one call, up to a number of messages."""
+    """A forwarder of the progress messages of one call, up to a limit."""
 
     def __init__(self) -> None:
         self._left = MOST_PROGRESS

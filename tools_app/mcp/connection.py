@@ -1,6 +1,6 @@
-"""A connection to an MCP server, held by a child process: if it hangs, dies or floods, nothing else is affected.
+"""A connection to an MCP server. A child process holds it, so that a server that hangs, dies or floods harms only that.
 
-Of the tools that a server lists, those are taken that a model's provider would accept.
+Tools that no model's provider would accept are skipped.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ from tools_app.mcp.subreaper import run
 run(work)
 """
 _HOUSE = str(Path(__file__).resolve().parents[2])
-_MEMORY = 2 * 1024**3  # bytes, of each of its processes
+_MEMORY = 2 * 1024**3  # bytes, for each of its processes
 _LONGEST = 4 * 1000**2  # bytes of an answer; the child sends less
-_GONE_S = 2  # for a process that was killed
-_REMEMBERED = 2000  # bytes of what it last said on stderr
+_GONE_S = 2  # seconds to wait for a killed process
+_REMEMBERED = 2000  # bytes of the end of stderr
 
 
 def _ignore(progress: str) -> None:
-    """Used if nobody follows a request."""
+    """Ignore the progress of a request."""
 
 
 class ServerFailed(ToolError):
@@ -48,9 +48,10 @@ class ServerFailed(ToolError):
 
 
 class Connection:
-    """One request at a time. After a failure it is closed: what the server knew of the session is lost.
+    """A connection that sends one request at a time. It is closed after a failure: the server's state of the session is
+    lost.
 
-    `known` are the digests of the server's tools, by name, as they were when it was opened.
+    `known` maps the names of the server's tools to their digests, as of the time when it was opened.
     """
 
     def __init__(self, target: McpEndpoint) -> None:
@@ -66,9 +67,11 @@ class Connection:
         return self._process is not None and self._process.returncode is None
 
     async def ask(self, request: Mapping[str, Any], report: Callable[[str], None] = _ignore) -> dict[str, Any]:
-        """The server's answer; `report` is given what it says before that.
+        """Return the server's answer. `report` receives its progress messages.
 
-        Raises ServerFailed. Cancelled, or out of time, it ends the server's child.
+        Cancellation or a timeout ends the child process.
+
+        Raises: ServerFailed.
         """
         async with self._one_at_a_time:
             try:
@@ -90,7 +93,7 @@ class Connection:
         return answer
 
     async def open(self) -> None:
-        """Starts it, if it does not run."""
+        """Start the child process unless it is running."""
         if not self.is_open:
             await self._start()
 
@@ -98,7 +101,7 @@ class Connection:
         process = self._process if self.is_open and self._process else await self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        with suppress(ConnectionError):  # it has ended; reading says so
+        with suppress(ConnectionError):  # it has ended, which reading reports
             process.stdin.write(json.dumps(request).encode() + b"\n")
             await process.stdin.drain()
         try:
@@ -132,19 +135,19 @@ class Connection:
         return process
 
     async def _drain(self, process: Process) -> None:
-        """What the server says on stderr is read, so that it never waits, and its end kept for the error."""
+        """Read stderr, so that the server never blocks on it, and store its end for error messages."""
         assert process.stderr is not None
         while part := await process.stderr.read(65536):
             self._errors = (self._errors + part)[-_REMEMBERED:]
 
     async def close(self) -> None:
-        """Ends the child, with all that it and its programs have started: its subreaper does that."""
+        """End the child process. Its subreaper ends all processes that it and the server have started."""
         process, self._process = self._process, None
         if process is None:
             return
         if process.returncode is None:
             process.terminate()
-        with suppress(TimeoutError):  # what the kernel holds up (a lost disk) ends later
+        with suppress(TimeoutError):  # a process that the kernel blocks (a lost disk) ends later
             async with asyncio.timeout(_GONE_S):
                 await process.wait()
         if self._draining is not None:
@@ -152,7 +155,7 @@ class Connection:
 
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
-_LONGEST_NAME = 64  # characters of server__tool, as providers take them
+_LONGEST_NAME = 64  # characters of server__tool that providers accept
 _NAMED_SCHEMAS = {"properties", "$defs", "definitions"}
 _SCHEMAS = {"anyOf", "oneOf", "allOf", "items", "additionalProperties"}
 _LONGEST_DESCRIPTION = 2000
@@ -160,7 +163,7 @@ _LONGEST_DESCRIPTION = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class ListedTool:
-    """`schema` is JSON. `digest` changes with everything that a model reads about the tool."""
+    """A tool of a server. `schema` is JSON text. `digest` changes with each text that a model reads about the tool."""
 
     name: str
     description: str
@@ -173,7 +176,7 @@ class ListedTool:
 
 
 def tools_of(server: str, answer: Mapping[str, Any]) -> list[ListedTool]:
-    """Those that a provider would take: with a plain name, and a schema that can be checked and shown."""
+    """Return the tools that a provider would accept: with a plain name, and a schema that can be checked and shown."""
     return list(_usable(server, answer["tools"]))
 
 
@@ -192,7 +195,7 @@ def _usable(server: str, tools: Any) -> Iterator[ListedTool]:
 
 
 def _with_items(schema: Any) -> Any:
-    """Lists of anything say so: OpenAI refuses every request with a list whose items are not described.
+    """Add `items` to lists of any value: OpenAI refuses every request with a list whose items are not described.
 
     Source: "array schema missing items", as in github.com/ogx-ai/ogx/issues/3004.
     """

@@ -1,4 +1,4 @@
-"""The connections of this process: one for each session and server, closed when idle."""
+"""The pool of this process's connections: one for each session and server, closed when idle."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,28 +9,30 @@ from tools_app.errors import ToolError
 from tools_app.mcp.connection import Connection
 
 IDLE_S = 300.0
-MOST = 40  # each is two processes of ours, and of a server on stdio another one
+MOST = 40  # each has two processes of ours, and a stdio server has one more
 _Key = tuple[str, str]
 
 
 class Pool:
-    """All of it runs on one event loop, except `sessions`."""
+    """A pool of connections. It must be used on one event loop, except `sessions`."""
 
     def __init__(self) -> None:
-        self._connections: dict[_Key, Connection] = {}  # the longest idle ones first
+        self._connections: dict[_Key, Connection] = {}  # ordered by last use, the oldest first
         self._calls: dict[_Key, int] = {}
         self._idle: dict[_Key, asyncio.TimerHandle] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def sessions(self) -> set[str]:
-        """Those that have connections. Any thread may ask."""
+        """Return the sessions that have connections. Safe to call from any thread."""
         return {session for session, _ in list(self._connections)}
 
     @contextmanager
     def using(self, session: str, target: McpEndpoint) -> Iterator[Connection]:
-        """The session's connection to a server; a new one where an administrator has changed the way to it.
+        """Yield the session's connection to a server. It is replaced if an administrator has changed the server.
 
-        It is in a call meanwhile, and not closed to make room. Raises ToolError if all others are in a call as well.
+        The connection counts as busy in this block, and is not closed to make room.
+
+        Raises: ToolError if all other connections are busy too.
         """
         key = (session, target.name)
         if key in self._connections and self._connections[key].target != target:
@@ -46,7 +48,7 @@ class Pool:
             self._has_called(key)
 
     async def close(self, session: str) -> None:
-        """Closes all connections of a session, and comes back when they are closed."""
+        """Close all connections of a session, and wait until they are closed."""
         for key in [key for key in self._connections if key[0] == session]:
             self._close(key)
         if self._closing:
@@ -66,7 +68,7 @@ class Pool:
             return
         del self._calls[key]
         if key in self._connections:
-            self._connections[key] = self._connections.pop(key)  # to the end: all others are idle for longer
+            self._connections[key] = self._connections.pop(key)  # move to the end
             self._idle[key] = asyncio.get_running_loop().call_later(IDLE_S, self._close, key)
 
     def _wait_no_longer(self, key: _Key) -> None:

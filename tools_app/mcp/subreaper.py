@@ -1,7 +1,7 @@
-"""Keeps a child and whatever it starts: when either the server or the child has ended, all of it is killed.
+"""The parent of an MCP server's child process. It kills all descendants when the child or this server ends.
 
-A program may be started by another one (npx, uvx, a shell), or leave its group and its parent: as their subreaper, this
-process becomes the parent of all who lose theirs, so none of them gets away.
+Another program (npx, uvx, a shell) can start the server's program, and that can leave its group and its parent. As
+their subreaper, this process becomes the parent of all orphans, so none escapes.
 """
 
 import ctypes
@@ -15,7 +15,10 @@ _AWAITED = {signal.SIGTERM, signal.SIGCHLD}
 
 
 def run(work: Callable[[], None]) -> None:
-    """Runs `work` in a child. Comes back when nothing of it is left; SIGTERM, also from the server's end, ends it."""
+    """Run `work` in a child, and return when all its descendants have ended.
+
+    SIGTERM, which the kernel also sends when this server ends, ends them.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     for option, value in ((_DIES_WITH_PARENT, signal.SIGTERM), (_NO_NEW_PRIVILEGES, 1), (_ADOPTS, 1)):
         ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
@@ -25,7 +28,7 @@ def run(work: Callable[[], None]) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _AWAITED)
         work()
         return
-    for descriptor in (0, 1, 2):  # the child's: who reads and writes there shall see its end
+    for descriptor in (0, 1, 2):  # close the child's pipes here, so that the other ends see its end
         os.close(descriptor)
     while signal.sigwait(_AWAITED) == signal.SIGCHLD and not _has_ended(child):
         pass
@@ -33,7 +36,7 @@ def run(work: Callable[[], None]) -> None:
 
 
 def _has_ended(child: int) -> bool:
-    """Takes leave of all who have ended."""
+    """Reap all processes that have ended, and return whether `child` is one of them."""
     pid = -1
     while pid not in (0, child):
         pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -41,7 +44,7 @@ def _has_ended(child: int) -> bool:
 
 
 def _end_all() -> None:
-    """The children of who is killed become ours, and are the next."""
+    """Kill all children. Orphans of a killed process become children of this one, and are next."""
     while children := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
         for child in map(int, children):
             os.kill(child, signal.SIGKILL)

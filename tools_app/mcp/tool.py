@@ -1,4 +1,4 @@
-"""A tool of an MCP server as one of ours: `server__tool`."""
+"""The wrapper that makes a tool of an MCP server a tool of this server: `server__tool`."""
 
 import asyncio
 import base64
@@ -20,7 +20,7 @@ from tools_app.paging import size
 
 
 class McpArguments(Arguments):
-    """Anything; `mcp.arguments` checks them against the server's schema."""
+    """Any arguments. `mcp.arguments` checks them against the server's schema."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -29,7 +29,10 @@ class McpArguments(Arguments):
 def mcp_tool(
     *, server: str, tool: str, description: str, schema: str, digest: str, danger: str, loop_exempt: bool = False
 ) -> ToolDefinition:
-    """Cached while nothing changes, so that the tool list stays the same object. `digest` was confirmed."""
+    """Return the definition of a server's tool. It is cached, so that an unchanged tool list is the same object.
+
+    `digest` is the one that an administrator confirmed.
+    """
 
     async def handler(arguments: McpArguments, context: ToolContext) -> ToolResult:
         return await call(server, tool, digest, arguments.model_dump(mode="json"), context)
@@ -49,7 +52,10 @@ def mcp_tool(
 
 
 async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-    """Raises ToolError, also if the tool is not any more what an administrator confirmed (`digest`)."""
+    """Call the server's tool.
+
+    Raises: ToolError, also if the tool's digest is no longer the confirmed one.
+    """
     target = await context.mcp_target(server)
     with pool.using(context.session, target) as connection:
         await _open(connection, server)
@@ -63,7 +69,7 @@ async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], c
 
 
 async def _open(connection: Connection, server: str) -> None:
-    """A new one asks first what the server offers now."""
+    """Open the connection if it is closed, and read which tools the server offers now."""
     if connection.is_open:
         return
     await connection.open()
@@ -73,7 +79,7 @@ async def _open(connection: Connection, server: str) -> None:
 
 
 def result_of(answer: Mapping[str, Any], workspace: Workspace, page_bytes: int) -> ToolResult:
-    """Data of more than a page is written over several lines, so that pages of it end after a value."""
+    """Return the result. Data over one page is indented, so that each page ends after a value."""
     words: list[str] = []
     images: list[str] = []
     for part in answer.get("content") or ():
