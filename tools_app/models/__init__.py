@@ -1,4 +1,4 @@
-"""What administrators decide about tools, and a cache of recent searches."""
+"""Administrators' decisions about tools, and a cache of recent searches."""
 
 from tools_app.models.mcp import McpServer, McpTool, Transport
 from tools_app.models.policy import AllowedAddress, Approval, DangerLevel, RolePolicy, ToolSetting, UserPolicy

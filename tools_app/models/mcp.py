@@ -1,4 +1,4 @@
-"""MCP servers, which administrators alone set up, and the tools that they were found to have."""
+"""MCP servers, which only administrators can add, and the tools that they list."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class Transport(models.TextChoices):
 
 
 class McpServer(models.Model):
-    """A program of a server runs with the rights of this server: it is chosen as one chooses what to install."""
+    """An MCP server. A program runs with the rights of this server: choose it as carefully as software to install."""
 
     name = models.CharField(
         max_length=30, unique=True, validators=[RegexValidator(r"^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*\Z")]
@@ -63,7 +63,7 @@ class McpServer(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """A field of a form that is left empty comes as None."""
+        """Validate the fields. Empty form fields arrive as None."""
         self.command, self.loop_exempt = self.command or [], self.loop_exempt or []
         self.environment, self.headers = self.environment or {}, self.headers or {}
         if self.transport == Transport.STDIO and not _is_command(self.command):
@@ -91,14 +91,14 @@ def _are_named_words(value: Any) -> bool:
 
 class McpToolQuerySet(models.QuerySet["McpTool"]):
     def usable_by(self, user_id: int) -> "McpToolQuerySet":
-        """Confirmed tools of servers that are open to a user."""
+        """Return the confirmed tools of servers that the user can use."""
         own = get_user_model().roles_of(user_id)
         servers = McpServer.objects.filter(Q(roles=None) | Q(roles__in=own), enabled=True)
         return self.filter(confirmed=F("digest"), is_gone=False, server__in=servers)
 
 
 class McpTool(models.Model):
-    """`digest` is that of what the server says now; only while it is the one that was confirmed is the tool there."""
+    """A tool of an MCP server. It is available only while `digest`, the current one, equals `confirmed`."""
 
     server = models.ForeignKey(McpServer, models.CASCADE, related_name="tools")
     name = models.CharField(max_length=100)

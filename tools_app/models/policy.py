@@ -1,4 +1,4 @@
-"""How tools run here, who may use them, and which internal addresses they may reach."""
+"""Settings of tools, policies of roles and users, and the internal addresses that tools can reach."""
 
 from typing import Any
 
@@ -23,14 +23,14 @@ class DangerLevel(models.TextChoices):
 
 class ToolSettingQuerySet(models.QuerySet["ToolSetting"]):
     def closed_to(self, user_id: int) -> "ToolSettingQuerySet":
-        """Those that name roles, but none that the user has."""
+        """Return the tools with roles of which the user has none."""
         granted = ToolSetting.roles.through.objects.filter(toolsetting=OuterRef("pk"))
         own = granted.filter(group__in=get_user_model().roles_of(user_id))
         return self.filter(Exists(granted), ~Exists(own))
 
 
 class ToolSetting(models.Model):
-    """How one tool is run here. Without a row, a tool runs as its definition says."""
+    """Settings of one tool. A tool without a row uses the defaults of its definition."""
 
     name = models.CharField(max_length=100, unique=True)
     enabled = models.BooleanField(default=True)
@@ -40,7 +40,7 @@ class ToolSetting(models.Model):
     approval = models.CharField(max_length=10, choices=Approval, default=Approval.BY_DANGER)
     approvers = models.ForeignKey(
         Group,
-        models.PROTECT,  # without the role, its calls would be anybody's to approve
+        models.PROTECT,  # without the role, anyone could approve the calls
         null=True,
         blank=True,
         related_name="+",
@@ -75,7 +75,7 @@ class ToolSetting(models.Model):
 
 
 class AllowedAddress(models.Model):
-    """An internal host that tools may reach all the same."""
+    """An internal host that tools are allowed to reach."""
 
     address = models.CharField(max_length=255, unique=True, help_text="host or host:port")
 
@@ -89,9 +89,10 @@ class AllowedAddress(models.Model):
 
 
 class RolePolicy(models.Model):
-    """Which tools a role may use. An empty allow list means all; a denial by any role of a user wins.
+    """The tools that a role can use. An empty allow list means all; a denial by any role of a user wins.
 
-    `approvals` says by name of a tool when its calls ask, in place of the tool's own setting: {"shell": "always"}.
+    `approvals` maps names of tools to the condition for an approval, and overrides the tool's own setting: {"shell":
+    "always"}.
     """
 
     role = models.OneToOneField(Group, models.CASCADE, related_name="tool_policy")
@@ -119,7 +120,9 @@ class RolePolicy(models.Model):
 
 
 class UserPolicy(models.Model):
-    """Tools that one person does not have, whatever their roles say: by an administrator, and by their own choice."""
+    """Tools that one person cannot use, whatever their roles allow: denied by an administrator, or switched off by
+    themselves.
+    """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tool_policy")
     deny = models.JSONField(default=list, blank=True, help_text="Names of tools.")

@@ -1,4 +1,4 @@
-"""Search engines, and what they have found a moment ago."""
+"""Search engines, and a cache of recent results."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ class SearchEngineKind(models.TextChoices):
 
 
 class SearchEngine(models.Model):
-    """Whom the tool search asks. Its key, if it has one, is kept as the service key `key_name`."""
+    """A search engine of the tool search. Its key, if it has one, is stored as the service key `key_name`."""
 
     KEY_PREFIX = "search."
 
@@ -56,7 +56,7 @@ class CachedSearchQuerySet(models.QuerySet["CachedSearch"]):
 
 
 class CachedSearch(models.Model):
-    """What a search has found, for the same search of the same person a moment later."""
+    """The result of a search, cached for the same search by the same person."""
 
     LIFETIME = timedelta(minutes=10)
 

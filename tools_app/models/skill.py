@@ -1,4 +1,4 @@
-"""Skills that administrators have uploaded; those of the installation are folders."""
+"""Skills that administrators have uploaded. The skills of an installation are folders."""
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
@@ -36,7 +36,7 @@ class Skill(models.Model):
 
     @property
     def text(self) -> SkillText:
-        """With its files."""
+        """Return the skill with its files."""
         rows = list(self.files.all())
         return SkillText(
             name=self.name,
@@ -48,7 +48,7 @@ class Skill(models.Model):
 
 
 class SkillFile(models.Model):
-    """A file that lies in the workspace once the skill is loaded."""
+    """A file that is written into the workspace when the skill is loaded."""
 
     skill = models.ForeignKey(Skill, models.CASCADE, related_name="files")
     path = models.CharField(max_length=300)
