@@ -1,4 +1,4 @@
-"""MCP servers and skills: what administrators add to the built-in tools."""
+"""Admin pages of MCP servers and skills, with which administrators extend the built-in tools."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from tools_app.skills.skill_files import (
 
 
 class McpToolInline(TabularInline):
-    """What the server has, as it was last seen."""
+    """The server's tools, as last listed."""
 
     model = McpTool
     extra = 0
@@ -46,7 +46,7 @@ class McpToolInline(TabularInline):
 
 @admin.register(McpServer)
 class McpServerAdmin(ModelAdmin):
-    """Its tools are listed when it is saved, and every ten minutes."""
+    """The admin of MCP servers. A server's tools are listed when it is saved, and every ten minutes."""
 
     list_display = ["name", "transport", "enabled", "listed_at", "fault"]
     list_filter = ["enabled", "transport"]
@@ -57,7 +57,7 @@ class McpServerAdmin(ModelAdmin):
     actions = ["confirm_tools", "list_tools"]
 
     def save_model(self, request: HttpRequest, obj: McpServer, form: Any, change: bool) -> None:
-        obj.listed_at = None  # a worker looks within seconds
+        obj.listed_at = None  # a worker lists the tools within seconds
         super().save_model(request, obj, form, change)
 
     @action(description="Confirm all tools in their current form", permissions=["change"])
@@ -94,7 +94,7 @@ class McpToolAdmin(ModelAdmin):
 
 
 class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The text by hand, or all of it by an upload."""
+    """A form for a skill: either its fields, or an upload that contains all of them."""
 
     upload = forms.FileField(
         required=False,
@@ -119,7 +119,7 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
     def clean_name(self) -> str:
-        """A name by hand; one from before stays."""
+        """Check a new name. An existing name is not checked again."""
         name: str = self.cleaned_data["name"]
         try:
             if name and name != self.instance.name:
@@ -158,7 +158,7 @@ class SkillAdmin(ModelAdmin):
     inlines = [SkillFileInline]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Also names the folders that are left out: they have no row."""
+        """Add warnings about refused skill folders, which have no row."""
         for path, reason in refused_skills(Path(settings.SKILLS_DIR)).items():
             messages.warning(request, f"{path} was left out: {reason}")
         return super().changelist_view(request, extra_context)

@@ -1,3 +1,5 @@
+"""Admin pages of tool settings, allowed addresses, and the policies of roles and users."""
+
 import re
 from collections.abc import Mapping
 from operator import attrgetter
@@ -21,7 +23,7 @@ HOST = re.compile(r"\*|(\*\.)?[A-Za-z0-9._-]{1,255}")  # as in the configuration
 
 
 class ApprovalsField(forms.CharField):
-    """{"shell": "always"}, written as lines."""
+    """A mapping such as {"shell": "always"}, one entry per line."""
 
     widget = UnfoldAdminTextareaWidget
 
@@ -48,7 +50,7 @@ class RolePolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class RolePolicyInline(StackedInline):
-    """On the page of a role."""
+    """The policy on a role's page."""
 
     model = RolePolicy
     form = RolePolicyForm
@@ -60,7 +62,7 @@ class UserPolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class UserPolicyInline(StackedInline):
-    """On the page of a user."""
+    """The policy on a user's page."""
 
     model = UserPolicy
     form = UserPolicyForm
@@ -106,7 +108,7 @@ class AllowedAddressAdmin(ModelAdmin):
 
 
 class HostsField(forms.CharField):
-    """["pypi.org"], written as lines."""
+    """A list such as ["pypi.org"], one host per line."""
 
     widget = UnfoldAdminTextareaWidget
 
@@ -134,7 +136,7 @@ class ToolSettingForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(ToolSetting)
 class ToolSettingAdmin(ModelAdmin):
-    """A tool without a row here runs as its definition says."""
+    """The admin of tool settings. A tool without a row here uses the defaults of its definition."""
 
     form = ToolSettingForm
     list_display = ["name", "enabled", "own_danger", "danger", "approval", "approvers", "four_eyes"]
@@ -152,7 +154,7 @@ class ToolSettingAdmin(ModelAdmin):
     )
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """With the tools that have no row, for those who may add one."""
+        """Add the tools without a row, for users who can add one."""
         changed = set(ToolSetting.objects.values_list("name", flat=True))
         may_add = self.has_add_permission(request)
         others = sorted((tool for tool in registry.all_tools() if tool.name not in changed), key=attrgetter("name"))
@@ -168,7 +170,7 @@ class ToolSettingAdmin(ModelAdmin):
 
     @display(description="default danger")
     def own_danger(self, setting: ToolSetting) -> str:
-        """As the tool itself says; single calls may be judged higher."""
+        """Return the tool's default danger. Single calls can be judged higher."""
         try:
             return registry.get(setting.name).danger.word
         except UnknownTool:

@@ -1,4 +1,4 @@
-"""Form fields for tool names: known tools are ticked, others are typed, since a tool may be added later."""
+"""Form fields for tool names: checkboxes for registered tools, and a text field for tools that may be added later."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,12 +17,15 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def known_tools() -> list[str]:
-    """Without the one that is always there."""
+    """Return the names of all registered tools, except the one that is always available."""
     return sorted(tool.name for tool in registry.all_tools() if tool.name != ALWAYS_THERE)
 
 
 def checked_names(names: Iterable[str]) -> list[str]:
-    """The names, each once. Raises ValidationError for what can be no tool's name."""
+    """Return the sorted names without duplicates.
+
+    Raises: ValidationError for an invalid name.
+    """
     found = sorted(set(names))
     if wrong := [name for name in found if not _NAME.fullmatch(name)]:
         raise ValidationError(f"{', '.join(wrong)}: tool names may contain only letters, digits, _ and -.")
@@ -49,7 +52,7 @@ class ToolNamesField(forms.MultiValueField):
         self.widget.widgets[0].choices = _choices  # type: ignore[attr-defined]
 
     def prepare_value(self, value: Any) -> Any:
-        """What is stored, in the two parts of the form; what was just posted comes in two already."""
+        """Split the stored names for the two widgets. Posted values are already split."""
         is_posted = isinstance(value, list) and value[:1] and isinstance(value[0], list)
         return value if is_posted else _parts(value)
 
@@ -62,7 +65,7 @@ class ToolNamesField(forms.MultiValueField):
 
 
 class ToolNameWidget(UnfoldAdminTextInputWidget):
-    """One name, written or chosen from those that this server has."""
+    """A text field that suggests the registered tools."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         written = super().render(name, value, {**(attrs or {}), "list": f"{name}-known"}, renderer)
@@ -71,7 +74,7 @@ class ToolNameWidget(UnfoldAdminTextInputWidget):
 
 
 def _parts(names: Sequence[str] | None) -> list[Any]:
-    """Those that are ticked, and the text with the others."""
+    """Return the names with a checkbox, and the text with the other names."""
     here = known_tools()
     return [
         [name for name in names or () if name in here],
