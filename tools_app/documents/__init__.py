@@ -1,1 +1,1 @@
-"""PDF and Office files as text for a model."""
+"""Readers of PDF, Office and other documents as text for a model, and writers of documents."""

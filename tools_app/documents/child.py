@@ -1,4 +1,4 @@
-"""Reads a document, in a child process (`reader`): its formats are intricate, and its author may be hostile."""
+"""The program that reads a document in a child process: formats are intricate, and authors can be hostile."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -6,11 +6,14 @@ from typing import Any
 from tools_app.documents.document import Document, Unreadable, tidy
 from tools_app.documents.formats import open_document
 
-_MARK = 10  # bytes of "--- " and " ---" around a title, and two ends of lines
+_MARK = 10  # bytes of "--- " and " ---" around a title, and of two line ends
 
 
 def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
-    """{"name", "part", "line", "room"} → {"kind", "unit", "title", "count", "parts"}, or {"error"} with a sentence."""
+    """Return the requested parts of the document, or an error as a sentence.
+
+    {"name", "part", "line", "room"} → {"kind", "unit", "title", "count", "parts"} or {"error"}
+    """
     try:
         document = open_document(body, request["name"])
         return {
@@ -25,7 +28,7 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _parts(document: Document, first: int, line: int, room: int) -> list[dict[str, Any]]:
-    """The parts from the `first` on, of that one the lines from `line` on: whole lines of `room` bytes together."""
+    """Return the parts from number `first` on, the first of them from `line` on: whole lines, `room` bytes in total."""
     parts: list[dict[str, Any]] = []
     for number, part in enumerate(document.parts[first - 1 :], first):
         begin = line if number == first else 1
@@ -51,10 +54,12 @@ def _parts(document: Document, first: int, line: int, room: int) -> list[dict[st
 
 
 def unless_damaged(lines: Iterable[str]) -> Iterator[str]:
-    """One damaged part makes the libraries raise anything; others may be whole."""
+    """Yield the lines until the part turns out to be damaged: libraries raise any error then, and other parts can be
+    intact.
+    """
     try:
         yield from lines
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001  see above; it is said where the lines are missing
+    except Exception as error:  # noqa: BLE001  see above; the text reports it
         yield f"[What follows here cannot be read: {type(error).__name__}]"

@@ -1,4 +1,4 @@
-"""A page of a tool's result that shows a document: whole lines of its parts, and the call that reads on."""
+"""A page of a tool's result that shows a document: whole lines of its parts, and the call for the next page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,14 @@ from tools_app.errors import ToolError
 from tools_app.paging import size
 
 NextCall = Callable[[int, int | None, int | None], str]
-_WORDS = 200  # bytes of what is said beside the call that reads on
+_WORDS = 200  # bytes around the call for the next page
 
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentPage:
-    """`lines` are the document's words, with a mark before each part; `closing` how to read on, empty at its end."""
+    """The page: `lines` of the document with a mark before each part, and in `closing` the next call, or ""
+    at the end.
+    """
 
     title: str
     lines: Sequence[str]
@@ -26,9 +28,11 @@ class DocumentPage:
 async def document_page(
     data: bytes, name: str, *, offset: int, skip: int, limit: int | None, room: int, next_call: NextCall
 ) -> DocumentPage:
-    """Parts from number `offset` on, without its first `skip` lines, at most `limit` of them, in `room` bytes.
+    """Return the parts from number `offset` on, without its first `skip` lines, at most `limit` parts, in `room` bytes.
 
-    `next_call` writes the call for an offset, skip and limit. Raises UnreadableDocument, ToolError beyond the end.
+    `next_call` returns the call for an offset, skip and limit.
+
+    Raises: UnreadableDocument; ToolError if `offset` is beyond the end.
     """
     words = size(next_call(offset, skip, limit)) + _WORDS
     document = await read_document(data, name, part=offset, line=skip + 1, room=max(room - words, room // 2))
@@ -47,7 +51,7 @@ def _counted(document: Document) -> str:
 
 
 def _closing(document: Document, limit: int | None, next_call: NextCall) -> str:
-    """Which parts are shown of how many, and how to read on; empty at the end of the document."""
+    """Return which parts are shown and how to read on, or "" at the end of the document."""
     parts = document.parts[:limit]
     first, last = parts[0].number, parts[-1]
     if last.whole and last.number == document.count:

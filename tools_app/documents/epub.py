@@ -1,4 +1,4 @@
-"""EPUB, chapter by chapter: the documents of its spine, in their order (EPUB 3.3, 4 and 5)."""
+"""The EPUB reader: the documents of the spine, in order, as chapters (EPUB 3.3, 4 and 5)."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -13,7 +13,10 @@ from tools_app.documents.document import Document, Part, Unreadable
 
 
 def open_document(body: bytes) -> Document:
-    """Raises Unreadable."""
+    """Open an EPUB book.
+
+    Raises: Unreadable.
+    """
     archive = ZipFile(BytesIO(body))
     container = opendocument.part(archive, "META-INF/container.xml")
     root = container.find(".//{*}rootfile") if container is not None else None
@@ -39,7 +42,7 @@ def _spine(package: opendocument.Element) -> list[str]:
 
 
 def _encrypted(archive: ZipFile) -> set[str]:
-    """What META-INF/encryption.xml names; fonts stand there, too, in books that anybody may read (4.2.6.3.2)."""
+    """Return the paths in META-INF/encryption.xml. Readable books can have fonts there, too (4.2.6.3.2)."""
     encryption = opendocument.part(archive, "META-INF/encryption.xml")
     references = encryption.iter("{*}CipherReference") if encryption is not None else ()
     return {unquote(each.get("URI", "")) for each in references}
@@ -51,5 +54,5 @@ def _lines(archive: ZipFile, name: str) -> Iterator[str]:
         return
     try:
         yield html.outline(html.parsed(archive.read(name))[1])
-    except etree.ParserError:  # nothing in it
+    except etree.ParserError:  # an empty chapter
         return

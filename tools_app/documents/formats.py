@@ -1,4 +1,4 @@
-"""Which format a document has: by its signature, or, for what is text, by the end of its name."""
+"""Detection of a document's format, by signature, or for text formats by file extension."""
 
 import re
 import zipfile
@@ -10,20 +10,20 @@ from pathlib import PurePosixPath
 
 from tools_app.documents.document import Document, Unreadable
 
-_HEAD = 1024  # bytes; PDF readers allow others before the signature
+_HEAD = 1024  # bytes; PDF readers accept other bytes before the signature
 _CFB = bytes.fromhex(
     "d0cf11e0a1b11ae1"
 )  # [MS-_CFB] 2.2: Office 97–2003, and encrypted Office files ([MS-OFFCRYPTO] 2.3)
-_MOST_UNPACKED = 500 * 1000**2  # bytes; an archive that holds more is a bomb
-_LARGE, _DENSE = 10 * 1000**2, 200  # an entry over so many bytes, packed to less than a 200th, is one as well
+_MOST_UNPACKED = 500 * 1000**2  # bytes; a larger archive is a bomb
+_LARGE, _DENSE = 10 * 1000**2, 200  # an entry over so many bytes that is compressed to less than a 200th is a bomb, too
 _OLD = "It is an Office file of before 2007 (.doc, .xls, .ppt). Save it as .docx, .xlsx or .pptx."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """`module` reads it; it may need a library of its own, and is imported when it is needed.
+    """A document format and the `module` that reads it, imported on demand because it can need a library.
 
-    `main_type` is the content type of the main part that its library takes.
+    `main_type` is the content type of the main part that this library accepts.
     """
 
     kind: str
@@ -33,20 +33,20 @@ class Format:
 
 _TYPES = "[Content_Types].xml"
 _MAIN = b"application/vnd.openxmlformats-officedocument.%s.main+xml"
-# Templates, slide shows and files with macros: the same parts under other types (ISO 29500-1, 11.3.10 and 13.3.6).
+# Templates, slide shows and files with macros have the same parts under other types (ISO 29500-1, 11.3.10 and 13.3.6).
 _VARIANT = re.compile(
     rb"application/vnd\.(ms-word\.(document|template)\.macroEnabled(Template)?|ms-powerpoint\.\w+\.macroEnabled"
     rb"|openxmlformats-officedocument\.(wordprocessingml\.template|presentationml\.(template|slideshow)))\.main\+xml"
 )
 _PDF = Format(kind="PDF", module="pdf")
-_BY_ENTRY = {  # ISO 29500-2: the parts of an Office file lie in a folder of their application
+_BY_ENTRY = {  # ISO 29500-2: the parts of an Office file are in a folder named after the application
     "word/": Format(kind="Word document", module="text_document", main_type=_MAIN % b"wordprocessingml.document"),
     "xl/": Format(kind="Excel workbook", module="spreadsheet"),
     "ppt/": Format(
         kind="PowerPoint presentation", module="presentation", main_type=_MAIN % b"presentationml.presentation"
     ),
 }
-_BY_MIMETYPE = {  # OpenDocument 1.3 part 2, 3.3 and EPUB 3.3, 4.2.6.2: the first entry, `mimetype`, says what it is
+_BY_MIMETYPE = {  # OpenDocument 1.3 part 2, 3.3 and EPUB 3.3, 4.2.6.2: the first entry, `mimetype`, is the type
     b"application/vnd.oasis.opendocument.": Format(kind="OpenDocument file", module="opendocument"),
     b"application/epub+zip": Format(kind="EPUB book", module="epub"),
 }
@@ -76,40 +76,45 @@ _NAMED = {
 
 
 def is_pdf(head: bytes) -> bool:
-    """PDF readers allow other bytes before the signature."""
+    """Return whether the file is a PDF. PDF readers accept other bytes before the signature."""
     return b"%PDF-" in head[:_HEAD]
 
 
 def has_signature(head: bytes) -> bool:
-    """Whether a file that begins so may be a document, whatever its name: an archive may also hold something else."""
+    """Return whether the file can be a document by its first bytes. An archive can also contain something else."""
     return is_pdf(head) or head.startswith((b"PK\x03\x04", _CFB))
 
 
 def is_document(head: bytes, name: str) -> bool:
-    """Whether a model wants to read its text rather than its source: not of HTML and CSV, which it also writes."""
+    """Return whether a model wants the text of this file, not the source. HTML and CSV count as source: models write
+    them.
+    """
     return has_signature(head) or PurePosixPath(name).suffix.lower() in (".eml", ".ipynb")
 
 
 def kind_by_name(name: str) -> str:
-    """What a file of this name is most likely, "" if the reader of documents is not what reads it."""
+    """Return the likely kind of a file with this name, or "" if it is not read as a document."""
     return _NAMED.get(PurePosixPath(name).suffix.lower(), "")
 
 
 def open_document(body: bytes, name: str) -> Document:
-    """Raises Unreadable."""
+    """Open a document of any format.
+
+    Raises: Unreadable.
+    """
     found = _format_of(body, name)
     try:
         body = _as_document(body, found.main_type) if found.main_type else body
         opened: Document = import_module(f"tools_app.documents.{found.module}").open_document(body)
     except (Unreadable, MemoryError):
         raise
-    except Exception as error:  # damaged parts make the libraries raise anything
+    except Exception as error:  # libraries raise any error for damaged parts
         raise Unreadable(f"It is damaged, or no {found.kind} that can be read here.") from error
     return opened
 
 
 def _as_document(body: bytes, main_type: bytes) -> bytes:
-    """The archive with the content type of an ordinary document, where it has one of the variants."""
+    """Return the archive with the content type of an ordinary document in place of a variant."""
     with zipfile.ZipFile(BytesIO(body)) as archive:
         types = archive.read(_TYPES) if _TYPES in archive.namelist() else b""
         if not _VARIANT.search(types):
@@ -151,7 +156,10 @@ def _in_archive(body: bytes) -> Format:
 
 
 def _require_unpackable(entries: Collection[zipfile.ZipInfo]) -> None:
-    """Raises Unreadable. What an entry declares binds: zipfile never unpacks more of it."""
+    """Check the declared sizes, which are binding: zipfile never unpacks more of an entry.
+
+    Raises: Unreadable.
+    """
     dense = any(entry.file_size > max(_LARGE, _DENSE * entry.compress_size) for entry in entries)
     if dense or sum(entry.file_size for entry in entries) > _MOST_UNPACKED:
         raise Unreadable("It is too large when unpacked.")

@@ -1,4 +1,4 @@
-"""HTML as lines: headings, paragraphs, lists and table rows on lines of their own, links as [text](address)."""
+"""The HTML reader: headings, paragraphs, lists and table rows on their own lines, links as [text](address)."""
 
 import lxml.html
 from lxml import etree
@@ -10,7 +10,7 @@ from tools_app.files.encoding import UTF_8, encoding_of
 _MAX_TITLE = 300
 _UNSEEN = ("script", "style", "template", "svg", "iframe", "object", "title")
 _HIDDEN = etree.XPath(
-    "descendant::*[not(self::body)]"  # scripts show a body that is hidden
+    "descendant::*[not(self::body)]"  # scripts reveal a hidden body
     "[@hidden or contains(translate(@style, ' ', ''), 'display:none')"
     " or contains(translate(@style, ' ', ''), 'visibility:hidden')]"
 )
@@ -24,15 +24,16 @@ _CELLS = {"td", "th"}
 
 def open_document(body: bytes) -> Document:
     encoding = encoding_of(body) or UTF_8
-    declares = encoding.codec in ("latin-1", "cp1252")  # then the page itself may say what it is
+    declares = encoding.codec in ("latin-1", "cp1252")  # then the page's own declaration counts
     title, page = parsed(body, "") if declares else parsed(encoding.readable(body).encode())
     return Document(kind="HTML page", unit="page", title=title, parts=pages_of([[outline(page)]], "page"))
 
 
 def parsed(html: bytes, encoding: str = "utf-8") -> tuple[str, HtmlElement]:
-    """The title, and the page without what a person would not see. An empty `encoding`: what the page says.
+    """Return the title, and the page without hidden elements. With an empty `encoding`, the page's own declaration
+    counts.
 
-    Raises etree.ParserError if there is nothing in it.
+    Raises: etree.ParserError for an empty page.
     """
     parser = lxml.html.HTMLParser(encoding=encoding or None, remove_comments=True, remove_pis=True)
     page = lxml.html.document_fromstring(html, parser=parser)
@@ -42,7 +43,7 @@ def parsed(html: bytes, encoding: str = "utf-8") -> tuple[str, HtmlElement]:
 
 
 def _drop_unseen(page: HtmlElement) -> None:
-    """A model must not read what a person would not see: instructions may be hidden there."""
+    """Remove elements that a person would not see: they can hide instructions to the model."""
     etree.strip_elements(page, *_UNSEEN, with_tail=False)
     for element in _HIDDEN(page):
         if element.getparent() is not None:
@@ -50,9 +51,9 @@ def _drop_unseen(page: HtmlElement) -> None:
 
 
 def outline(body: HtmlElement) -> str:
-    """Headings, paragraphs, lists and table rows on lines of their own, links as [text](address)."""
+    """Return headings, paragraphs, lists and table rows on their own lines, links as [text](address)."""
     writer = _Writer()
-    walk = etree.iterwalk(body, events=("start", "end"))  # no recursion: pages may be nested without end
+    walk = etree.iterwalk(body, events=("start", "end"))  # no recursion: the nesting of pages is unlimited
     for event, element in walk:
         if event == "end":
             writer.close(element)
@@ -66,7 +67,7 @@ def outline(body: HtmlElement) -> str:
 
 
 class _Writer:
-    """The lines so far, and the words of the one that is being written."""
+    """The finished lines, and the words of the current one."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -1,6 +1,6 @@
-"""Writes a long document section by section into a file, which is usable after each section.
+"""A writer of long documents, section by section, into a file that is usable after each section.
 
-Until it is done, its outline is a comment at the top of the file, so that a later call can continue it.
+Until the document is complete, its outline is a comment at the top of the file, so that a later call can continue.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from tools_app.errors import ModelFailed, ToolError
 from tools_app.files import Workspace
 
 MOST_SECTIONS = 30
-_TAIL = 2_000  # characters of what was written last, for the next section to join on
+_TAIL = 2_000  # characters at the end of the text, which the next section continues
 _BEGIN, _END = "<!-- outline", "-->"
 _LINE = re.compile(r"\s*+(?:[-*#]++|\d++[.)])?+\s*+(?P<heading>[^:\n]{1,150})(?::\s*+(?P<about>.*))?")
 
@@ -30,7 +30,10 @@ class Section:
 async def write(
     prompt: str, path: str, *, workspace: Workspace, ask: AskModel, report: Callable[[str], None]
 ) -> tuple[int, int]:
-    """How many sections the file had before, and has now. Raises ToolError, with what is there and how to go on."""
+    """Write the missing sections. Return how many sections the file had before, and how many it has now.
+
+    Raises: ToolError, with the progress so far and how to continue.
+    """
     text = await asyncio.to_thread(_existing, path, workspace)
     outline = _outline_in(text) if text else await _outlined(prompt, ask)
     if not text:
@@ -102,6 +105,8 @@ def _section_prompt(prompt: str, outline: Sequence[Section], section: Section, t
 
 
 def _body(words: str, section: Section) -> str:
-    """Without the heading that a model writes all the same; a heading of a section's rank would count as one."""
+    """Remove the heading that models write in spite of the prompt. Higher headings are lowered, since they count as
+    sections.
+    """
     text = re.sub(rf"\A#++\s*+{re.escape(section.heading)}[^\S\n]*+\n", "", words.strip())
     return re.sub(r"^##? ", "### ", text, flags=re.MULTILINE).strip()

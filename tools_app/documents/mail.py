@@ -1,4 +1,4 @@
-"""An e-mail (.eml, RFC 5322 and MIME): its headers and words, then each attachment, read where it can be."""
+"""The e-mail reader (.eml, RFC 5322 and MIME): headers and text, then each attachment that can be read."""
 
 from collections.abc import Iterable, Iterator
 from email import policy
@@ -13,7 +13,7 @@ from tools_app.documents.document import Document, Part, Unreadable
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MOST_ATTACHMENTS = 50
-_DEEPEST = 3  # e-mails in e-mails
+_DEEPEST = 3  # levels of nested e-mails
 
 
 def open_document(body: bytes) -> Document:
@@ -66,7 +66,7 @@ def _attachment(attachment: EmailMessage, depth: int) -> Iterable[Part]:
 
 
 def _content(part: MIMEPart) -> Any:
-    """A text, bytes or an e-mail; the bytes of what the library cannot give (an unknown charset or multipart)."""
+    """Return the content as text, bytes or an e-mail. Parts that the library cannot decode are returned as bytes."""
     try:
         return part.get_content()
     except LookupError:

@@ -1,4 +1,4 @@
-"""Jupyter notebooks (nbformat 4), cell by cell: source and outputs, without the bytes of pictures."""
+"""The reader of Jupyter notebooks (nbformat 4): source and outputs of each cell, without the data of pictures."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,10 @@ from tools_app.documents.document import Document, Unreadable, pages_of
 
 
 def open_document(body: bytes) -> Document:
-    """Raises Unreadable."""
+    """Open a notebook.
+
+    Raises: Unreadable.
+    """
     book = json.loads(body)
     cells = book.get("cells")
     if not isinstance(cells, list):

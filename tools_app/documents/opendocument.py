@@ -1,8 +1,7 @@
-"""OpenDocument: texts (.odt) by page, spreadsheets (.ods) by sheet, presentations (.odp) by slide.
+"""The OpenDocument reader: texts (.odt) by page, spreadsheets (.ods) by sheet, presentations (.odp) by slide.
 
-A page ends at the note of the program that wrote the text (OpenDocument 1.3 part 3, 5.6, text:soft-page-break);
-without such notes all of it is one page. Entities, external documents, comments and processing instructions are
-never read.
+A page ends where the program that wrote the text has marked it (OpenDocument 1.3 part 3, 5.6, text:soft-page-break). A
+text without such marks is one page. Entities, external documents, comments and processing instructions are never read.
 """
 
 import zipfile
@@ -15,44 +14,50 @@ from lxml import etree
 
 from tools_app.documents.document import Document, Part, Unreadable, pages_of, row
 
-Element = Any  # of lxml, which has no types
+Element = Any  # lxml has no types
 
 
 def parse(data: bytes) -> Element:
-    """Raises etree.XMLSyntaxError. Of its own accord the parser refuses a depth over 256 and texts over 10 MB."""
+    """Parse XML safely. The parser itself refuses a depth over 256 and texts over 10 MB.
+
+    Raises: etree.XMLSyntaxError.
+    """
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
     )
     root = etree.fromstring(data, parser)
-    etree.strip_elements(root, etree.Entity, with_tail=False)  # what is left of a reference
+    etree.strip_elements(root, etree.Entity, with_tail=False)  # the remains of references
     return root
 
 
 def part(archive: zipfile.ZipFile, name: str) -> Element | None:
-    """The XML in an entry of the archive; None if there is none of this name."""
+    """Return the XML of an entry of the archive, or None."""
     return parse(archive.read(name)) if name in archive.namelist() else None
 
 
 def local(element: Element) -> str:
-    """The name without its namespace."""
+    """Return the name without its namespace."""
     name: str = etree.QName(element).localname
     return name
 
 
 def attribute(element: Element, name: str) -> str:
-    """The value of an attribute in whichever namespace; empty without one."""
+    """Return the value of an attribute in any namespace, or ""."""
     values: Iterator[str] = (value for key, value in element.attrib.items() if key.endswith(f"}}{name}"))
     return next(values, "")
 
 
-_MOST_REPEATED = 1_000  # of one row or cell: formats often repeat an empty one up to the end of the sheet
+_MOST_REPEATED = 1_000  # repetitions of one row or cell: formats often repeat an empty one to the end of the sheet
 _BLOCKS = {"p", "h"}
 _SPACES = {"tab": "\t", "line-break": "\n"}
 _BREAK = "\f"
 
 
 def open_document(body: bytes) -> Document:
-    """Raises Unreadable."""
+    """Open an OpenDocument file.
+
+    Raises: Unreadable.
+    """
     archive = ZipFile(BytesIO(body))
     manifest = part(archive, "META-INF/manifest.xml")
     if manifest is not None and manifest.find(".//{*}encryption-data") is not None:  # part 2, 4.8
@@ -86,7 +91,7 @@ def _pages(lines: list[str]) -> list[list[str]]:
 
 
 def _blocks(element: Element) -> Iterator[str]:
-    """Headings, paragraphs, list items and rows; notes and comments behind what they belong to."""
+    """Yield headings, paragraphs, list items and rows. Notes and comments follow their paragraph."""
     for child in element:
         name = local(child)
         if name == "h":
@@ -136,7 +141,7 @@ def _notes(paragraph: Element) -> Iterator[str]:
 
 
 def _margins(styles: Element | None) -> Iterator[str]:
-    """The headers and footers of the master pages, each once."""
+    """Yield the distinct headers and footers of the master pages."""
     found = styles.iter("{*}header", "{*}footer", "{*}header-first", "{*}footer-first") if styles is not None else ()
     words = ((local(each)[:6].capitalize(), " ".join(" ".join(each.itertext()).split())) for each in found)
     yield from dict.fromkeys(f"{kind}: {said}" for kind, said in words if said)

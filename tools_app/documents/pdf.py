@@ -1,4 +1,4 @@
-"""PDF, page by page: its text, its notes, and what was entered into its forms."""
+"""The PDF reader: the text, notes and form values of each page."""
 
 import base64
 from collections.abc import Iterator, Mapping
@@ -8,18 +8,26 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw  # type: ignore[imp
 
 from tools_app.documents.document import NO_TEXT, Document, Unreadable, pages_of
 
-_EDGE = 1568  # pixels of the longer edge: more is thrown away before a model sees it (llm_app/pictures.py)
+_EDGE = (
+    1568  # pixels of the longer edge: larger pictures are scaled down before a model sees them (llm_app/pictures.py)
+)
 
 
 def open_document(body: bytes) -> Document:
-    """Raises Unreadable."""
+    """Open a PDF.
+
+    Raises: Unreadable.
+    """
     pdf = _opened(body)
     pages = [_lines(pdf, index) for index in range(len(pdf))]
     return Document(kind="PDF", unit="page", title=pdf.get_metadata_value("Title"), parts=pages_of(pages, "page"))
 
 
 def answer(request: Mapping[str, int], body: bytes) -> dict[str, str]:
-    """{"page"}, from 1 → {"picture"}, a PNG as base64, or {"error"} with a sentence; what a child process says."""
+    """Return a page, counted from 1, as a base64 PNG, or an error as a sentence. It runs in a child process.
+
+    {"page"} → {"picture"} or {"error"}
+    """
     try:
         return {"picture": base64.b64encode(_drawn(body, request["page"])).decode()}
     except Unreadable as error:
@@ -30,7 +38,7 @@ def _drawn(body: bytes, number: int) -> bytes:
     pdf = _opened(body)
     if number > len(pdf):
         raise Unreadable(f"There is no page {number}: it has {len(pdf)}.")
-    pdf.init_forms()  # or what was entered into fields is not drawn
+    pdf.init_forms()  # otherwise the values of fields are not drawn
     page = pdf[number - 1]
     drawn = page.render(scale=_EDGE / max(*page.get_size(), 1)).to_pil()
     out = BytesIO()
@@ -58,7 +66,7 @@ def _lines(pdf: PdfDocument, index: int) -> Iterator[str]:
 
 
 def _notes(page: PdfPage) -> Iterator[str]:
-    """ISO 32000-1, 12.5 and 12.7: what annotations say, and the values of form fields."""
+    """Yield the texts of annotations and the values of form fields (ISO 32000-1, 12.5 and 12.7)."""
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, index)
         if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET:
@@ -71,7 +79,7 @@ def _notes(page: PdfPage) -> Iterator[str]:
 
 
 def _string(annotation: object, key: bytes) -> str:
-    size = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)  # bytes of UTF-16LE, with a NUL at the end
+    size = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)  # bytes of UTF-16LE, including a NUL
     buffer = (raw.FPDF_WCHAR * (size // 2))()
     raw.FPDFAnnot_GetStringValue(annotation, key, buffer, size)
     return bytes(buffer).decode("utf-16-le", errors="replace").rstrip("\0")

@@ -1,4 +1,4 @@
-"""PowerPoint (.pptx), slide by slide: texts, tables, figures of charts, descriptions of pictures, speaker notes."""
+"""The PowerPoint reader (.pptx): texts, tables, figures of charts, descriptions of pictures and notes of each slide."""
 
 from collections.abc import Iterable, Iterator
 from io import BytesIO
@@ -21,7 +21,7 @@ def open_document(body: bytes) -> Document:
 
 
 def _hidden(slide: Any) -> str:
-    """ISO 29500-1, 19.3.1.38: a slide that is not shown."""
+    """Return the mark of a slide that is not shown (ISO 29500-1, 19.3.1.38), or ""."""
     return " (hidden)" if slide.element.get("show") in ("0", "false") else ""
 
 
@@ -46,7 +46,7 @@ def _texts(shapes: Iterable[Any]) -> Iterator[str]:
 
 
 def _chart(chart: Any) -> Iterator[str]:
-    """The figures that it shows: a row for each category, a column for each series."""
+    """Yield the figures of the chart: a row for each category, a column for each series."""
     yield f"Chart: {chart.chart_title.text_frame.text}" if chart.has_title else "Chart:"
     for plot in chart.plots:
         series = list(plot.series)

@@ -1,6 +1,6 @@
-"""The one reader of documents: PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, HTML, e-mail, CSV and notebooks.
+"""The document reader: PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, HTML, e-mail, CSV and notebooks.
 
-Each is a sequence of parts (pages, sheets, slides, chapters …), read in a child process with limits.
+Each document is a sequence of parts (pages, sheets, slides, chapters …), read in a child process with limits.
 """
 
 import base64
@@ -12,7 +12,7 @@ from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.documents.formats import is_pdf
 from tools_app.errors import ToolError
 
-MOST_BYTES = 50 * 1000**2  # of a document; what a person may upload
+MOST_BYTES = 50 * 1000**2  # of a document; the largest upload of a person
 ROOM = 500_000  # bytes of text in one answer
 _LIMITS = ChildLimits(wall_s=60, cpu_s=30)
 
@@ -23,8 +23,9 @@ class UnreadableDocument(ToolError):
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A page, sheet, slide or chapter, by its number from 1 on. `lines` begin at line `line` of it, from 1 on; if not
-    `whole`, the room ended before it did. No line has more than `document.LONGEST_LINE` characters.
+    """A page, sheet, slide or chapter, numbered from 1. `lines` are those from number `line` on, counted from 1.
+
+    If it is not `whole`, the room ended before the part did. No line has more than `document.LONGEST_LINE` characters.
     """
 
     number: int
@@ -36,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """`count` parts, called `unit` ("page"); `parts` are those that were asked for. `kind` is such as "PDF"."""
+    """A document with `count` parts called `unit` ("page"), and the requested `parts`. `kind` is its format ("PDF")."""
 
     kind: str
     unit: str
@@ -46,9 +47,12 @@ class Document:
 
 
 async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1, room: int = ROOM) -> Document:
-    """The parts from number `part` on, of that one the lines from `line` on, in about `room` bytes, one line at least.
+    """Return the parts from number `part` on, the first of them from `line` on, in about `room` bytes, at least one
+    line.
 
-    `name` is for the message, and tells formats apart that have no signature. Raises UnreadableDocument.
+    `name` is used in messages, and identifies formats without a signature.
+
+    Raises: UnreadableDocument.
     """
     request = {"name": name, "part": part, "line": line, "room": room}
     answer = await _answer("tools_app.documents.child", request, data, name)
@@ -56,12 +60,15 @@ async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1,
 
 
 def mark(part: Part) -> str:
-    """The line that begins it."""
+    """Return the line that introduces the part."""
     return f"--- {part.title} ---"
 
 
 async def page_picture(data: bytes, name: str, page: int) -> bytes:
-    """A page of a PDF, from 1, drawn as a PNG. Raises UnreadableDocument, also for what is no PDF."""
+    """Return a page of a PDF, counted from 1, as a PNG.
+
+    Raises: UnreadableDocument, also for any other format.
+    """
     if not is_pdf(data):
         raise UnreadableDocument(
             f"{name} is no PDF: only pages of a PDF can be drawn here. Convert it to PDF first, "

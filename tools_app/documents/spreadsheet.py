@@ -1,6 +1,7 @@
-"""Excel (.xlsx): each sheet as a table with its row numbers and column letters, with headers, footers and comments.
+"""The Excel reader (.xlsx): each sheet as a table with row numbers and column letters, headers, footers and comments.
 
-Of a formula, the value that was last computed; where none was (a program that computes nothing wrote it), the formula.
+A cell with a formula shows the value that was last computed. If the program that wrote the file computed none, it shows
+the formula.
 """
 
 import re
@@ -22,8 +23,10 @@ _FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _MARGINS = re.compile(rb"<(?:\w+:)?headerFooter")
 _MARGINS_END = re.compile(rb"</(?:\w+:)?headerFooter>")
-_BARE = re.compile(rb"<(/?)\w+:")  # a fragment knows no prefix
-_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F]{6}|K\d\d[+-]\d{3}|\d+|[A-Z])')  # fonts, colours, sizes and fields in them
+_BARE = re.compile(rb"<(/?)\w+:")  # a fragment does not declare prefixes
+_CODE = re.compile(
+    r'&(?:"[^"]*"|K[0-9A-F]{6}|K\d\d[+-]\d{3}|\d+|[A-Z])'
+)  # fonts, colours, sizes and fields in headers and footers
 
 
 def open_document(body: bytes) -> Document:
@@ -60,7 +63,7 @@ def _lines(sheet: Any, formulas: Any, archive: ZipFile, path: str) -> Iterator[s
 
 
 def _rows(sheet: Any, *, values_only: bool) -> Iterator[Any]:
-    sheet.reset_dimensions()  # what the file declares may be too small, and then cells would be left out
+    sheet.reset_dimensions()  # the declared dimensions can be too small, which would drop cells
     rows: Iterator[Any] = sheet.iter_rows(values_only=values_only)
     return rows
 
@@ -79,14 +82,14 @@ def _formula(value: Any) -> str:
 
 
 def _paths(archive: ZipFile) -> dict[str, str]:
-    """Where each sheet lies in the archive."""
+    """Return the path of each sheet in the archive, by the sheet's name."""
     book, targets = part(archive, "xl/workbook.xml"), _targets(archive, "xl/workbook.xml")
     sheets = [] if book is None else book.iter("{*}sheet")
     return {sheet.get("name", ""): targets.get(sheet.get(_RELATION, ""), ("", ""))[1] for sheet in sheets}
 
 
 def _targets(archive: ZipFile, path: str) -> dict[str, tuple[str, str]]:
-    """ISO 29500-2, 6.5: type and path of what a part refers to, by the id of the relationship."""
+    """Return type and path of the parts that a part refers to, by relationship id (ISO 29500-2, 6.5)."""
     folder, _, name = path.rpartition("/")
     relations = part(archive, f"{folder}/_rels/{name}.rels")
     return {
@@ -99,7 +102,7 @@ def _targets(archive: ZipFile, path: str) -> dict[str, tuple[str, str]]:
 
 
 def _notes(archive: ZipFile, path: str) -> Iterator[str]:
-    """What is beside the cells: headers and footers (ISO 29500-1, 18.3.1.46), comments and their threads (18.7)."""
+    """Yield headers and footers (ISO 29500-1, 18.3.1.46), comments and threaded comments (18.7)."""
     if path not in archive.namelist():
         return
     sheet = archive.read(path)

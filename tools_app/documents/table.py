@@ -1,4 +1,4 @@
-"""CSV and TSV as one table, with its row numbers, whichever delimiter and encoding it has."""
+"""The CSV and TSV reader: one table with row numbers, in any encoding and with any usual delimiter."""
 
 import csv
 from collections.abc import Iterator
@@ -12,7 +12,10 @@ _SNIFFED = 10_000  # characters
 
 
 def open_document(body: bytes) -> Document:
-    """Raises Unreadable."""
+    """Open a table.
+
+    Raises: Unreadable.
+    """
     if not (encoding := encoding_of(body)):
         raise Unreadable("It is no text.")
     text = encoding.readable(body)
@@ -21,7 +24,7 @@ def open_document(body: bytes) -> Document:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """RFC 4180; the delimiter is the one that most of the first lines agree on."""
+    """Yield the rows (RFC 4180)."""
     for number, cells in enumerate(csv.reader(StringIO(text, newline=""), delimiter=_delimiter(text[:_SNIFFED])), 1):
         yield row([str(number), *cells])
 

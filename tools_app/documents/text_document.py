@@ -1,7 +1,7 @@
-"""Word (.docx): headings, paragraphs, lists, tables and text boxes in their order, headers, footers and notes.
+"""The Word reader (.docx): headings, paragraphs, lists, tables and text boxes in order, headers, footers and notes.
 
-A page ends where Word noted that it did when it last laid the document out (ISO 29500-1, 17.3.3.13,
-lastRenderedPageBreak), or where a person broke it. Other programs note none: then all of it is one page.
+A page ends where Word marked it at the last layout (ISO 29500-1, 17.3.3.13, lastRenderedPageBreak), or at a manual page
+break. Other programs write no marks: their documents are one page.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from tools_app.documents.document import Document, pages_of, row
 from tools_app.documents.opendocument import Element, attribute, local, parse
 
-_SKIPPED = {"delText", "Fallback", "pPr", "rPr", "instrText", "fldData"}  # Fallback repeats what Choice has
+_SKIPPED = {"delText", "Fallback", "pPr", "rPr", "instrText", "fldData"}  # Fallback repeats the content of Choice
 _MARKS = {"tab": "\t", "noBreakHyphen": "-", "cr": "\n"}
-_NOTES = {  # element that refers → its mark, the part that has it, and its element there (17.11, 17.13.4)
+_NOTES = {  # referring element → its mark, the part with the notes, and their element there (17.11, 17.13.4)
     "footnoteReference": ("^", RELATIONSHIP_TYPE.FOOTNOTES, "footnote"),
     "endnoteReference": ("^e", RELATIONSHIP_TYPE.ENDNOTES, "endnote"),
     "commentReference": ("comment ", RELATIONSHIP_TYPE.COMMENTS, "comment"),
@@ -34,7 +34,7 @@ def open_document(body: bytes) -> Document:
 
 
 class _Reader:
-    """The pages so far; of the one that is being read, its lines and the notes that they refer to."""
+    """The finished pages, and the lines and notes of the current one."""
 
     def __init__(self, document: WordDocument) -> None:
         self.pages: list[list[str]] = []
@@ -44,7 +44,7 @@ class _Reader:
         self._styles = {style.style_id: style.name or "" for style in document.styles}
 
     def read(self, block: Element) -> None:
-        """Paragraphs and tables; what else there is (content controls, insertions) holds such blocks."""
+        """Read paragraphs and tables. Other elements (content controls, insertions) contain such blocks."""
         for child in block:
             if (name := local(child)) == "p":
                 self._paragraph(child)
@@ -70,7 +70,7 @@ class _Reader:
     def _table(self, table: Element) -> None:
         for cells in table.iter("{*}tr"):
             if cells.getparent() is not table and local(cells.getparent()) not in ("sdtContent", "ins"):
-                continue  # of a table inside of a cell, whose words are in that cell
+                continue  # a row of a nested table, whose text is in the outer cell
             words = [self._words(cell) for cell in cells.iterchildren("{*}tc", "{*}sdt")]
             self._lines.append(row([each.replace("\f", " ") for each in words]))
             if any("\f" in each for each in words):
@@ -78,11 +78,11 @@ class _Reader:
         self._lines.append("")
 
     def _words(self, element: Element) -> str:
-        """A form feed is where a page ends."""
+        """Return the text of the element, with a form feed at each page break."""
         said = []
         for child in element:
             name = local(child)
-            if name == "t":  # of a run, and of mathematics
+            if name == "t":  # of a run, or of mathematics
                 said.append(child.text or "")
             elif name == "br":
                 said.append("\f" if attribute(child, "type") == "page" else "\n")
@@ -112,7 +112,7 @@ class _Reader:
 
 
 def _notes(document: WordDocument, reference: str) -> Iterator[tuple[str, str]]:
-    """The mark and the words of each note that `reference` may name."""
+    """Yield mark and text of each note that `reference` elements name."""
     mark, relation, name = _NOTES[reference]
     for each in document.part.rels.values():
         if each.reltype == relation and not each.is_external:
@@ -123,7 +123,7 @@ def _notes(document: WordDocument, reference: str) -> Iterator[tuple[str, str]]:
 
 
 def _margins(document: WordDocument) -> Iterator[str]:
-    """The headers and footers of all sections, each once."""
+    """Yield the distinct headers and footers of all sections."""
     seen: set[str] = set()
     for section in document.sections:
         kinds = {

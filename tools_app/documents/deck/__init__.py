@@ -1,1 +1,1 @@
-"""Slides as a page that needs nothing beside itself, or as a PowerPoint file."""
+"""Slides as one self-contained HTML page, or as a PowerPoint file."""

@@ -1,4 +1,4 @@
-"""A deck as one HTML file: no script, nothing from elsewhere, a slide a page when it is printed."""
+"""A deck as one HTML file without scripts and external resources. Printed, each slide is a page."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +15,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """A picture of the workspace; `data` is base64."""
+    """A picture from the workspace. `data` is base64."""
 
     name: str
     media_type: str
@@ -24,7 +24,7 @@ class Image:
 
 @dataclass(frozen=True, kw_only=True)
 class Slide:
-    """`body` is Markdown."""
+    """A slide. `body` is Markdown."""
 
     title: str
     body: str = ""
@@ -39,7 +39,7 @@ class Deck:
 
 
 def page(deck: Deck) -> str:
-    """What the deck's author wrote cannot become markup, and can load nothing."""
+    """Return the HTML of the deck. All text is escaped, and nothing can be loaded."""
     title, number = escape(deck.title), len(deck.slides)
     sections = [f'<section class="cover"><h1>{title}</h1></section>']
     sections += [_section(slide, f"{position} / {number}") for position, slide in enumerate(deck.slides, 1)]
@@ -68,7 +68,7 @@ def _section(slide: Slide, number: str) -> str:
 
 @cache
 def _markdown() -> "MarkdownIt":
-    """Without markup of its own and without pictures, which could be loaded from anywhere."""
-    from markdown_it import MarkdownIt  # not before the first deck: it takes memory
+    """Return a parser without HTML and without images, which could be loaded from anywhere."""
+    from markdown_it import MarkdownIt  # imported with the first deck: it takes memory
 
     return MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough").disable("image")

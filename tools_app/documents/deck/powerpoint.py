@@ -1,4 +1,4 @@
-"""A deck as a PowerPoint file, made in a child process: the library is heavy, and pictures may be hostile."""
+"""A deck as a PowerPoint file, made in a child process: the library is heavy, and pictures can be hostile."""
 
 import base64
 import re
@@ -10,7 +10,7 @@ from PIL import ImageFile
 from pptx import Presentation
 from pptx.util import Emu
 
-_COVER, _TITLE_AND_BODY = 0, 1  # layouts of the library's own template
+_COVER, _TITLE_AND_BODY = 0, 1  # layouts of the library's default template
 _BULLET = re.compile(r"(?P<indent>\s*)(?P<bullet>[-*+]|\d+[.)])\s+(?P<text>.*)")
 _MARKS = re.compile(r"(\*\*|__|`)(.+?)\1")
 _LINK = re.compile(r"\[([^\[\]]*+)\]\(([^)\s\[]*+)\)")
@@ -18,8 +18,11 @@ _DEEPEST = 4
 
 
 def answer(request: Mapping[str, Any], body: bytes) -> dict[str, str]:
-    """{"title", "slides"} as `asdict` of a Deck gives them → {"data"}, or {"error"} with a sentence."""
-    ImageFile.LOAD_TRUNCATED_IMAGES = True  # of a picture only the head is read: damage beside it does not matter
+    """Return the file of a Deck in the form of `asdict`, or an error as a sentence.
+
+    {"title", "slides"} → {"data"} or {"error"}
+    """
+    ImageFile.LOAD_TRUNCATED_IMAGES = True  # only the header of a picture is read, so damaged data does not matter
     presentation: Any = Presentation()
     presentation.core_properties.title = request["title"]
     presentation.slide_width, presentation.slide_height = Emu(12_192_000), Emu(6_858_000)  # 16:9
@@ -30,7 +33,7 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, str]:
     try:
         for slide in request["slides"]:
             _add(presentation, slide)
-    except (ValueError, OSError, SyntaxError) as error:  # what decoders of pictures raise
+    except (ValueError, OSError, SyntaxError) as error:  # errors of the picture decoders
         return {"error": f"A picture cannot be used: {error}."}
     out = BytesIO()
     presentation.save(out)
@@ -51,13 +54,13 @@ def _add(presentation: Any, slide: Mapping[str, Any]) -> None:
 
 
 def _place(shape: Any, presentation: Any, *, top: float, height: float, width: float = 0.9) -> None:
-    """As parts of the slide, from 5 % of its left edge."""
+    """Set the position and size as fractions of the slide. The left margin is 5 %."""
     shape.left, shape.width = (int(presentation.slide_width * part) for part in (0.05, width))
     shape.top, shape.height = (int(presentation.slide_height * part) for part in (top, height))
 
 
 def _write(frame: Any, body: str) -> None:
-    """A paragraph for each line; Markdown's bullets become levels, its marks are left out."""
+    """Write a paragraph for each line. Markdown's bullets become levels, and its other marks are removed."""
     lines = [line for line in body.splitlines() if line.strip()] or [""]
     frame.word_wrap = True
     for number, line in enumerate(lines):
@@ -69,7 +72,7 @@ def _write(frame: Any, body: str) -> None:
 
 
 def _show(slide: Any, presentation: Any, data: bytes, name: str) -> None:
-    """In the right half, as large as it fits."""
+    """Add the picture to the right half, as large as it fits."""
     picture = slide.shapes.add_picture(BytesIO(data), 0, 0)
     room = (presentation.slide_width * 0.44, presentation.slide_height * 0.68)
     scale = min(room[0] / picture.width, room[1] / picture.height)
