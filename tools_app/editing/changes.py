@@ -1,6 +1,6 @@
-"""How the tool `file` changes files. Each change reports what it did and shows a diff.
+"""The changes that the tool `file` makes. Each returns a report and a diff.
 
-A file stays in its encoding, with its byte order mark and its line ends; what is written anew is UTF-8.
+A file keeps its encoding, byte order mark and line ends. New content is UTF-8.
 """
 
 import difflib
@@ -14,9 +14,9 @@ from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
 from tools_app.files.encoding import UTF_8, encoding_of, sample_of
 
-_SEARCHED = 5000  # lines compared for a hint
-_COMPARED = 200  # characters of each
-_SHOWN = 5  # lines or places in a message
+_SEARCHED = 5000  # lines compared to find a similar one
+_COMPARED = 200  # characters compared of each
+_SHOWN = 5  # lines or positions in a message
 
 
 def write(path: str, content: str, workspace: Workspace) -> ToolResult:
@@ -64,13 +64,13 @@ def delete(path: str, workspace: Workspace) -> ToolResult:
 
 
 def content_before(path: str, workspace: Workspace) -> bytes | None:
-    """What a file holds before it is changed; None if that is too large to be held."""
+    """Return the content of a file before a change, or None if it is too large."""
     with workspace.open_for_read(path) as stream:
         return None if len(data := stream.read(MAX_WHOLE + 1)) > MAX_WHOLE else data
 
 
 def difference(path: str, before: bytes | None, after: bytes) -> str:
-    """A unified diff; empty where one of the two is no text."""
+    """Return a unified diff, or "" if either version is not text."""
     old, new = encoding_of(before or b""), encoding_of(after)
     if before is None or not old or not new:
         return ""
@@ -78,7 +78,7 @@ def difference(path: str, before: bytes | None, after: bytes) -> str:
 
 
 def replaced(path: str, content: str, workspace: Workspace) -> str:
-    """The whole difference that writing a file would make; empty where there is no file, or no room for all of it."""
+    """Return the complete diff of overwriting a file, or "" if there is no file or the diff is too long."""
     try:
         before = content_before(path, workspace)
     except (ToolError, OSError):
@@ -98,7 +98,7 @@ def _shown(diff: str) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """The file's new content, the first replaced line (1-based) and how many places were replaced."""
+    """The file's new content, the number of the first replaced line (from 1) and the number of replacements."""
 
     data: bytes
     text: str
@@ -107,9 +107,9 @@ class Edit:
 
 
 def replace(data: bytes, old: str, new: str, *, everywhere: bool, limit: int) -> Edit:
-    """`old` must occur exactly once, unless `everywhere`. Encoding and line ends stay those of the file.
+    """Replace `old`, which must occur exactly once unless `everywhere`. Encoding and line ends are unchanged.
 
-    Raises ToolError with the nearest lines, or the places, for the model; also if the result is over `limit` bytes.
+    Raises: ToolError, with the nearest lines or the positions for the model; also if the result is over `limit` bytes.
     """
     encoding = encoding_of(data) or UTF_8
     text = encoding.decode(data)
@@ -127,12 +127,12 @@ def replace(data: bytes, old: str, new: str, *, everywhere: bool, limit: int) ->
 
 
 def has_crlf(text: str) -> bool:
-    """Whether most of its lines end as on Windows."""
+    """Return whether most lines end with CR LF."""
     return 2 * text.count("\r\n") > text.count("\n")
 
 
 def _in_style_of(text: str, old: str, new: str) -> tuple[str, str]:
-    """Both texts with the line endings of the file; models see and write lines without them."""
+    """Return both texts with the line ends of the file. Models see and write lines without CR."""
     styles: list[Callable[[str], str]] = [_with_lf, _with_crlf]
     if has_crlf(text):
         styles.reverse()
@@ -175,11 +175,11 @@ def _not_found(text: str, old: str) -> str:
 
 def _numbered(lines: list[str], numbers: list[int]) -> str:
     shown = "\n".join(f"{number + 1:6}\t{lines[number][:_COMPARED].rstrip()}" for number in numbers)
-    return UTF_8.readable(UTF_8.encode(shown))  # without what is no character
+    return UTF_8.readable(UTF_8.encode(shown))  # replaces invalid characters
 
 
 def _nearest(lines: list[str], wanted: str, count: int) -> list[int]:
-    """The indices of the lines that are most similar to `wanted`, spaces at both ends aside."""
+    """Return the indices of the lines that are most similar to `wanted`, ignoring outer whitespace."""
     first: dict[str, int] = {}
     for number, line in enumerate(lines):
         first.setdefault(line.strip()[:_COMPARED], number)

@@ -7,14 +7,14 @@ from itertools import islice
 
 LINES = 200
 WIDTH = 300  # characters of a line
-_COMPARED = 500  # lines of each version; difflib's worst case is cubic
+_COMPARED = 500  # lines of each version; difflib is cubic in the worst case
 _CONTEXT = 3
-_MORE = "… (more changes follow)"  # every other line begins with a mark of its own
-_NO_END = "\n\\ No newline at end of file"  # as git says it
+_MORE = "… (more changes follow)"  # no line of a diff begins so
+_NO_END = "\n\\ No newline at end of file"  # git's wording
 
 
 def unified(before: str, after: str, path: str) -> str:
-    """The first differences, at most LINES lines; empty if the lines are the same."""
+    """Return the first differences, at most LINES lines, or "" if the lines are equal."""
     old, new = _lines(before), _lines(after)
     start = max(0, _common(old, new) - _CONTEXT)
     old, new = old[start:], new[start:]
@@ -29,7 +29,7 @@ def unified(before: str, after: str, path: str) -> str:
 
 
 def is_whole(diff: str) -> bool:
-    """Whether it has all changes, and all of each line."""
+    """Return whether the diff has all changes, and all of each line."""
     lines = diff.split("\n")
     return lines[-1] != _MORE and all(len(line) < WIDTH for line in lines)
 
@@ -42,7 +42,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _common(old: Iterable[str], new: Iterable[str]) -> int:
-    """How many lines are the same from the beginning on."""
+    """Return the number of equal lines at the beginning."""
     count = 0
     for one, other in zip(old, new, strict=False):
         if one != other:
@@ -52,5 +52,5 @@ def _common(old: Iterable[str], new: Iterable[str]) -> int:
 
 
 def _moved(header: str, by: int) -> str:
-    """The header of a hunk, its line numbers counted from the beginning of the file."""
+    """Return the header of a hunk with its line numbers relative to the beginning of the file."""
     return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + by), header)

@@ -1,4 +1,4 @@
-"""A patch over several files of the workspace: all of it, or nothing."""
+"""Patches of several files of the workspace, applied completely or not at all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
 from tools_app.files.encoding import UTF_8, encoding_of
 
-_DIFF_LINES = 400  # of all files together, for the card
+_DIFF_LINES = 400  # of all files together, shown in the call's card
 
-_SHOWN = 3  # lines of a hunk that is not found
+_SHOWN = 3  # lines of a hunk that does not fit
 
 
 @dataclass(kw_only=True)
 class _File:
-    """A file before and after; None where there is none."""
+    """A file before and after the patch. None means that there is no file."""
 
     before: bytes | None
     after: bytes | None
@@ -26,9 +26,9 @@ class _File:
 
 
 def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
-    """Applies a unified diff or an envelope (`patch_envelope`) whose paths are relative to `folder`.
+    """Apply a unified diff or an envelope (`patch_envelope`) with paths relative to `folder`.
 
-    Raises ToolError, and then nothing has changed.
+    Raises: ToolError, and then nothing has changed.
     """
     files: dict[str, _File] = {}
     for one in _parsed(text):
@@ -49,7 +49,7 @@ def _parsed(text: str) -> list[FilePatch]:
 
 
 def _change(files: dict[str, _File], folder: str, one: FilePatch, workspace: Workspace) -> None:
-    """What one part of the patch makes of its file, in memory."""
+    """Apply one part of the patch to its file, in memory."""
     if one.old is None:
         file = _file(files, _in(folder, one.name), workspace)
         if file.after is not None:
@@ -77,7 +77,7 @@ def _file(files: dict[str, _File], path: str, workspace: Workspace) -> _File:
 
 
 def _store(files: dict[str, _File], workspace: Workspace) -> None:
-    """Writes all; if one cannot be written, those before it are put back."""
+    """Write all files. If one cannot be written, restore those already written."""
     if any(len(file.after or b"") > MAX_WHOLE for file in files.values()):
         raise ToolError("A file would become too large. Nothing was changed; use the shell for it.")
     done: list[tuple[str, _File]] = []
@@ -111,12 +111,17 @@ def _words(file: _File) -> str:
 
 
 def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
-    """The new content, in the encoding and with the line ends of the file. Raises ToolError if a hunk does not fit."""
+    """Return the new content, in the encoding and with the line ends of the file.
+
+    Raises: ToolError if a hunk does not fit.
+    """
     encoding = encoding_of(data) or UTF_8
     text = encoding.decode(data)
     end = "\r" if has_crlf(text) else ""
-    lines = text.split("\n")  # the last is empty if the file's last line ends
-    bare = [line.removesuffix("\r") for line in lines]  # kept beside them: a patch may have thousands of places
+    lines = text.split("\n")  # the last is empty if the file's last line has an end
+    bare = [
+        line.removesuffix("\r") for line in lines
+    ]  # a second list, kept in step: a patch can have thousands of hunks
     cursor = shift = 0
     for number, hunk in enumerate(hunks, 1):
         place = _place(bare, hunk, cursor, shift, f"Change {number} of {name}")
@@ -130,14 +135,14 @@ def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
 
 
 def created(hunks: Sequence[Hunk]) -> bytes:
-    """The content of a new file: all that is added."""
+    """Return the content of a new file: all added lines."""
     lines = [line for hunk in hunks for line in hunk.new]
     ends = all(hunk.new_ends for hunk in hunks)
     return ("\n".join(lines) + ("\n" if lines and ends else "")).encode(errors="surrogateescape")
 
 
 def _place(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, what: str) -> int:
-    """The index of its first line: the line it names if it fits there, else the nearest line where it fits."""
+    """Return the index of the hunk's first line: the line that it names, or else the nearest one that fits."""
     named = hunk.start - 1 + shift
     cursor = _behind_anchors(lines, hunk, cursor, what)
     if not hunk.old:
@@ -157,7 +162,7 @@ def _place(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, what: str)
 
 
 def _behind_anchors(lines: Sequence[str], hunk: Hunk, cursor: int, what: str) -> int:
-    """The index of the last anchor, from `cursor` on; `cursor` itself without any."""
+    """Return the index of the last anchor, searched from `cursor` on, or `cursor` if there are no anchors."""
     for number, anchor in enumerate(hunk.anchors):
         begin = cursor + bool(number)
         found = next((n for n in range(begin, len(lines)) if lines[n].strip() == anchor.strip()), None)
@@ -168,7 +173,7 @@ def _behind_anchors(lines: Sequence[str], hunk: Hunk, cursor: int, what: str) ->
 
 
 def _insertion(lines: Sequence[str], hunk: Hunk, shift: int, what: str) -> int:
-    """A change without old lines is inserted after the line it names."""
+    """Return the index after the line that the hunk names. It has no old lines to look for."""
     if lines == [""]:
         return 0
     if hunk.at_end:

@@ -1,8 +1,8 @@
-"""Parses patches from `*** Begin Patch` to `*** End Patch`, the form that OpenAI's models are trained to write.
+"""The parser of patches from `*** Begin Patch` to `*** End Patch`, the form that OpenAI's models are trained to write.
 
-*** Update File: path     its changes, each begun by a line @@, with the text of a line above it where that helps;
-                          lines that are only added, without such a text, come at the end
-*** Move to: path         right after it, renames the file
+*** Update File: path     its changes, each after a line @@, optionally with the text of a line above it;
+                          added lines without such a text are appended
+*** Move to: path         directly after it, renames the file
 *** Add File: path        its lines, each after a +
 *** Delete File: path
 """
@@ -21,7 +21,10 @@ _LAST = "*** End of File"
 
 
 def parse_envelope(lines: Sequence[str]) -> list[FilePatch]:
-    """Raises ToolError with a sentence for the model."""
+    """Parse an envelope.
+
+    Raises: ToolError, with a sentence for the model.
+    """
     end = next((number for number, line in enumerate(lines) if line.strip() == _END), len(lines))
     inside = lines[1:end]
     starts = [number for number, line in enumerate(inside) if _FILE.fullmatch(line.strip())]
@@ -55,9 +58,9 @@ def _added(path: str, body: Sequence[str]) -> Hunk:
 
 
 def _hunks(path: str, body: Sequence[str]) -> list[Hunk]:
-    """The changes of a file; the first one needs no line @@. Several such lines in turn lead to one place.
+    """Return the changes of a file. The first needs no line @@. Several such lines in a row narrow down one position.
 
-    Lines that are only added, and name no place, come at the end, as with OpenAI's own program: compute_replacements in
+    Added lines without a position are appended, as in OpenAI's own program: compute_replacements in
     codex-rs/apply-patch of github.com/openai/codex.
     """
     anchors: list[str] = []
@@ -82,7 +85,7 @@ def _parts(body: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 
 def _trimmed(lines: list[str]) -> list[str]:
-    """Without empty lines at the end: lines between two parts of a patch are no context."""
+    """Remove empty lines at the end: lines between two parts of a patch are not context."""
     while not lines[-1]:
         lines.pop()
     return lines

@@ -1,4 +1,4 @@
-"""Parses unified diffs. Wrong line counts are tolerated; ambiguous changes are not."""
+"""The parser of unified diffs. It tolerates wrong line counts, but not ambiguous changes."""
 
 import re
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ _NOWHERE = "/dev/null"
 
 @dataclass(frozen=True, kw_only=True)
 class Hunk:
-    """One place: the lines `old` become the lines `new`. `start` is the 1-based line it names, 0 if it names none;
-    `anchors` are the texts of lines above it, which lead to it one after the other. `at_end`: it only adds lines, and
-    they come after all others.
+    """One position of a patch, where the lines `old` become the lines `new`.
 
-    `old_ends` and `new_ends` say whether the last line of each has an end ("\\ No newline at end of file").
+    `start` is the line number that it names, counted from 1, or 0. `anchors` are texts of lines above it, in order. A
+    hunk with `at_end` only adds lines, at the end of the file. `old_ends` and `new_ends` are False if the last line of
+    that side has no line end ("\\ No newline at end of file").
     """
 
     start: int
@@ -30,7 +30,7 @@ class Hunk:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePatch:
-    """What becomes of a file. `old` is None for a file that is created, `new` for one that is deleted."""
+    """The changes of one file. `old` is None for a new file, `new` for a deleted one."""
 
     old: str | None
     new: str | None
@@ -42,7 +42,10 @@ class FilePatch:
 
 
 def parse_patch(text: str) -> list[FilePatch]:
-    """Raises ToolError with a sentence for the model."""
+    """Parse a unified diff.
+
+    Raises: ToolError, with a sentence for the model.
+    """
     lines = text.replace("\r\n", "\n").split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -77,7 +80,7 @@ def _path(line: str) -> str | None:
 
 
 def _is_between_files(line: str) -> bool:
-    """What git writes before the next file."""
+    """Return whether git writes this line before the next file."""
     return line.startswith(("diff --git ", "index ", "new file mode ", "deleted file mode ", "similarity index "))
 
 
