@@ -1,1 +1,1 @@
-"""Search engines of the web, one adapter each: what is asked of them, and what they find."""
+"""Web search engines: one adapter for each kind, with its requests and results."""

@@ -1,4 +1,4 @@
-"""One adapter for each kind of search engine. Its documentation is named in its docstring."""
+"""The adapters of all kinds of search engines."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -142,7 +142,7 @@ class Bocha(Adapter):
 
     def results(self, answer: Any) -> Iterator[SearchResult | None]:
         if not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
-            raise SearchFailed("its answer has no data")  # faults come with the status 200 too
+            raise SearchFailed("its answer has no data")  # errors also have the status 200
         for item in items(answer, "data", "webPages", "value"):
             words, date = item.get("summary") or item.get("snippet"), item.get("datePublished")
             yield result_of(title=item.get("name"), url=item.get("url"), summary=words, date=date)

@@ -1,4 +1,4 @@
-"""Asks the configured engines, one after the other, until one answers."""
+"""Web searches, which ask the configured engines in turn until one answers."""
 
 import logging
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from tools_app.search_engines.query import Query, SearchResult
 
 logger = logging.getLogger(__name__)
 ADAPTERS = {adapter.kind: adapter for adapter in (Tavily(), Brave(), Exa(), Serper(), Bocha(), SearXNG(), Ddgs())}
-WITHOUT_KEY = Engine(name="ddgs", kind="ddgs")  # asked where none is set up
+WITHOUT_KEY = Engine(name="ddgs", kind="ddgs")  # used if no engine is configured
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What `engine` found, the best first; and how those failed that were asked before it."""
+    """The results of `engine`, best first, and the failures of the engines that were asked before it."""
 
     engine: str
     found: Sequence[SearchResult]
@@ -26,7 +26,10 @@ class Outcome:
 
 
 async def search(query: Query, engines: Sequence[Engine], policy: NetworkPolicy) -> Outcome:
-    """`engines` are asked in their order. Raises SearchFailed when none answers."""
+    """Ask the engines in order.
+
+    Raises: SearchFailed if none answers.
+    """
     failures: list[str] = []
     for engine in engines or (WITHOUT_KEY,):
         try:
@@ -40,7 +43,7 @@ async def search(query: Query, engines: Sequence[Engine], policy: NetworkPolicy)
 
 
 def _fitting(found: Sequence[SearchResult], query: Query) -> list[SearchResult]:
-    """Each address once, pictures where pictures are searched for, and no more than were asked for."""
+    """Return the requested number of results, with distinct addresses, and only pictures in a search for images."""
     kept: dict[str, SearchResult] = {}
     for item in found:
         if item.image or query.type != "image":

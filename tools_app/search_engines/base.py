@@ -1,4 +1,4 @@
-"""What an adapter provides: the request to its engine, and the results in the answer. The HTTP is the same for all."""
+"""The base of adapters: an adapter defines the request to its engine and reads the results from the answer."""
 
 import json
 from collections.abc import Iterable
@@ -27,14 +27,17 @@ class SearchFailed(ToolError):
 
 
 class Adapter:
-    """One kind of engine."""
+    """The adapter of one kind of engine."""
 
     kind: ClassVar[str]
     base_url: ClassVar[str] = ""
     needs_key: ClassVar[bool] = True
 
     async def ask(self, query: Query, engine: Engine, policy: NetworkPolicy) -> list[SearchResult]:
-        """What the engine finds, the best first. Raises ToolError."""
+        """Return the engine's results, best first.
+
+        Raises: ToolError.
+        """
         request = self.request(query, engine.base_url.rstrip("/") or self.base_url, engine.api_key)
         policy = policy.with_host_of(engine.base_url) if engine.base_url else policy
         fetched = await send(request, policy, max_bytes=_MAX_BYTES, timeout_s=TIMEOUT_S)
@@ -43,16 +46,19 @@ class Adapter:
         return [result for result in self.results(_answer(fetched)) if result]
 
     def request(self, query: Query, base_url: str, key: str) -> Outgoing:
-        """Raises SearchFailed for a type that the engine has no search for."""
+        """Return the request of the search.
+
+        Raises: SearchFailed if the engine has no search of this type.
+        """
         raise NotImplementedError
 
     def results(self, answer: Any) -> Iterable[SearchResult | None]:
-        """The results in an answer, whose shape is not to be trusted."""
+        """Yield the results in an answer. Its shape is untrusted."""
         raise NotImplementedError
 
 
 def items(answer: Any, *path: str) -> list[dict[str, Any]]:
-    """The objects of the list at `path`; none if there is no such list."""
+    """Return the objects of the list at `path`, or [] if there is no list."""
     for name in path:
         answer = answer.get(name) if isinstance(answer, dict) else None
     return [item for item in answer if isinstance(item, dict)] if isinstance(answer, list) else []

@@ -1,15 +1,18 @@
-"""Asks the library ddgs, in a child process (`ddgs`): it blocks, and makes requests of its own."""
+"""The program that uses the library ddgs in a child process (`ddgs`): it blocks, and sends its own requests."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# The engines that are asked, and no others: docs/security.md lists their hosts.
+# The engines that are asked. docs/security.md lists their hosts.
 _BACKENDS = {"text": "duckduckgo, brave, mojeek", "news": "duckduckgo, yahoo", "images": "duckduckgo, bing"}
 _TIMEOUT_S = 8  # for each round of engines
 
 
 def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
-    """{"category", "query", "timelimit", "count"} → {"results"}, or {"error"} with the library's words."""
+    """Return the results, or the library's error.
+
+    {"category", "query", "timelimit", "count"} → {"results"} or {"error"}
+    """
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException
 

@@ -24,7 +24,7 @@ _MOST_TITLE, _MOST_SUMMARY, _MOST_URL = 200, 500, 2_000  # characters
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """`since`: found pages shall not be older; `site`: they shall be of this host."""
+    """A search. Results must not be older than `since`, and must be from the host `site`."""
 
     type: SearchType
     words: str
@@ -33,7 +33,7 @@ class Query:
     since: date | None = None
 
     def saying(self, *parts: Part) -> str:
-        """The words, and in words what the engine has no parameter for."""
+        """Return the search words, with the parts for which the engine has no parameter in words."""
         said = [self.words]
         if "type" in parts and self.type in _SAID:
             said.append(_SAID[self.type])
@@ -43,14 +43,14 @@ class Query:
 
     @property
     def span(self) -> str:
-        """The smallest of day, week, month and year that reaches back to `since`; empty if none does."""
+        """Return the shortest of day, week, month and year that reaches back to `since`, or ""."""
         days = (today() - self.since).days if self.since else None
         return next((name for name, most in _RANGES.items() if days is not None and days <= most), "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """One result. `image` is the address of a picture, for searches of that type."""
+    """One result. `image` is the address of a picture, in searches for images."""
 
     title: str
     url: str
@@ -62,7 +62,7 @@ class SearchResult:
 def result_of(
     *, title: object, url: object, summary: object = "", date: object = "", image: object = ""
 ) -> SearchResult | None:
-    """What an engine says of a result, bounded and without markup; None for a result without a web address."""
+    """Return an engine's result without markup and with bounded fields, or None if it has no web address."""
     address = _text(url, _MOST_URL).replace(" ", "%20")
     if not address.startswith(("http://", "https://")):
         return None
@@ -80,7 +80,7 @@ def today() -> date:
 
 
 def _text(value: object, most: int) -> str:
-    """One line of plain text."""
+    """Return the value as one line of plain text."""
     if not isinstance(value, str):
         return ""
     text = " ".join(visible(html.unescape(_MARKUP.sub("", value[: 4 * most]))).split())
