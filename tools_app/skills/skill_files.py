@@ -20,17 +20,17 @@ from tools_app.errors import ToolError
 logger = logging.getLogger(__name__)
 SHIPPED = Path(__file__).with_name("shipped")
 FILE = "SKILL.md"
-EXECUTABLE = 0o111  # of a file's mode
+EXECUTABLE = 0o111  # mask of a file's mode
 LONGEST = 100_000  # characters of instructions
 LONGEST_FRONT = 20_000
-LONGEST_NAME = 64  # the most that the format has, as for the usual description
+LONGEST_NAME = 64  # the format's maximum, as is the usual description
 LONGEST_DESCRIPTION = 2048  # characters
-USUAL_DESCRIPTION = 1024  # the most that the format has: https://agentskills.io/specification
+USUAL_DESCRIPTION = 1024  # the format's maximum: https://agentskills.io/specification
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_UNKEPT = re.compile("[\0\ud800-\udfff]")  # what databases do not store, and no request can carry
+_UNKEPT = re.compile("[\0\ud800-\udfff]")  # characters that databases cannot store and requests cannot carry
 _FRONT = re.compile(r"\A---(?:[^\S\n]*+\n)++(.*?)\n---[^\S\n]*+(?:\n|\Z)(.*)\Z", re.DOTALL)
 
-# What zipfile raises for bytes that are no archive, or a damaged, locked or strange one.
+# Errors of zipfile for data that is no archive, or a damaged, encrypted or unsupported one.
 UNREADABLE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError, EOFError, OSError)
 LARGEST = 5 * 1000**2  # bytes of all files together
 MOST_FILES = 100
@@ -42,7 +42,9 @@ class BadSkill(ToolError):
 
 @dataclass(frozen=True, kw_only=True)
 class SkillText:
-    """`files` are those beside SKILL.md, by their path in the skill's folder; `executable` the paths of programs."""
+    """A skill. `files` maps paths in the skill's folder to contents, without SKILL.md; `executable` are paths of
+    programs.
+    """
 
     name: str
     description: str
@@ -52,18 +54,24 @@ class SkillText:
 
     @property
     def for_model(self) -> str:
-        """What a model reads of it."""
+        """Return the text for the model."""
         return f'<skill name="{self.name}">\n{self.body}\n</skill>'
 
 
 def check_name(name: str) -> None:
-    """Raises BadSkill. It is the name of a folder, too."""
+    """Check the name, which is also the name of a folder.
+
+    Raises: BadSkill.
+    """
     if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise BadSkill(f"The name of a skill has small letters, digits and single hyphens, at most {LONGEST_NAME}.")
 
 
 def parse_skill(text: str, files: Mapping[str, bytes] | None = None, executable: Collection[str] = ()) -> SkillText:
-    """Raises BadSkill with a sentence that says what is wrong."""
+    """Parse the text of a SKILL.md.
+
+    Raises: BadSkill, with the reason as a sentence.
+    """
     match = _FRONT.match(text.replace("\r\n", "\n").lstrip("\ufeff"))
     if not match:
         raise BadSkill(f"{FILE} begins with front matter: a line of three dashes, name and description, three dashes.")
@@ -83,7 +91,10 @@ def parse_skill(text: str, files: Mapping[str, bytes] | None = None, executable:
 
 
 def decode_skill(data: bytes) -> str:
-    """Raises BadSkill."""
+    """Decode the bytes of a SKILL.md.
+
+    Raises: BadSkill.
+    """
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -91,7 +102,7 @@ def decode_skill(data: bytes) -> str:
 
 
 def remark(description: str) -> str:
-    """A remark about a description that is accepted but unusual; empty for most."""
+    """Return a remark about an accepted but unusually long description, or ""."""
     if len(description) <= USUAL_DESCRIPTION:
         return ""
     return (
@@ -101,11 +112,11 @@ def remark(description: str) -> str:
 
 
 def _front(text: str) -> Mapping[str, object]:
-    """Its fields as they are written: a date that does not exist, or a merge without end, is never made of them."""
+    """Return the fields as texts. Invalid dates are not parsed, and merge keys are not expanded."""
     if len(text) > LONGEST_FRONT:
         raise BadSkill(f"The front matter of {FILE} has at most {LONGEST_FRONT} characters.")
     try:
-        front = yaml.load(text, yaml.BaseLoader)  # noqa: S506  it makes nothing but words, lists and mappings
+        front = yaml.load(text, yaml.BaseLoader)  # noqa: S506  it creates only strings, lists and mappings
     except (yaml.YAMLError, RecursionError) as error:
         raise BadSkill(f"The front matter of {FILE} is not YAML: {str(error).splitlines()[0]}.") from error
     if not isinstance(front, dict):
@@ -114,12 +125,15 @@ def _front(text: str) -> Mapping[str, object]:
 
 
 def _words(value: object) -> str:
-    """Of a list nothing: one that refers to itself ten times over has more words than there is memory."""
+    """Return the words of a text. A list is ignored: YAML aliases can make it larger than the memory."""
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def uploaded_skill(name: str, data: bytes) -> SkillText:
-    """Raises BadSkill. Nothing is written anywhere."""
+    """Read an upload in memory.
+
+    Raises: BadSkill.
+    """
     if not name.lower().endswith(".zip"):
         return parse_skill(decode_skill(data))
     try:
@@ -140,7 +154,7 @@ def _from(archive: zipfile.ZipFile) -> SkillText:
     root = min(found, key=lambda path: len(path.parts)).parent
     members = {str(path.relative_to(root)): info for info, path in inside.items() if path.is_relative_to(root)}
     files = {path: _bytes(archive, info) for path, info in members.items()}
-    executable = {path for path, info in members.items() if info.external_attr >> 16 & EXECUTABLE}  # Unix's mode
+    executable = {path for path, info in members.items() if info.external_attr >> 16 & EXECUTABLE}  # the Unix mode
     return parse_skill(decode_skill(files.pop(FILE)), files, executable - {FILE})
 
 
@@ -149,7 +163,7 @@ def _is_inside(path: PurePosixPath) -> bool:
 
 
 def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """A member may be larger than its header says."""
+    """Return a member's content. It can be larger than its header declares."""
     with archive.open(info) as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -159,13 +173,16 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class SkillFolder:
-    """`path` is its SKILL.md, and `description` as that is now."""
+    """A skill in a folder. `path` is its SKILL.md."""
 
     path: Path
     description: str
 
     def load(self) -> SkillText:
-        """With its files, read now: a change of any of them is seen. Raises BadSkill."""
+        """Read the skill with its files from disk.
+
+        Raises: BadSkill.
+        """
         try:
             beside = {str(file.relative_to(self.path.parent)): file for file in self._beside()}
             files = {name: file.read_bytes() for name, file in beside.items()}
@@ -181,7 +198,7 @@ class SkillFolder:
 
 
 def installed_skills(*places: Path) -> Mapping[str, SkillFolder]:
-    """By name; a later place hides an earlier one. A SKILL.md that has changed is read again."""
+    """Return the skills by name. A later folder overrides an earlier one. A changed SKILL.md is read again."""
     found: dict[str, SkillFolder] = {}
     for path in _paths(*places):
         if not isinstance(head := _head(path), BadSkill):
@@ -190,7 +207,7 @@ def installed_skills(*places: Path) -> Mapping[str, SkillFolder]:
 
 
 def state_of(place: str) -> tuple[object, ...]:
-    """Another value whenever a SKILL.md of people has come, gone or changed: a tenth of what it takes to list them."""
+    """Return a value that changes whenever a SKILL.md in the folder does. It takes a tenth of the time to list them."""
     try:
         return tuple(_states_in(place, sorted(os.listdir(place))))
     except OSError:
@@ -205,7 +222,7 @@ def _states_in(place: str, names: Iterable[str]) -> Iterator[tuple[str, int, int
 
 
 def refused_skills(*places: Path) -> Mapping[Path, str]:
-    """The SKILL.md of each skill that is left out, with the reason."""
+    """Return the reasons for skills that are left out, by the path of their SKILL.md."""
     return {path: str(head) for path in _paths(*places) if isinstance(head := _head(path), BadSkill)}
 
 
@@ -224,7 +241,10 @@ def _head(path: Path) -> SkillText | BadSkill:
 
 @lru_cache(maxsize=200)
 def _read(path: Path, changed: int, size: int) -> SkillText | BadSkill:
-    """Without its files. Raises OSError."""
+    """Read a skill without its files.
+
+    Raises: OSError.
+    """
     try:
         return parse_skill(decode_skill(path.read_bytes()))
     except BadSkill as error:
