@@ -1,4 +1,4 @@
-"""The built-in tools, one module each. A tool registers itself when its module is imported: when the app starts."""
+"""The built-in tools, one module each. A tool registers itself when the app starts and its module is imported."""
 
 from tools_app.tools import (
     browser,

@@ -1,4 +1,4 @@
-"""Looks at pages of the web as a person does, and acts on them."""
+"""The tool `browser`, which views web pages and acts on them as a person does."""
 
 import asyncio
 from importlib import import_module
@@ -92,7 +92,9 @@ def shown_arguments(visibility: ToolVisibility) -> type[Arguments]:
     shown=shown_arguments,
 )
 async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResult:
-    pages: Pages = (await asyncio.to_thread(import_module, "tools_app.browser.pages")).pages  # 0.3 s, the first time
+    pages: Pages = (
+        await asyncio.to_thread(import_module, "tools_app.browser.pages")
+    ).pages  # 0.3 s at the first import
     if arguments.action == "close":
         await pages.close(context.session)
         return ToolResult(content="The page is closed.")
@@ -115,8 +117,8 @@ async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResu
 
 
 async def _visit(url: str, pages: "Pages", context: ToolContext) -> ToolResult:
-    """A new page that did not come to be is closed again, also when a person interrupts its loading."""
-    check_url(url, context.network)  # before a browser is started for it
+    """Open a page. A new page that fails, or is interrupted by a person, is closed again."""
+    check_url(url, context.network)  # before a browser is started
     was_open = pages.has(context.session)
     page = await pages.open(context.session, context.network, context.started)
     pages.used(context.session, over=True)
@@ -129,7 +131,7 @@ async def _visit(url: str, pages: "Pages", context: ToolContext) -> ToolResult:
         pages.abandon(context.session, close=True)
         raise
     except BaseException as error:
-        if not was_open or isinstance(error, asyncio.CancelledError):  # otherwise it loads nothing any more
+        if not was_open or isinstance(error, asyncio.CancelledError):  # an earlier page loads nothing any more
             pages.abandon(context.session, close=not was_open)
         raise
     finally:

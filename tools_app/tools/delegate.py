@@ -1,4 +1,4 @@
-"""Gives parts of a task to others: tasks of their own, or one agent that is offered as a tool."""
+"""The tool `delegate`, which gives parts of a task to other agents, and tools that each stand for one agent."""
 
 import re
 from functools import cache
@@ -31,7 +31,7 @@ class DelegateArguments(Arguments):
 
 
 def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
-    """Names the agents to whom tasks may be given; without any, the argument is left out."""
+    """Add the names of the available agents. If there are none, remove the argument."""
     part = parameters["properties"]["tasks"]["items"]
     properties = dict(part["properties"])
     if visibility.agents:
@@ -97,7 +97,7 @@ class AskArguments(Arguments):
 
 @cache
 def agent_tool(agent: str, description: str) -> ToolDefinition:
-    """The agent of that name as a tool: the same object as long as nothing of it changes."""
+    """Return a tool for one agent. Cached, so that an unchanged tool list is the same object."""
 
     async def ask(arguments: AskArguments, context: ToolContext) -> ToolResult:
         return _delegated([DelegatedTask(instruction=arguments.instruction, agent=agent)], context.delegation)

@@ -1,4 +1,4 @@
-"""Reads a page or a document of the web."""
+"""The tool `fetch_url`, which reads web pages and documents."""
 
 import asyncio
 import re
@@ -41,7 +41,7 @@ _HINTS = {
     429: "The site gets too many requests. Wait, or try another source.",
 }
 
-_WORDS = 250  # bytes of what is said beside a page
+_WORDS = 250  # bytes of the texts around a page
 _LITTLE = 100  # characters: "Loading…", "Please enable JavaScript"
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 
@@ -68,7 +68,7 @@ async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolR
     reads_on = arguments.offset or arguments.skip
     read = recent_pages.found(context.session, arguments.url) if reads_on else None
     for address in (arguments.url, read.url) if read else ():
-        check_url(address, context.network)  # what may be reached can have changed
+        check_url(address, context.network)  # the network policy can have changed
     if read is None:
         fetched = await fetch(
             arguments.url, context.network, max_bytes=_MAX_DOCUMENT, timeout_s=_TIMEOUT_S, headers=_HEADERS
@@ -123,7 +123,7 @@ def _refusal(fetched: Fetched) -> str:
 
 
 def _end(read: ReadPage, arguments: FetchURLArguments, room: int) -> int:
-    """The character of the text before which the page of the result ends."""
+    """Return the index of the text's character at which this page of the result ends."""
     said = size(_shown(read, 0, 0)) + size(_next_page(arguments, arguments.offset)) + _WORDS
     end = end_of_page(read.page.text, arguments.offset, max(room - said, room // 4))
     return min(end, arguments.offset + arguments.max_chars) if arguments.max_chars else end
@@ -135,7 +135,7 @@ def _shown(read: ReadPage, begin: int, end: int) -> str:
 
 
 def _notes(read: ReadPage, arguments: FetchURLArguments, end: int) -> list[str]:
-    """What the reader must know about what is not shown, and how to read on."""
+    """Return notes about text that is not shown, and the call for the next page."""
     page = read.page
     notes, begin, total = [f"({page.by}: it needs JavaScript)"] if page.by else [], arguments.offset, len(page.text)
     if not page.text:
@@ -163,18 +163,18 @@ def shows_nothing(page: Page, fetched: Fetched) -> bool:
 async def read_with_javascript(
     fetched: Fetched, policy: NetworkPolicy, service: ReaderService | None, started: Callable[[Started], None]
 ) -> Page | None:
-    """None where nobody can do better."""
+    """Read the page with the reader service or the browser. Return None if neither succeeds."""
     if service:
         try:
             page = await read_by_service(service, fetched.url, policy)
             if page.text:
                 return replace(page, by="read by the reader service")
         except ToolError:
-            pass  # then the browser
+            pass  # try the browser
     if not chromium_path():
         return None
     if not policy.leads_to_sandbox(check_url(fetched.url, policy)):
-        policy = replace(policy, sandbox=None)  # no script of the web's pages gets there by itself
+        policy = replace(policy, sandbox=None)  # scripts of web pages must not reach the sandbox
     try:
         pages = (await asyncio.to_thread(import_module, "tools_app.browser.pages")).pages
         url, html = await pages.read_once(fetched.url, policy, started)

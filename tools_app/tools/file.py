@@ -1,4 +1,4 @@
-"""Reads and changes the files of the workspace."""
+"""The tool `file`, which reads and changes files of the workspace."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from tools_app.paging import fitting, next_call, size
 from tools_app.shell.secrets import with_secrets
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
-_WORDS = 120  # bytes of what is said beside the call that reads on
+_WORDS = 120  # bytes around the call for the next page
 _NAMED = 3  # paths in a reason
 
 
@@ -76,10 +76,12 @@ def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
 
 
 def _lost(path: str, workspace: Workspace) -> str:
-    """What of it could not be brought back, in words that an approval of another path does not have."""
+    """Return what a deletion would lose, or "". The text names the files, so that an approval is not valid
+    for others.
+    """
     try:
         lost = workspace.unheld(path)
-    except ToolError:  # the call will say so
+    except ToolError:  # the call reports the error
         return ""
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
     return f"of which the file history does not keep {', '.join(lost[:_NAMED])}{more}" if lost else ""
@@ -139,7 +141,7 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
 
 
 def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | None:
-    """A picture, or the lines of a file as they are; None for what shall be read as a document."""
+    """Return a picture, or the lines of a plain file, or None for a file that is read as a document."""
     with context.workspace.open_for_read(arguments.path) as stream:
         size = stream.seek(0, 2)
         stream.seek(0)
@@ -157,7 +159,7 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
 
 
 def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResult:
-    """Whole lines, and the call that reads on."""
+    """Return whole lines, and the call for the next page."""
     begin = text_page.Place(line=arguments.offset or 1, skip=arguments.skip or 0)
     words = size(_next_page(arguments, arguments.limit, begin)) + _WORDS
     page = text_page.page(stream, begin, arguments.limit, max(page_bytes - words, page_bytes // 2))
@@ -168,7 +170,7 @@ def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResu
 
 
 def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str]:
-    """Which lines are shown of how many, and how to read on; nothing at the end of the file."""
+    """Yield which lines are shown and how to read on, or nothing at the end of the file."""
     if page.next is None:
         return
     first = arguments.offset or 1

@@ -1,4 +1,4 @@
-"""Makes a file: a picture, a sound, or a long document."""
+"""The tool `generate`, which makes a picture, an audio file or a long document."""
 
 import asyncio
 from io import BytesIO
@@ -39,7 +39,7 @@ class GenerateArguments(Arguments):
 
 
 def possible(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
-    """The schema with the kinds that a model of the person can make; any of them can write."""
+    """Return the schema with the kinds that the person's models can make. All models can write documents."""
     kinds = [*(["image"] * visibility.makes_images), *(["audio"] * visibility.makes_audio), "document"]
     said = {"enum": kinds, "description": " ".join(f"{kind}: {_KINDS[kind]}." for kind in kinds)}
     return schema | {"properties": schema["properties"] | {"kind": schema["properties"]["kind"] | said}}

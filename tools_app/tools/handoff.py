@@ -1,4 +1,4 @@
-"""Hands the conversation on to another agent, which goes on in place of this one until it answers."""
+"""The tool `handoff`, which hands the conversation on to another agent until that agent answers."""
 
 from typing import Any
 
@@ -19,7 +19,9 @@ class HandoffArguments(Arguments):
 
 
 def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
-    """Which agents there are, and what for: only where the tool is seen does it cost anything."""
+    """Add the names and descriptions of the agents. They are in the schema, so that they cost nothing
+    without the tool.
+    """
     named = "; ".join(f"{name}: {about}" if about else name for name, about in visibility.handoffs)
     agent = {"type": "string", "enum": [name for name, _ in visibility.handoffs], "description": f"One of: {named}"}
     return {**parameters, "properties": {**parameters["properties"], "agent": agent}}

@@ -1,4 +1,4 @@
-"""Reads, writes to and ends the commands that the shell has left running in the background."""
+"""The tool `job`, which reads, writes to and ends background commands of the shell."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ class JobArguments(Arguments):
     action: Literal["read", "write", "kill"] = Field(
         description="read: what it printed since it was last read. write: text to its input. kill: end it."
     )
-    id: int = Field(  # `number` is what older conversations call it
+    id: int = Field(  # older conversations call it `number`
         ge=1, validation_alias=AliasChoices("id", "number"), description="The number that shell gave it."
     )
     input: str | None = Field(None, description="For write: the text, with its line end.")
@@ -49,7 +49,7 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
         "write": "wrote to command {id}|wrote to # commands",
         "kill": "ended command {id}|ended # commands",
     },
-    loop_exempt=True,  # reading again and again is how one waits
+    loop_exempt=True,  # repeated reads are the way to wait
     takes_secrets=True,
     visible=lambda visibility: visibility.has_jobs,
 )

@@ -1,4 +1,4 @@
-"""Shows and hides the tools of a group: where there are many, a model sees only those that it has loaded."""
+"""The tool `load_tools`, which shows and hides groups of tools. It keeps long tool lists out of the prompt."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Finds files by name, and lines in files."""
+"""The tool `match`, which finds files by name, and lines in files."""
 
 import asyncio
 import json
@@ -21,10 +21,10 @@ from tools_app.paging import next_call, size
 from tools_app.sandbox import Started, supervision
 
 TIMEOUT_S = 20.0
-_WORDS = 400  # bytes of what is said beside a page
+_WORDS = 400  # bytes of the texts around a page
 _HOUSE = Path(__file__).resolve().parents[2]
 _START = "import sys; sys.path.append(sys.argv[1]); from tools_app.matching.worker import main; main()"
-# -I and -S: only the standard library and this project; nothing of the server's environment
+# -I and -S: only the standard library and this project, without the server's environment
 COMMAND = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(_HOUSE)]
 
 
@@ -110,7 +110,10 @@ def _next_page(arguments: MatchArguments, offset: int) -> str:
 
 
 async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
-    """Raises ToolError when the search fails or takes too long; when cancelled, the process is gone as well."""
+    """Run the search in a child process, which is killed if the search is cancelled.
+
+    Raises: ToolError if the search fails or takes too long.
+    """
     process = await asyncio.create_subprocess_exec(
         *COMMAND, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}, start_new_session=True
     )

@@ -1,4 +1,6 @@
-"""Notes that last over sessions: the agent proposes them, the person sees and deletes every one."""
+"""The tool `memory`, for notes that outlast the session. The agent proposes them, the person sees and can
+delete them.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""How the agent speaks to its person: it informs, asks, or hands over the result."""
+"""The tool `message`, with which the agent informs and asks its person, and delivers the result."""
 
 from collections.abc import Coroutine
 from typing import Any, Literal
@@ -33,7 +33,7 @@ class Words(Arguments):
 
 
 class MessageArguments(Words):
-    data: Any = None  # shown to models only where a schema is asked for, and then with it
+    data: Any = None  # models see it only with a schema
 
 
 def _with_data(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:

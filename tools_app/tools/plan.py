@@ -1,4 +1,4 @@
-"""The plan that is shown beside the chat."""
+"""The tool `plan`, for the plan next to the chat."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -50,7 +50,7 @@ def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
 
 
 def advanced(steps: Sequence[PlanStep]) -> list[PlanStep]:
-    """The first open step done, the next one in progress."""
+    """Return the plan with the first open step done and the next one in progress."""
     open_steps = [number for number, step in enumerate(steps) if step.status != "done"]
     status: dict[int, StepStatus] = dict(zip(open_steps, ("done", "in_progress"), strict=False))
     return [PlanStep(title=s.title, status=status.get(n, s.status)) for n, s in enumerate(steps)]

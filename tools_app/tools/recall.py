@@ -1,4 +1,4 @@
-"""Gives back an earlier result whole, after the conversation kept only a line of it."""
+"""The tool `recall`, which returns the full result of an earlier call that the conversation has shortened to a line."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from tools_app.errors import ToolError
 from tools_app.files import clipped
 from tools_app.paging import end_of_page, next_call
 
-_WORDS = 120  # bytes of what is said beside a page
+_WORDS = 120  # bytes of the texts around a page
 
 
 class RecallArguments(Arguments):

@@ -1,4 +1,4 @@
-"""Searches the web."""
+"""The tool `search`, which searches the web."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from tools_app.search_engines.asking import search as ask
 from tools_app.search_engines.query import Query, SearchResult, SearchType, today
 from tools_app.web.untrusted import enclose_results
 
-_WORDS = 300  # bytes of what is said beside a page
+_WORDS = 300  # bytes of the texts around a page
 _HINT = "These are summaries. Open a source with fetch_url for its full text."
 _SITE = re.compile(r"(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}", re.IGNORECASE)
 _AGO = re.compile(r"(\d{1,4})([dwmy])")
@@ -51,7 +51,10 @@ class SearchArguments(Arguments):
 
 
 def since(text: str) -> date:
-    """ "7d" or "2026-01-31" as a date. Raises ValueError."""
+    """Parse "7d" or "2026-01-31" as a date.
+
+    Raises: ValueError.
+    """
     if ago := _AGO.fullmatch(text):
         return today() - timedelta(days=int(ago[1]) * _DAYS[ago[2]])
     try:
@@ -98,7 +101,7 @@ def _query(arguments: SearchArguments) -> Query:
 def _page(
     arguments: SearchArguments, results: Sequence[SearchResult], room: int, course: str, about: Mapping[str, Any]
 ) -> ToolResult:
-    """As many whole results as have room, but one in any case; how they came, and the call for the next ones."""
+    """Return as many complete results as fit, at least one, with their engine and the call for the next page."""
     if not results:
         words = ["Nothing was found. Try other words, or drop site and since."]
     elif arguments.offset > len(results):
@@ -126,5 +129,5 @@ def _entry(number: int, item: SearchResult) -> str:
 
 
 def _course(engine: str, failures: Sequence[str]) -> str:
-    """By which way the results came, where it was not the straight one."""
+    """Return which engines failed before this one was asked, or ""."""
     return f"({', '.join(failures)}, asked {engine})" if failures else ""

@@ -1,4 +1,4 @@
-"""Runs a command in the sandbox, in the session's workspace."""
+"""The tool `shell`, which runs commands in the sandbox, in the session's workspace."""
 
 import asyncio
 import sys
@@ -20,12 +20,12 @@ from tools_app.shell.terminal import RunningOutput, shown_by_terminal
 
 DEFAULT_TIMEOUT_S = 120
 LONGEST_JOB_S = 24 * 3600
-_LEFT_RUNNING = (  # short: a result keeps its last line whole only so far
+_LEFT_RUNNING = (  # short, because only a bounded last line of a result is never cut
     "read it, write to it or kill it with the tool job; it ends when none of the session has been used for half an "
     "hour. What it serves is at localhost:PORT for commands, at http://sandbox:PORT/ for fetch_url, browser and links "
     "to the person"
 )
-_LAST_WORDS = 100  # characters of long output that its summary has
+_LAST_WORDS = 100  # characters at the end of long output, for its summary
 
 
 class ShellArguments(Arguments):
@@ -60,7 +60,7 @@ async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
 
 
 def _outlet(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
-    """Network access to the hosts that an administrator allows for commands; none without such hosts."""
+    """Return network access to the hosts that an administrator allows, or nothing if there are none."""
     return outlet.open_outlet(context.network) if context.network.only else nullcontext()
 
 
@@ -82,7 +82,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
 
 
 async def _start(command: Command, context: ToolContext) -> ToolResult:
-    """Leave it running, once it is silent for a moment. The result has its output until then, or says how it ended."""
+    """Start the command in the background, and return its output until it is silent for a moment or ends."""
     start = Start(
         sandbox=context.sandbox,
         command=command,
@@ -91,7 +91,9 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
         ended=context.job_ended,
     )
     if jobs.jobs_of(context.session):
-        jobs.newly_served(context.session, await ports.listening(context.session))  # what others serve is not its own
+        jobs.newly_served(
+            context.session, await ports.listening(context.session)
+        )  # ports that are already in use are not its own
     job = jobs.start(context.session, start, context.last_job)
     context.so_far(lambda: f"{job.take_output()}\n[the command was ended, too]")
     try:

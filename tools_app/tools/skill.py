@@ -1,4 +1,4 @@
-"""Loads a skill: its instructions into the conversation, its files into the workspace."""
+"""The tool `skill`, which loads a skill: its instructions into the conversation, its files into the workspace."""
 
 import asyncio
 

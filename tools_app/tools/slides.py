@@ -1,4 +1,4 @@
-"""Makes a deck of slides."""
+"""The tool `slides`, which makes a deck of slides."""
 
 import asyncio
 import base64
@@ -16,7 +16,7 @@ from tools_app.files import Workspace, in_units, picture_type
 _MOST = 100  # slides
 _MOST_BODY = 5_000  # characters
 _LARGEST_IMAGE = 5 * 1000**2
-_LARGEST_IMAGES = 30 * 1000**2  # together
+_LARGEST_IMAGES = 30 * 1000**2  # in total
 
 
 class SlideArguments(Arguments):

@@ -1,4 +1,4 @@
-"""How the agent moves on in a workflow: the current step is done, or it is blocked."""
+"""The tool `step`, with which the agent moves on in a workflow, or reports that the current step is blocked."""
 
 from typing import Literal
 

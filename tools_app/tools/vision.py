@@ -1,4 +1,4 @@
-"""Asks a model that sees about a picture."""
+"""The tool `vision`, which asks a model with vision about a picture."""
 
 import asyncio
 from io import BytesIO
