@@ -1,4 +1,4 @@
-"""The verbs of people and programs. Pages, REST and commands call the same ones; each is one short transaction."""
+"""Operations of people and programs, shared by pages, REST and commands. Each one is a short transaction."""
 
 from tasks_app.services.answers import decide, reply
 from tasks_app.services.messages import Delivered, Delivery, change_message, post_message, stop, take_back

@@ -1,4 +1,4 @@
-"""What ends with a person's account."""
+"""Effects of closing an account."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from tasks_app.services.messages import stop
 
 
 def stop_tasks(instance: Any, **of_signal: Any) -> None:
-    """After a person was saved: what runs for a closed account is stopped. What waits of it starts nothing either."""
+    """Stop the tasks of a closed account after it was saved. Their queued messages start no task."""
     if not instance.is_active:
         tasks = Task.objects.active().filter(started_by=instance).select_related("session")
-        for task in tasks.order_by("created_at"):  # from the top down, as their locks are taken
+        for task in tasks.order_by("created_at"):  # parents first, in the order of locks
             stop(task)

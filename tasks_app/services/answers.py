@@ -1,4 +1,4 @@
-"""What people say to a call that waits: an answer or a decision. Each verb is one short transaction."""
+"""Answers to questions and decisions on approvals. Each operation is a short transaction."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from tasks_app.services.checked import checked_text
 
 
 def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
-    """Answers the question that a task waits with; a `call_id` says which one. Raises NothingToAnswer."""
+    """Answer the question that a task waits with; a `call_id` names it. Raises NothingToAnswer."""
     content = checked_text(task.session, content, ())
     with transaction.atomic():
         lock(task.session)
@@ -23,7 +23,7 @@ def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
 
 
 def answer(task: Task, author: Any, content: str, call_id: str = "", images: Sequence[KeptPicture] = ()) -> None:
-    """The answer is the result of the open call, written by a person."""
+    """Append a person's answer as the result of the open call."""
     open_call.resume(task, WaitingFor.REPLY)
     call = open_call.awaited_call(task, call_id)
     call.log.status = CallStatus.SUCCEEDED
@@ -36,7 +36,7 @@ def answer(task: Task, author: Any, content: str, call_id: str = "", images: Seq
 def decide(
     task: Task, author: Any, decision: str, *, note: str = "", scope: str = Scope.ONCE, call_id: str = ""
 ) -> None:
-    """A person's word on the call that waits; a `call_id` says which one they saw.
+    """Store a person's decision on the waiting call; a `call_id` names the call that they saw.
 
     Raises NothingToAnswer, MayNotDecide or OnlyThisCall.
     """

@@ -1,4 +1,4 @@
-"""What people and programs give, as it can be stored: without secrets, and not too long."""
+"""Validation and redaction of input before it is stored."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ LONGEST_MESSAGE = 1024 * 1024  # bytes
 
 
 def checked_text(session: Session, content: str, attachments: Sequence[str]) -> str:
-    """The text of a message as it can be stored, without secrets. Raises InvalidMessage or MessageTooLong."""
+    """Return a message's text in storable form, redacted. Raises InvalidMessage or MessageTooLong."""
     content = storable(content)
     if len(content.encode()) > LONGEST_MESSAGE:
         raise MessageTooLong()
@@ -25,7 +25,7 @@ def checked_text(session: Session, content: str, attachments: Sequence[str]) -> 
 
 
 def schema_text(schema: Any, session: Session) -> str:
-    """The JSON Schema for the data of a result, as a task keeps it: redacted text, or "". Raises InvalidMessage."""
+    """Return the JSON Schema of a result's data as redacted text, or "" without one. Raises InvalidMessage."""
     if schema is None:
         return ""
     try:

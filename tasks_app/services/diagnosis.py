@@ -1,4 +1,4 @@
-"""Why a task does not go on: what its rows say, in sentences for people, the most likely reason first."""
+"""Reasons why a task makes no progress, read from its rows and told as sentences for people."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,14 +25,16 @@ from tasks_app.models import (
 from tasks_app.record import redactor_of
 from tasks_app.runtime import admission, suspects
 
-MOST_STUCK = 10  # tasks that are named at once
-_STUCK_AFTER = timedelta(minutes=1)  # runnable, and no worker has it
-_SILENT_AFTER = timedelta(minutes=30)  # a worker has it, and nothing comes of it
-_UNHEARD_AFTER = timedelta(seconds=10)  # a stop that has not taken effect
+MOST_STUCK = 10  # limit of reported tasks
+_STUCK_AFTER = timedelta(minutes=1)  # runnable without a worker
+_SILENT_AFTER = timedelta(minutes=30)  # claimed, but without a new entry
+_UNHEARD_AFTER = timedelta(seconds=10)  # a requested stop without effect
 
 
 class Kind(StrEnum):
-    """`fault`: something to repair. `person`: somebody has to act. `normal`: it goes on by itself."""
+    """The kind of a reason. `fault`: needs repair. `person`: needs a person's action. `normal`: continues by
+    itself.
+    """
 
     FAULT = "fault"
     PERSON = "person"
@@ -41,7 +43,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """`since` is when it began, where that is known; `process` names the one it is about, to those who operate them."""
+    """A reason. `since` is its beginning, if known. `process` names the process concerned, for operators."""
 
     kind: Kind
     sentence: str
@@ -51,8 +53,8 @@ class Reason:
 
 
 def reasons(task: Task) -> list[Reason]:
-    """At least one, without secrets. Reads the rows that decide; asks no other process."""
-    redactor = redactor_of(task.session)  # what became secret after it was stored is in no sentence either
+    """Return one or more redacted reasons, the most likely first. Reads only the database."""
+    redactor = redactor_of(task.session)  # stored texts may contain newer secrets
     return [replace(reason, sentence=redactor.redacted(reason.sentence)) for reason in _reasons(task)]
 
 
@@ -72,7 +74,9 @@ def _reasons(task: Task) -> list[Reason]:
 
 
 def stuck_tasks() -> list[Task]:
-    """Active tasks in which too little happens, the oldest first. Who waits for a person or for room is none."""
+    """Return active tasks without progress, oldest first. Tasks that wait for a person or for admission do not
+    count.
+    """
     now = timezone.now()
     entries = ContextEntry.objects.filter(session=OuterRef("session"), created_at__gt=now - _SILENT_AFTER)
     nobody = Q(woken_at__lt=now - _STUCK_AFTER) | Q(woken_at=None, created_at__lt=now - _STUCK_AFTER)
@@ -103,7 +107,7 @@ def _of_a_person(task: Task) -> Reason:
 
 
 def _of_children(task: Task) -> Iterator[Reason]:
-    """Those that need a person first."""
+    """Yield the children that need a person, then the number of children that have ended."""
     delegated = Task.objects.filter(parent_call__task=task, parent_call__status=CallStatus.WAITING).order_by("number")
     for child in delegated.filter(waiting_for__in=PERSON).select_related("session"):
         reason = _of_a_person(child)
@@ -163,7 +167,7 @@ def _activity(task: Task) -> Reason:
 
 
 def _breakers(task: Task) -> str:
-    """Which of the model's providers are paused."""
+    """Return a sentence with the model's providers that are paused after failures, or ""."""
     model = task.session.model.name if task.session.model else ""
     routes = Route.objects.usable_for(model, task.started_by_id, task.pk)
     paused = routes.filter(provider__circuit_breaker__state=BreakerState.OPEN)

@@ -1,4 +1,4 @@
-"""Forks: a new session with the record of another one up to an entry, and its files as they were then."""
+"""Forks: new sessions with a copy of the record up to an entry, and the files of that time."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ from tools_app.files import workspace_copy
 
 NOT_RUN = "Not run: forked here."
 _NOT_THEN = " The file history does not go back to this entry: the files are from the oldest state that it knows."
-# What belongs to one session only; all else, such as its model and what it is denied, goes along.
+# Fields that are not copied. All others are, such as the model and denied tools.
 _OWN = {
     "id",
     "owner_id",
@@ -54,7 +54,7 @@ _OWN = {
     "chain_head",
     "files_bytes",
 }
-_OF_ITS_CALL = ("llm_call", "stream")  # of an entry: the copy was not answered by any call
+_OF_ITS_CALL = ("llm_call", "stream")  # metadata that is not copied: no LLM call produced the copy
 _OWN |= {"held_by", "held", "indexed_seq", "created_at", "updated_at"}
 
 
@@ -69,11 +69,12 @@ class NoMessage(Refusal):
 
 
 def fork(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) -> Session:
-    """A session of `owner`, who can see `origin`, with its entries up to `seq` (0: none), and the files as they were
-    then, or at the entry `files_at`. `origin` stays as it is.
+    """Create a session of `owner` with the entries of `origin` up to `seq` (0: none), and the files of that time.
 
-    What is secret in `origin` now, or to the owner, is redacted in the copy. Raises SessionsQuotaFull, NoSuchEntry,
-    DiskFull, FilesQuotaFull and ToolError.
+    `files_at` names another entry for the files. `owner` must be able to see `origin`, which does not change. The copy
+    is
+    redacted with the current secrets of `origin` and of the owner. Raises SessionsQuotaFull, NoSuchEntry, DiskFull,
+    FilesQuotaFull and ToolError.
     """
     with prepared(origin, seq, owner, files_at=files_at) as store:
         return store()
@@ -81,9 +82,9 @@ def fork(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) 
 
 @contextmanager
 def prepared(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) -> Iterator[Callable[[], Session]]:
-    """What stores the fork: the files are copied by then, as that may take longer than a transaction should.
+    """Copy the files, and yield the function that stores the fork: copying may take too long for a transaction.
 
-    Of a fork that is not stored in the end, nothing stays. Raises what `fork` raises.
+    If the fork is not stored, its files are deleted. Raises what `fork` raises.
     """
     require_place(owner)
     entries = list(ContextEntry.objects.in_session(origin).filter(seq__lte=seq).select_related("task"))
@@ -104,7 +105,7 @@ def prepared(origin: Session, seq: int, owner: Any, *, files_at: int | None = No
 
 
 def _require_room(copy: Session) -> None:
-    """Counts its files, also for its row, which is not stored yet. Raises FilesQuotaFull."""
+    """Measure the copied files and check the owner's quota. Raises FilesQuotaFull."""
     measure(copy)
     if bytes_of(copy.owner_id) + copy.files_bytes > Limits.current().user_bytes:
         raise FilesQuotaFull()
@@ -118,16 +119,16 @@ def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], fork
 
 
 def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Session:
-    """A fork from before the message of a person at `seq`, or the last one before it, with that message sent anew.
+    """Fork before the last message of a person at or before `seq`, and send that message again.
 
-    With other `content`, it is the same message edited. Raises NoMessage, and what `fork` and `post_message` raise.
+    `content` replaces its text. Raises NoMessage, and what `fork` and `post_message` raise.
     """
     entries = ContextEntry.objects.in_session(origin).select_related("task")
     messages = entries.filter(seq__lte=seq, context_type=ContextType.USER_MESSAGE)
     if (last := messages.last()) is None:
         raise NoMessage()
     (message,) = redact_entries(origin, [last])
-    copy = fork(origin, message.seq - 1, author, files_at=message.seq)  # with the files that came with it
+    copy = fork(origin, message.seq - 1, author, files_at=message.seq)  # including the message's own attachments
     item = Item(entry=message)
     schema = orjson.loads(message.task.output_schema or "null")
     workflow = Workflow.objects.usable().filter(name=message.task.workflow.get("name")).first()
@@ -135,13 +136,13 @@ def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Ses
     try:
         services.post_message(copy, author, content or item.text, **told)
     except Exception:
-        services.delete_session(copy)  # nobody asked for it without the message
+        services.delete_session(copy)  # a fork without the message is useless
         raise
     return copy
 
 
 def _session(origin: Session, seq: int, owner: Any, entries: Sequence[ContextEntry]) -> Session:
-    """Not yet stored. A model that its owner may not use is not taken along."""
+    """Return an unsaved copy of the session, without a model or project that its owner may not use."""
     fields = {field.attname: getattr(origin, field.attname) for field in Session._meta.concrete_fields}
     copy = Session(**{name: value for name, value in fields.items() if name not in _OWN})
     copy.owner, copy.parent, copy.parent_seq = owner, origin, seq
@@ -155,7 +156,7 @@ def _session(origin: Session, seq: int, owner: Any, entries: Sequence[ContextEnt
 
 
 def _active_agent(entries: Sequence[ContextEntry]) -> Agent | None:
-    """To whom the conversation was handed on at its last entry, and who had not answered yet."""
+    """Return the agent that has the conversation at the last entry, if it was handed on and not answered yet."""
     if not entries or (_is_answered(entries[-1].task) and _is_whole(entries[-1].task, entries[-1].seq)):
         return None
     for entry in reversed(entries):
@@ -178,7 +179,7 @@ def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry]
 
 
 def _task(copy: Session, original: Task, seq: int) -> Task:
-    """The task as it ended, if the copy has all of it; else stopped where it was cut off. It cost nothing here."""
+    """Save a copy of the task: as it ended if all its entries are copied, else as stopped. It has no cost here."""
     task = Task(session=copy, started_by=copy.owner, ended_at=timezone.now())
     task.agent_version_id = original.agent_version_id
     if _is_whole(original, seq):
@@ -195,7 +196,7 @@ def _is_answered(task: Task) -> bool:
 
 
 def _is_whole(task: Task, seq: int) -> bool:
-    """Whether it has ended with this entry, or before."""
+    """Return whether the task ended at this entry or before."""
     return not task.is_active and not task.entries.filter(seq__gt=seq).exists()
 
 
@@ -214,7 +215,7 @@ def _draft(entry: ContextEntry) -> Draft:
 
 
 def _closing(drafts: Sequence[Draft]) -> list[Draft]:
-    """The result of a call that the copy would leave open; the call of the origin is never run here."""
+    """Return a rejected result for a call that the copy would leave open. The fork never runs the origin's call."""
     last = next((draft for draft in reversed(drafts) if draft.in_context), None)
     if last is None or last.tool_call is None:
         return []
@@ -223,6 +224,6 @@ def _closing(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def _said(origin: Session, task: Task, note: str) -> Draft:
-    """For people; where the task was cut off or had been stopped, with the way to go on."""
+    """Return the notice for people about the fork. If the task is stopped, it says how to continue."""
     text = f"Forked from “{origin.title or 'New session'}”.{note}"
     return notice(f"{text} Write a message to go on.", code=FailureCode.STOPPED) if task.stopped else notice(text)

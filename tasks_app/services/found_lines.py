@@ -1,4 +1,4 @@
-"""The line of a session in which a search found its words."""
+"""The line of a session that a search result shows."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,13 +11,13 @@ from tasks_app.text import full_text
 from tasks_app.text.marked import matches_in
 from tasks_app.text.said import said_in
 
-MOST_MESSAGES = 64  # of a session that are read, the newest that may have the words
-LONGEST = 20_000  # characters of one of them
+MOST_MESSAGES = 64  # messages read per session, newest first
+LONGEST = 20_000  # characters read per message
 _SAID = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE)
 
 
 def found_line(session: Session, wanted: Sequence[Word]) -> str:
-    """Return the newest line that has most of the words, redacted; '' if only the title or a result has them."""
+    """Return the newest line with most of the words, redacted, or '' if only the title or a tool result has them."""
     words, best, most = [word for word, _ in wanted], "", 0
     for line in _lines(session, wanted):
         if (count := matches_in(line, words)) > most:
@@ -28,7 +28,7 @@ def found_line(session: Session, wanted: Sequence[Word]) -> str:
 
 
 def _lines(session: Session, wanted: Sequence[Word]) -> Iterator[str]:
-    """Yield the lines that people and the agent wrote, the newest message first."""
+    """Yield lines written by people and the agent, newest message first."""
     redactor = redactor_of(session)
     messages = ContextEntry.objects.filter(session=session, context_type__in=_SAID).filter(_places(session, wanted))
     withheld = ToolCallLog.objects.filter(session_id=session.pk, status__in=REFUSED)

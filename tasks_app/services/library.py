@@ -1,4 +1,4 @@
-"""The files of a project's library: brought and deleted. A worker reads them."""
+"""Adding and deleting files of a project's library. A worker reads them later."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,7 +14,7 @@ from tasks_app.models.errors import DiskFull, FilesQuotaFull, Refusal
 from tasks_app.workspace.folders import bytes_of, has_disk
 from tools_app.documents.document import visible
 
-LARGEST = 50 * 1000**2  # bytes of one file
+LARGEST = 50 * 1000**2  # bytes per file
 
 
 class LibraryFileTooLarge(Refusal):
@@ -34,7 +34,7 @@ class LibraryFull(Refusal):
 
 
 def add_files(project: Project, person: Any, files: Sequence[UploadedFile]) -> list[LibraryFile]:
-    """All or, if one is too large, none. They count towards what the project's owner may use up.
+    """Add all the files, or none if one is too large. They count towards the quota of the project's owner.
 
     Raises LibraryFileTooLarge, LibraryFull, DiskFull or FilesQuotaFull.
     """
@@ -64,7 +64,7 @@ def _add(project: Project, person: Any, file: UploadedFile) -> LibraryFile:
 
 
 def shown_name(given: str) -> str:
-    """What people and models are shown: the last part of what was given, in one line, without what marks up text."""
+    """Return the last part of a file name, in one line, without characters of markup."""
     name = " ".join(visible(PurePosixPath(given.replace("\\", "/")).name).split())
     name = "".join("_" if sign in '<>[]"`|' else sign for sign in name)
     return name[-120:] or "file"

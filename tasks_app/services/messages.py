@@ -1,4 +1,4 @@
-"""What people tell tasks: messages, and the stop. Each verb is one short transaction."""
+"""Messages to tasks, and stopping tasks. Each operation is a short transaction."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -24,7 +24,7 @@ Delivery = Literal["started", "reply", "interjected", "steered", "queued"]
 
 @dataclass(frozen=True, kw_only=True)
 class Delivered:
-    """What became of a message. `task` is None for a queued one: its task does not exist yet."""
+    """The outcome of a message. `task` is None for a queued message, whose task does not exist yet."""
 
     task: Task | None
     delivered_as: Delivery
@@ -43,13 +43,18 @@ def post_message(
     workflow: Workflow | None = None,
     terminal: str = "",
 ) -> Delivered:
-    """Starts a task, answers its question, or waits in the inbox: an interjection reaches the task wherever it is, a
-    steer before its next step, or in place of the call that waits for an approval.
+    """Start a task, answer the question of the running one, or put the message into the inbox.
 
-    What comes after the stop of the task waits for the next. `pictures` are those of the attachments, where the caller
-    has a transaction: they take their time. `output_schema` is what the data of the task's result must fit, `workflow`
-    the steps that it goes through. With a `terminal`, that process alone advances it. Raises InvalidMessage,
-    MessageTooLong, SchemaTooLate, WorkflowTooLate, AgentWithheld, QueueFull, DiskFull or FilesQuotaFull.
+    An interjection reaches the task immediately, a steer before its next step or instead of a call that waits for
+    approval.
+    Messages after a stop wait for the next task.
+
+    Pass `pictures` (of the attachments) if the caller has a transaction: encoding them takes time. The data of the
+    task's
+    result must match `output_schema`. `workflow` has the steps that the task takes. With a `terminal`, only that
+    process
+    advances the task. Raises InvalidMessage, MessageTooLong, SchemaTooLate, WorkflowTooLate, AgentWithheld, QueueFull,
+    DiskFull or FilesQuotaFull.
     """
     content, schema = checked_text(session, content, attachments), schema_text(output_schema, session)
     if pictures is None:
@@ -81,7 +86,7 @@ def _queue(task: Task, message: InboxMessage) -> Delivered:
 
 
 def _start(message: InboxMessage, max_iterations: int | None, terminal: str) -> Delivered:
-    """Raises QueueFull, DiskFull or FilesQuotaFull where no terminal runs it."""
+    """Start a task for the message. Raises QueueFull, DiskFull or FilesQuotaFull, unless a terminal runs it."""
     session = message.session
     if not terminal:
         require_disk(session)
@@ -93,14 +98,19 @@ def _start(message: InboxMessage, max_iterations: int | None, terminal: str) -> 
 
 
 def _require_agent(session: Session, author: Any) -> None:
-    """Whoever may choose it may write to it, also where the session is somebody else's or a role was taken away."""
+    """Check that the author may choose the session's agent, also in shared sessions or after a role was removed.
+
+    Raises AgentWithheld.
+    """
     agent = session.active_agent_id or session.agent_id
     if agent and not Agent.objects.for_roles_of(author.pk).filter(pk=agent).exists():
         raise AgentWithheld()
 
 
 def _tell(task: Task, message: InboxMessage) -> Delivered:
-    """The message answers the task's question, interrupts or steers it. Raises SchemaTooLate or WorkflowTooLate."""
+    """Answer the task's question with the message, interrupt the task or steer it. Raises SchemaTooLate or
+    WorkflowTooLate.
+    """
     if message.output_schema:
         raise SchemaTooLate(field="output_schema")
     if message.workflow:
@@ -122,7 +132,7 @@ def _put_into_inbox(message: InboxMessage) -> None:
 
 
 def change_message(session: Session, author: Any, message_id: int, content: str) -> None:
-    """Other words for a message of theirs that waits. Raises MessageRead, InvalidMessage or MessageTooLong."""
+    """Replace the text of the author's waiting message. Raises MessageRead, InvalidMessage or MessageTooLong."""
     with transaction.atomic():
         message = _waiting_message(session, author, message_id)
         message.content = checked_text(session, content, message.attachments)
@@ -130,14 +140,14 @@ def change_message(session: Session, author: Any, message_id: int, content: str)
 
 
 def take_back(session: Session, author: Any, message_id: int) -> None:
-    """Removes a message of theirs that waits. Raises MessageRead."""
+    """Delete the author's waiting message. Raises MessageRead."""
     with transaction.atomic():
         _waiting_message(session, author, message_id).delete()
         transaction.on_commit(partial(broadcast.inbox_changed, session))
 
 
 def _waiting_message(session: Session, author: Any, message_id: int) -> InboxMessage:
-    """Under the session's lock, under which it is also delivered."""
+    """Lock the session, under whose lock messages are delivered, and return the message. Raises MessageRead."""
     lock(session)
     message = InboxMessage.objects.changeable_by(author, session).filter(pk=message_id).first()
     if message is None:
@@ -146,7 +156,7 @@ def _waiting_message(session: Session, author: Any, message_id: int) -> InboxMes
 
 
 def stop(task: Task) -> Task:
-    """Ends a task, whatever it is doing; does nothing to one that has ended."""
+    """Request a stop of the task in any state. An ended task is unchanged."""
     with transaction.atomic():
         lock(task.session)
         Task.objects.active().filter(pk=task.pk).update(
@@ -160,7 +170,9 @@ def stop(task: Task) -> Task:
 
 
 def _rouse(task: Task) -> None:
-    """Makes a task look around now: it is interrupted if it runs, and woken if it waits, or shall stop in the queue."""
+    """Make a task check for messages and stops now: interrupt it if it runs, wake it if it waits or is stopped in the
+    queue.
+    """
     if task.waiting_for == WaitingFor.CHILDREN:
         children.stop(task)
     if task.waiting_for:
@@ -171,7 +183,7 @@ def _rouse(task: Task) -> None:
 
 
 def _name(session: Session, content: str) -> None:
-    """A session without a title takes the beginning of its first message."""
+    """Name an untitled session after the beginning of its first message."""
     if not session.title:
         session.title = next_task.title_of(content)
         title = Update(Session, {"title": session.title}, where={"pk": session.pk}, otherwise=Session.DoesNotExist())

@@ -1,4 +1,4 @@
-"""Projects: create and change them; sessions are moved in and out."""
+"""Creating, changing and deleting projects, and moving sessions between them."""
 
 from typing import Any
 
@@ -29,14 +29,17 @@ class ProjectsQuotaFull(Refusal):
 
 
 def create_project(owner: Any, **fields: Any) -> Project:
-    """`fields`: name, instructions, agent. Raises ProjectWithoutName, InstructionsTooLong or ProjectsQuotaFull."""
+    """Create a project from `fields`: name, instructions, agent.
+
+    Raises ProjectWithoutName, InstructionsTooLong or ProjectsQuotaFull.
+    """
     if Project.objects.filter(owner=owner).count() >= Project.MOST:
         raise ProjectsQuotaFull()
     return Project.objects.create(owner=owner, **_checked(fields, {owner.pk}, is_new=True))
 
 
 def change_project(project: Project, **fields: Any) -> None:
-    """The same fields. Instructions hold from the next step of running tasks on.
+    """Change fields of a project. Running tasks read new instructions at their next step.
 
     Raises ProjectWithoutName or InstructionsTooLong.
     """
@@ -46,7 +49,7 @@ def change_project(project: Project, **fields: Any) -> None:
 
 
 def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False) -> dict[str, Any]:
-    """As they are stored: without what is secret."""
+    """Return validated and redacted fields."""
     redactor = active_secrets.of_people(writers).redactor
     for name in {"name", "instructions"} & fields.keys():
         fields[name] = redactor.redacted(storable(fields[name]).replace("\r\n", "\n").strip())
@@ -60,29 +63,31 @@ def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False)
 
 
 def delete_project(project: Project) -> None:
-    """With its library and its notes. Its sessions are kept, each by its owner."""
+    """Delete a project with its library and notes. Its sessions stay with their owners."""
     with transaction.atomic():
-        Project.objects.select_for_update().filter(pk=project.pk).first()  # no new row refers to it from now on
+        Project.objects.select_for_update().filter(pk=project.pk).first()  # blocks new references to the project
         project.delete()
 
 
 def redacted(project: Project, text: str) -> str:
-    """A text of it as it is shown: without what is secret to its people by now."""
-    people = Project.objects.rights([project.pk]).get(project.pk, {project.owner_id})  # it may go at this moment
+    """Return a text of the project without the current secrets of its people."""
+    people = Project.objects.rights([project.pk]).get(
+        project.pk, {project.owner_id}
+    )  # the project may have been deleted just now
     return active_secrets.of_people(people).redactor.redacted(text)
 
 
 def move_session(session: Session, project: Project | None) -> None:
-    """Into a project, whose people see it from now on with all that was said, or out of one.
+    """Move a session into a project, whose people can then read all of it, or out of one.
 
-    Raises PartOfAnother: a delegated task is where its root is.
+    Raises PartOfAnother for a delegated task's session, which stays with its root.
     """
     if session.root_id:
         raise PartOfAnother()
     every = Session.objects.filter(Q(pk=session.pk) | Q(root=session.pk)).order_by("created_at")
     with transaction.atomic():
-        # Whoever delegates from one of them has done so, or does it later; who shares one refers to its row at last.
+        # Delegating from these sessions, or sharing them, waits for this lock or has finished before it.
         list(every.select_for_update(no_key=True).only("pk"))
         every.order_by().update(project=project)
-        settings_version.increase()  # other people's secrets are redacted in them from now on
+        settings_version.increase()  # the sessions are now redacted with other people's secrets
     session.project = project

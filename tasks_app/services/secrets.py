@@ -1,6 +1,6 @@
-"""Keeping a secret: the one way for page, REST, admin and programs. A value is never shown again.
+"""Saving secrets, for pages, REST, the admin and programs. A saved value is never shown again.
 
-What was stored before it was secret: the record is redacted on reading, its copies in other tables are rewritten.
+Earlier copies of a value are redacted: in the record when it is read, in other tables by rewriting the rows.
 """
 
 import json
@@ -27,7 +27,7 @@ from tasks_app.record import lock
 from tools_app.contract import registry
 from tools_app.models import CachedSearch
 
-_OF_SESSIONS: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {  # how to filter, and what to redact
+_OF_SESSIONS: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {  # model: (lookup of the session, columns to redact)
     Session: ("pk", ("title", "summary", "next_steps")),
     Task: ("session", ("plan", "final_result", "failure_detail")),
     InboxMessage: ("session", ("content",)),
@@ -40,7 +40,7 @@ _OF_PEOPLE: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {
     IdempotencyKey: ("user", ("answer",)),
     LogEntry: ("user", ("object_repr", "change_message")),
 }
-_JSON = {(ToolCallLog, "arguments"), (LogEntry, "change_message")}  # as texts
+_JSON = {(ToolCallLog, "arguments"), (LogEntry, "change_message")}  # columns of JSON text
 
 
 _SEEN = "It is redacted there from now on, but models and people may have seen it. Change it at its source."
@@ -57,7 +57,9 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """`found` are the entries of the owner's record that say the value already: they are redacted from now on."""
+    """A saved secret. `found` lists entries of the owner's record that already contain the value; they are redacted
+    from now on.
+    """
 
     secret: Secret
     found: list[Place]
@@ -73,7 +75,7 @@ class Kept:
 
 
 def keep(owner: Any, name: str, value: str) -> Kept:
-    """A new secret of a person, or of the whole team without one. Raises SecretRefused or SecretNameTaken."""
+    """Create a secret of a person, or of the team if `owner` is None. Raises SecretRefused or SecretNameTaken."""
     if reason := why_not_kept(owner, name, value):
         raise reason
     secret, is_new = Secret.objects.get_or_create(owner=owner, name=name, defaults={"value": value})
@@ -83,7 +85,7 @@ def keep(owner: Any, name: str, value: str) -> Kept:
 
 
 def after_saving(secret: Secret) -> Kept:
-    """After a value is saved: redacts its copies, and finds the entries of the record that contain it."""
+    """Redact copies of a saved value in other tables, and find the entries that contain it."""
     redactor = Redactor([(secret.name, secret.value)])
     everyone = get_user_model().objects.all()
     if secret.owner is None:
@@ -109,7 +111,7 @@ def why_not_kept(owner: Any, name: str, value: str) -> SecretRefused | None:
 
 
 def _why_not_redactable(owner: Any, name: str, value: str) -> str:
-    """The text of a placeholder is never redacted."""
+    """Return the reason to refuse a value that is part of a placeholder, whose text is never redacted, or ""."""
     names = [name, *(name for name, _, _ in active_secrets.of_people([owner.pk] if owner else []).secrets)]
     if any(value in placeholder(name) for name in names):
         return "The value is the name of a secret, and names are shown. Choose another name."
@@ -118,14 +120,17 @@ def _why_not_redactable(owner: Any, name: str, value: str) -> str:
 
 @cache
 def _ordinary() -> str:
-    """Our own texts for models: the sections of the prompt, and the tools."""
+    """Return our own texts for models: prompt sections and tool descriptions."""
     folder = settings.BASE_DIR / "templates" / "prompt"
     tools = (f"{tool.name} {tool.description} {tool.parameters}" for tool in registry.all_tools())
     return "\n".join([*(section.read_text() for section in folder.glob("*.xml")), *tools])
 
 
 def redact_copies(sessions: QuerySet[Session], people: QuerySet[Any], redactor: Redactor) -> None:
-    """Of these sessions and people. What a task writes at this moment is waited for: later it knows the secret."""
+    """Redact the tables of these sessions and people.
+
+    First wait for transactions of active tasks. Later ones already know the secret.
+    """
     for session in sessions.filter(pk__in=Task.objects.active().values("session")):
         with transaction.atomic():
             lock(session)
@@ -137,7 +142,7 @@ def redact_copies(sessions: QuerySet[Session], people: QuerySet[Any], redactor: 
 
 
 def _redact(model: type[Model], which: Q, fields: tuple[str, ...], redactor: Redactor) -> None:
-    """Writes only the rows that say a secret, and of them only what does."""
+    """Update only rows and columns that contain a secret."""
     for pk, *values in model._base_manager.filter(which).values_list("pk", *fields):
         changed = {
             name: redacted
@@ -160,7 +165,7 @@ def _redacted(model: type[Model], name: str, value: Any, redactor: Redactor) -> 
 
 
 def places(sessions: QuerySet[Session], redactor: Redactor) -> list[Place]:
-    """The entries that say what `redactor` knows, newest first."""
+    """Return the entries that contain the redactor's secrets, newest first."""
     entries = ContextEntry.objects.filter(session__in=sessions.order_by().values("pk")).order_by("-created_at", "-seq")
     rows = entries.values_list(
         "session_id", "session__title", "seq", "content", "thinking", "tool_call", "images", "metadata"

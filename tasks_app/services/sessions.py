@@ -1,4 +1,4 @@
-"""Sessions: create, change and delete them. Each verb is one short transaction."""
+"""Creating, changing and deleting sessions. Each operation is a short transaction."""
 
 import logging
 import re
@@ -39,7 +39,7 @@ _count_of = Select(
     )
 )
 _END = re.compile(r"</(?=\s*(message|answer))", re.IGNORECASE)
-_READ = 2_000  # characters of message and answer that a title is made from
+_READ = 2_000  # characters of message and answer in the request
 _PATIENCE = 30  # seconds
 _HEADING = re.compile(r"#+\s+")
 _BOLD = re.compile(r"(\*{1,2})(?=\S)([^*]+)(?<=\S)\1")
@@ -51,9 +51,10 @@ _TITLE_PROMPT = (
 
 
 def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
-    """`fields`: project, model, agent, denied_tools, off_record, workdir.
+    """Create a session from `fields`: project, model, agent, denied_tools, off_record, workdir.
 
-    Where no agent is named, it is the project's, or the default one, if there is one. Raises SessionsQuotaFull.
+    The default for `agent` is the project's agent, then the default agent, if the owner may use it. Raises
+    SessionsQuotaFull.
     """
     require_place(owner)
     title = active_secrets.of_people([owner.pk]).redactor.redacted(storable(title))[:200]
@@ -67,16 +68,16 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
 
 
 def require_place(owner: Any, wanted: int = 1) -> None:
-    """For so many more sessions. Raises SessionsQuotaFull."""
+    """Check the quota for `wanted` more sessions. Raises SessionsQuotaFull."""
     (count,) = _count_of.first(owner.pk) or (0,)
     if count + wanted > Limits.current().user_sessions:
         raise SessionsQuotaFull()
 
 
 def change_session(session: Session, **fields: Any) -> None:
-    """Sets `title`, `model`, `agent` or `denied_tools`, and no other column: those belong to appends.
+    """Update `title`, `model`, `agent` or `denied_tools`, and no column that appends write.
 
-    An agent that a person chooses acts at once, whoever the conversation was handed on to.
+    A newly chosen agent acts immediately, even after a handoff.
     """
     if "agent" in fields:
         fields["active_agent"] = None
@@ -88,7 +89,7 @@ def change_session(session: Session, **fields: Any) -> None:
 
 
 def title_from_model(context: TaskContext, limits: Limits) -> None:
-    """After its first task, and where a model is named for it, a session whose title nobody chose gets one from it."""
+    """After the first task, replace the default title by one from the title model, if the limits name such a model."""
     if limits.title_model is None or context.session.root_id or context.session.tasks.count() != 1:
         return
     message = ContextEntry.objects.in_session(context.session).filter(context_type=ContextType.USER_MESSAGE).first()
@@ -96,15 +97,15 @@ def title_from_model(context: TaskContext, limits: Limits) -> None:
     if message is None or not here.filter(title=given).exists():
         return
     title = _asked_title(context, limits.title_model.name, message.content)
-    Task.objects.filter(pk=context.task.pk).update(**context.calls.totals(context.task))  # it cost something
-    if not here.exists():  # deleted meanwhile: these words go as all others
+    Task.objects.filter(pk=context.task.pk).update(**context.calls.totals(context.task))  # the call has a cost
+    if not here.exists():  # deleted during the call: remove the texts of this call, too
         left_blobs.leave([context.session])
     elif title and here.filter(title=given).update(title=title, updated_at=timezone.now()):
         broadcast.title_changed(context.session, title)
 
 
 def _asked_title(context: TaskContext, model: str, message: str) -> str:
-    """Empty where the model gives none: nothing hangs on it."""
+    """Ask the model for a title. Return "" if it gives none, which is harmless."""
     answer = str((context.task.final_result or {}).get("text", ""))
     redactor = redactor_of(context.session)
     message, answer = (_END.sub("<\\/", redactor.redacted(text))[:_READ] for text in (message, answer))
@@ -120,11 +121,11 @@ def _asked_title(context: TaskContext, model: str, message: str) -> str:
         return ""
     line = next(iter(answered.result.content.strip().splitlines()), "")
     title = title_of(_unmarked(storable(line)))
-    return redactor_of(context.session).redacted(title)[:200]  # by the secrets of this moment
+    return redactor_of(context.session).redacted(title)[:200]  # the secrets may have changed during the call
 
 
 def _unmarked(line: str) -> str:
-    """Return a title without what models put around one: a heading's mark, bold type, quotation marks, a full stop."""
+    """Strip marks that models put around a title: heading marks, bold type, quotation marks, a full stop."""
     line = line.strip()
     if heading := _HEADING.match(line):
         line = line[heading.end() :]
@@ -134,8 +135,9 @@ def _unmarked(line: str) -> str:
 
 
 def delete_session(session: Session) -> None:
-    """Deletes a session with its record, all that was delegated below it and, after the commit, its files and their
-    history; what calls were given beside the record goes a day later. Raises TaskRunning or PartOfAnother.
+    """Delete a session with its record, delegated sessions and, after the commit, its files and file history.
+
+    Blobs of its requests are deleted a day later. Raises TaskRunning or PartOfAnother.
     """
     if session.root_id:
         raise PartOfAnother()
@@ -145,17 +147,17 @@ def delete_session(session: Session) -> None:
         every = [session, *session.descendants.all()]
         if Task.objects.active().filter(session__in=every).exists():
             raise TaskRunning()
-        for one in every:  # before it is deleted: a deleted row has no key, and so no paths
+        for one in every:  # before deletion: a deleted instance has no key to build paths from
             _then(affinity.release, str(one.pk))
             for beside in (one.history_path, one.home_path):
                 _then(remove_tree, beside)
         left_blobs.leave(every)
-        Session.objects.select_for_update().filter(pk=session.pk).first()  # no new row refers to it from now on
+        Session.objects.select_for_update().filter(pk=session.pk).first()  # blocks new references to the session
         session.delete()
-        if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
+        if folder.exists() and not session.workdir:  # a working directory belongs to the person who named it
             _then(remove_tree, folder)
 
 
 def _then(follow: Callable[[Any], object], given: Any) -> None:
-    """After the commit, whatever else fails there. It has a name: Django fails to report a partial that fails."""
+    """Call a function after the commit, even if other callbacks fail. Django fails to report a partial that fails."""
     transaction.on_commit(lambda: follow(given), robust=True)

@@ -1,4 +1,4 @@
-"""Who else sees a session or a project: people and roles, and for a session links for readers without an account."""
+"""Sharing of sessions and projects with people and roles, and of sessions by links."""
 
 from typing import Any
 
@@ -33,14 +33,14 @@ class MemberByRole(Refusal):
 
 
 def roles_open_to(user: Any) -> QuerySet[Group]:
-    """Administrators share with each role, others with those that they have."""
+    """Return the roles with which the user can share: all for administrators, else the user's own."""
     return Group.objects.order_by("name") if user.is_staff else get_user_model().roles_of(user.pk).order_by("name")
 
 
 def add_member(owner: Any, shared: Any, *, person: str = "", role: str = "", may_write: bool = False) -> Any:
-    """To the members of a session or a project of `owner`, or with other rights.
+    """Add a person or role to a session or project of `owner`, or change their rights.
 
-    Raises NobodyOfThatName, or PartOfAnother: a delegated task is open to those to whom its root is.
+    Raises NobodyOfThatName, or PartOfAnother for a delegated task's session, which has the members of its root.
     """
     if isinstance(shared, Session) and shared.root_id:
         raise PartOfAnother()
@@ -51,15 +51,15 @@ def add_member(owner: Any, shared: Any, *, person: str = "", role: str = "", may
     if None in who.values():
         raise NobodyOfThatName(field="role" if role else "user")
     with transaction.atomic():
-        type(shared).objects.select_for_update(no_key=True).get(pk=shared.pk)  # first, as whoever deletes it
+        type(shared).objects.select_for_update(no_key=True).get(pk=shared.pk)  # the same lock order as deletion
         member, _ = shared.memberships.update_or_create(defaults={"may_write": may_write}, **who)
     return member
 
 
 def leave_project(project: Project, user: Any) -> None:
-    """Its sessions are no longer seen, but for one's own, which stay in it.
+    """Remove the user from a project. They keep access to their own sessions, which stay in it.
 
-    Raises OwnerStays, or MemberByRole where a role of theirs is a member, too: they would still be in it.
+    Raises OwnerStays, or MemberByRole if the user would remain a member through a role.
     """
     if project.owner_id == user.pk:
         raise OwnerStays()
@@ -71,7 +71,7 @@ def leave_project(project: Project, user: Any) -> None:
 
 
 def make_link(session: Session, days: int) -> str:
-    """The token of a new link. Raises TooManyLinks."""
+    """Create a link and return its token. Raises TooManyLinks."""
     if session.links.count() >= MOST_LINKS:
         raise TooManyLinks()
     return ShareLink.objects.make(session, days)

@@ -1,4 +1,4 @@
-"""Sessions go out as Markdown or JSON, redacted; and conversations come in from other programs, as history."""
+"""Export of sessions as redacted Markdown or JSON, and import of conversations from other programs as history."""
 
 import json
 import re
@@ -25,11 +25,11 @@ from tasks_app.services.sessions import create_session, require_place
 from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, chat_of
 from tools_app.child_process.parent import NoAnswer, lines_of
 
-PAGE, PAGE_CHARS = 200, 60_000  # entries and characters of one page of what was said
-MOST_SILENT = 20  # such pages in a row that are skipped at once
-MOST_AT_ONCE = 20_000  # messages of one import
-LONGEST_SECONDS = 600  # after which an import whose server was killed no longer counts as running
-TAG = "imported"  # in the list of who has imported it
+PAGE, PAGE_CHARS = 200, 60_000  # entries and characters per page of messages
+MOST_SILENT = 20  # empty pages that are skipped in a row
+MOST_AT_ONCE = 20_000  # messages per import
+LONGEST_SECONDS = 600  # seconds until a killed server's import no longer counts as running
+TAG = "imported"  # tag in the importer's list
 _NAMES = {"user": "User", "assistant": "Assistant"}
 _END = re.compile(r"</(?=\s*client_history)", re.IGNORECASE)
 
@@ -51,13 +51,13 @@ class NoExport(Refusal):
 
 
 def exported(session: Session, kind: str) -> tuple[bytes, str]:
-    """The file's content and name; `kind` is markdown or json."""
+    """Return the file's content and name. `kind` is markdown or json."""
     name = re.sub(r"[^\w-]+", "-", redacted_title(session)).strip("-")[:60] or "session"
     return (as_json(session), f"{name}.json") if kind == "json" else (as_markdown(session).encode(), f"{name}.md")
 
 
 def as_markdown(session: Session) -> str:
-    """What was said and done, for a reader."""
+    """Return messages and tool calls as Markdown."""
     parts = [f"# {redacted_title(session)}", f"*{session.created_at:%Y-%m-%d %H:%M} UTC*"]
     for item in _items(session):
         parts += _in_markdown(item)
@@ -77,14 +77,14 @@ def _in_markdown(item: Item) -> Iterator[str]:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """In a fence that is longer than any in the text."""
+    """Return the text in a code fence that is longer than any fence in the text."""
     longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def as_json(session: Session) -> bytes:
-    """`entries` as REST has them, and `messages`, the words alone, which another server takes in."""
+    """Return `entries` in the form of REST, and `messages`, their plain texts, which another server can import."""
     items = _items(session)
     entries = [entry for item in items for entry in (item.entry, item.result) if entry is not None]
     content = {
@@ -108,8 +108,9 @@ def redacted_title(session: Session) -> str:
 
 
 def spoken(session: Session, after: int = 0) -> tuple[list[Said], int | None]:
-    """What people and the agent said after an entry, redacted, as much as a page holds; and the entry after which there
-    is more, or None. After many pages of calls without a word it is an empty one.
+    """Return a page of redacted messages after an entry, and the entry after which there are more, or None.
+
+    A page is empty if many pages of calls without text follow.
     """
     said, later = _page(session, after)
     for _ in range(MOST_SILENT):
@@ -122,7 +123,7 @@ def _page(session: Session, after: int) -> tuple[list[Said], int | None]:
     entries = list(ContextEntry.objects.in_session(session).after(after)[: PAGE + 1])
     sizes = accumulate(len(entry.content) + len(entry.tool_call) for entry in entries[:PAGE])
     count = max(1, sum(1 for _ in takewhile(lambda size: size <= PAGE_CHARS, sizes)))
-    count += count < len(entries) and bool(entries[count].tool_call_id)  # a call is not cut from its answer
+    count += count < len(entries) and bool(entries[count].tool_call_id)  # keep a call and its answer together
     said = [one for item in items_of(session, entries[:count]) for one in _said(item)]
     return said, entries[count - 1].seq if count < len(entries) else None
 
@@ -132,7 +133,7 @@ def _items(session: Session) -> list[Item]:
 
 
 def _said(item: Item) -> Iterator[Said]:
-    """The words of people and of the agent that an item holds."""
+    """Yield the messages of people and of the agent in an item."""
     entry = item.entry
     if entry.context_type in (ContextType.USER_MESSAGE, ContextType.CLIENT_HISTORY):
         yield Said("user" if entry.role == "user" else "assistant", item.text, entry.created_at)
@@ -151,7 +152,7 @@ def _said(item: Item) -> Iterator[Said]:
 
 
 class Imported(NamedTuple):
-    """`left_out` counts the older conversations of the file, for which there was no room in one import."""
+    """The imported sessions. `left_out` counts older conversations that exceed the size of one import."""
 
     sessions: list[Session]
     left_out: int
@@ -179,7 +180,7 @@ def _import(owner: Any, values: Iterator[Any]) -> Imported:
     lengths: list[int] = next(values)
     totals = accumulate(lengths[:MOST_CHATS])
     count = sum(1 for _ in takewhile(lambda total: total <= MOST_AT_ONCE, totals))
-    require_place(owner, count)  # before any is made: whoever tries again would have the first ones twice
+    require_place(owner, count)  # before any is created: a retry would duplicate the first ones
     return Imported([_imported(owner, chat_of(value)) for value in islice(values, count)], len(lengths) - count)
 
 
@@ -199,7 +200,7 @@ def _imported(owner: Any, chat: Chat) -> Session:
 
 
 def _draft(chat: Chat, said: Said) -> Draft:
-    """What it is told as is part of its content: nothing beside it shapes a request."""
+    """Return a message as history. Its origin is part of the content, because metadata never shapes a request."""
     words = _END.sub("<\\/", said.text)
     return Draft(
         context_type=ContextType.CLIENT_HISTORY,
