@@ -1,4 +1,4 @@
-"""Commands that keep running in a session after the call that started them."""
+"""Background commands of a session, which keep running after the call that started them."""
 
 import asyncio
 import os
@@ -13,21 +13,21 @@ from tools_app.sandbox import Command, KeptOutput, Outcome, Outlet, Sandbox, Sta
 from tools_app.shell.endings import advice, reason_of_kill
 from tools_app.shell.terminal import shown_by_terminal
 
-IDLE_S = 1800.0  # without a call that uses a job of the session
-MOST = 4  # of one session
-MOST_HERE = 50  # of one process
-MOST_NAMED = 3  # processes that ended with a command
+IDLE_S = 1800.0  # seconds without a call that uses a job of the session
+MOST = 4  # in one session
+MOST_HERE = 50  # in one process
+MOST_NAMED = 3  # processes named that ended with a command
 
-FIRST_WORDS_S = 1.0  # without any output, it runs
-SILENCE_S = 0.5  # after output, too
-SETTLES_WITHIN_S = 5.0  # one that prints all the time
+FIRST_WORDS_S = 1.0  # without any output; then the job counts as running
+SILENCE_S = 0.5  # without further output
+SETTLES_WITHIN_S = 5.0  # for a job that prints all the time
 
-KEPT = 256 * 1024  # bytes of output that nobody has read yet: its beginning and its end
+KEPT = 256 * 1024  # bytes of unread output: the beginning and the end
 
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """A command to start in a sandbox, with its access to the network. `ended` is called after its end."""
+    """A command to start in a sandbox, with its network access. `ended` is called after it ends."""
 
     sandbox: Sandbox
     command: Command
@@ -37,7 +37,7 @@ class Start:
 
 
 class Job:
-    """Runs from its creation on, in a task of the event loop. `number` is what a model calls it by."""
+    """A background command, running in a task of the event loop. Models refer to it by `number`."""
 
     def __init__(self, number: int, start: Start) -> None:
         self.number, self._command = number, start.command
@@ -66,12 +66,12 @@ class Job:
 
     @property
     def failed(self) -> bool:
-        """Return whether the job could not be run, for a reason that `ending` raises."""
+        """Return whether the job could not be run; `ending` raises the reason."""
         return self.has_ended and not self.was_ended and self._task.exception() is not None
 
     @property
     def was_ended(self) -> bool:
-        """Return whether a call, or the end of the session, has ended the job."""
+        """Return whether the job was cancelled by a call or by the end of the session."""
         return self._task.cancelled()
 
     @property
@@ -80,7 +80,10 @@ class Job:
 
     @property
     def ending(self) -> str:
-        """Its state, as a sentence. Raises ToolError if it could not be started."""
+        """The state of the job as a sentence.
+
+        Raises: ToolError if it could not be started.
+        """
         if not self._task.done():
             return f"job {self.number} is running"
         if self._task.cancelled():
@@ -92,20 +95,20 @@ class Job:
 
     @property
     def left_behind(self) -> str:
-        """Return a note of the processes that ended with the job, and the better way; '' if there were none."""
+        """A note on the processes that were ended with the job, with advice; '' if there were none."""
         left = () if self.exit_code is None else self._task.result().left_behind
         named = ", ".join(f"`{line}`" for line in left[:MOST_NAMED])
         return f"; ended with it: {named}. Run that itself with background, without & or nohup" if named else ""
 
     @property
     def advice(self) -> str:
-        """About the limit that it met, if it has ended by one."""
+        """Advice on the limit that ended the job, or ''."""
         if not self.has_ended or self._task.cancelled():
             return ""
         return advice(self._command, self._task.result(), in_background=True)
 
     async def settle(self) -> None:
-        """Wait until it has ended, or has printed nothing for a moment."""
+        """Wait until the job has ended or has paused its output."""
         until = time.monotonic() + SETTLES_WITHIN_S
         while not self.has_ended and (left := until - time.monotonic()) > 0:
             self._changed.clear()
@@ -116,7 +119,7 @@ class Job:
                 return
 
     async def new_output(self, seconds: float) -> str:
-        """What it printed since the last reading; waits at most `seconds` for anything, or for its end."""
+        """Return the output since the last reading. Wait up to `seconds` for output or for the end."""
         if not self._unread.size and not self.has_ended:
             self._changed.clear()
             with suppress(TimeoutError):
@@ -125,12 +128,15 @@ class Job:
         return self.take_output()
 
     def take_output(self) -> str:
-        """Return the output since the last reading."""
+        """Return the output since the last reading without waiting."""
         unread, self._unread = self._unread, KeptOutput(KEPT)
         return shown_by_terminal(unread.text())
 
     def write(self, text: str) -> None:
-        """To its standard input. Raises ToolError if it has ended or takes nothing more at the moment."""
+        """Write to the standard input.
+
+        Raises: ToolError if the job has ended or its input is full.
+        """
         data = text.encode()
         try:
             written = os.write(self._input, data) if self._input >= 0 and not self.has_ended else -1
@@ -141,7 +147,7 @@ class Job:
             raise ToolError(f"Job {self.number} took {taken} of {len(data)} bytes: it does not read its input now.")
 
     def close_input(self) -> None:
-        """The program reads the end of its input."""
+        """Close the standard input, so that the program reads its end."""
         descriptor, self._input = self._input, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -150,7 +156,7 @@ class Job:
         self._task.add_done_callback(lambda _: then())
 
     async def end(self) -> None:
-        """Kills it with all of its group. Does nothing to one that has ended."""
+        """Kill the process group. Do nothing if the job has ended."""
         self._task.cancel()
         await asyncio.wait({self._task})
 
@@ -161,7 +167,7 @@ class Job:
 
 
 class Jobs:
-    """All of it runs on one event loop."""
+    """The background jobs of this process by session. All methods run on one event loop."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, dict[int, Job]] = {}
@@ -170,7 +176,10 @@ class Jobs:
         self._ending: set[asyncio.Task[None]] = set()
 
     def start(self, session: str, start: Start, used: int = 0) -> Job:
-        """`used` is the highest number that the session has used before. Raises ToolError if there are too many."""
+        """Start a job with a number above `used`, the highest number that the session has used before.
+
+        Raises: ToolError if there are too many jobs.
+        """
         jobs = self._jobs.setdefault(session, {})
         if sum(not job.has_ended for job in jobs.values()) >= MOST:
             raise ToolError(f"{MOST} commands run in the background already. End one with the tool job first.")
@@ -184,7 +193,10 @@ class Jobs:
         return job
 
     def job(self, session: str, number: int) -> Job:
-        """Raises ToolError."""
+        """Return a job and restart the idle timer.
+
+        Raises: ToolError if there is no such job.
+        """
         self.used(session)
         try:
             return self._jobs[session][number]
@@ -196,12 +208,12 @@ class Jobs:
         return list(self._jobs.get(session, {}).values())
 
     def newly_served(self, session: str, served: Iterable[int]) -> list[int]:
-        """Those of the ports on which programs of a session listen now that were not named before."""
+        """Return the ports in `served` that were not in the previous call for this session."""
         before, self._announced[session] = self._announced.get(session, set()), set(served)
         return sorted(self._announced[session] - before)
 
     def forget(self, session: str, number: int) -> None:
-        """A job that has ended and was read to its end."""
+        """Drop a job that has ended and whose output has been read."""
         jobs = self._jobs.get(session, {})
         jobs.pop(number, None)
         held_resources.release(session, _name(number))
@@ -211,13 +223,13 @@ class Jobs:
             self._announced.pop(session, None)
 
     def used(self, session: str) -> None:
-        """Restarts the timer that ends the session's jobs."""
+        """Restart the timer that ends the session's idle jobs."""
         if timer := self._idle.pop(session, None):
             timer.cancel()
         self._idle[session] = asyncio.get_running_loop().call_later(IDLE_S, self._leave, session)
 
     async def end(self, session: str) -> None:
-        """Ends all that run in a session."""
+        """End all jobs of a session."""
         if timer := self._idle.pop(session, None):
             timer.cancel()
         for job in self.jobs_of(session):
@@ -225,7 +237,7 @@ class Jobs:
             await job.end()
 
     def _has_ended(self, session: str, job: Job, start: Start) -> None:
-        """Leave a notice, unless it was ended by a call."""
+        """Leave a notice that the job has ended, unless a call ended it."""
         if job.was_ended or self._jobs.get(session, {}).get(job.number) is not job:
             return
         ending = f"job {job.number} ended by a failure of the sandbox" if job.failed else job.ending

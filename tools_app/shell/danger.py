@@ -1,4 +1,4 @@
-"""How dangerous a shell command is: everything that it runs is judged, directly or through other programs."""
+"""The danger of a shell command. It covers everything that the command runs, directly or through other programs."""
 
 import posixpath
 import re
@@ -15,7 +15,7 @@ FORK_BOMB = "starts processes without end"
 RUNS_A_DOWNLOAD = "runs what it downloads or decodes"
 HIDDEN = "cannot be read before it runs, and has words of dangerous commands in it"
 
-_MAX_SCRIPTS = 20  # within one another; more is an attempt to hide something
+_MAX_SCRIPTS = 20  # nested scripts; more suggest that something is hidden
 
 _BOMB = re.compile(r"([\w:.-]{1,30})\s*\(\s*\)\s*\{[^}]{0,200}?(?<![\w:.-])\1\s*\|\s*\1\s*&")
 _SOURCES = {
@@ -28,7 +28,7 @@ _SUSPICIOUS = re.compile(
     re.IGNORECASE,
 )
 
-_MAX_WRAPPED = 50  # words of a wrapper after which its command may begin
+_MAX_WRAPPED = 50  # leading words of a wrapper that are searched for its command
 
 _KEYWORDS = {
     *("!", "{", "}", "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "in", "case"),
@@ -46,11 +46,11 @@ _WRAPPERS = {
 
 
 def judgement(text: str, workspace: Workspace | None = None) -> Judgement:
-    """Moderate, or dangerous with the words of every rule that `text` falls under. Never raises.
+    """Return Moderate, or Dangerous with the texts of all rules that apply to `text`. Never raises.
 
-    What is deleted is looked for in the history of the `workspace`, where one is given.
+    With a `workspace`, deletions of files that its history can restore do not count.
     """
-    found: dict[str, None] = {}  # a set that keeps its order
+    found: dict[str, None] = {}  # an ordered set
     seen: set[str] = set()
     waiting = [text]
     while waiting and len(seen) < _MAX_SCRIPTS:
@@ -66,7 +66,7 @@ def judgement(text: str, workspace: Workspace | None = None) -> Judgement:
 
 
 def _of_one(text: str, workspace: Workspace | None, *, nested: bool) -> tuple[list[str], list[str]]:
-    """The rules that one script falls under by itself, and the scripts that it hands to other shells."""
+    """Return the rules that apply to one script, and the scripts that it passes to other shells."""
     script = parse_script(text)
     commands = [inner for command in script.commands for inner in unwrapped_commands(command)]
     rules = _rules(script.commands, workspace, nested=nested)
@@ -98,7 +98,10 @@ def _has_no_literal_name(command: SimpleCommand) -> bool:
 
 
 def unwrapped_commands(command: SimpleCommand) -> Iterator[SimpleCommand]:
-    """The command by its bare name, and what it may wrap: every rest of its words, as wrappers' options differ."""
+    """Yield the command under its bare name, and every command that it may wrap.
+
+    The options of wrappers differ, so each remainder of its words counts as a possible command.
+    """
     words = _bare(command.words)
     yield replace(command, words=words)
     if words and words[0] in _WRAPPERS:
@@ -107,7 +110,7 @@ def unwrapped_commands(command: SimpleCommand) -> Iterator[SimpleCommand]:
 
 
 def scripts_in(command: SimpleCommand) -> Iterator[str]:
-    """Texts that the command hands to a shell."""
+    """Yield the texts that the command passes to a shell."""
     name, *arguments = command.words or [""]
     if name in _SHELLS:
         yield command.text
@@ -115,7 +118,7 @@ def scripts_in(command: SimpleCommand) -> Iterator[str]:
             yield from arguments
         if source := command.piped_from:
             yield source.text
-            yield " ".join(source.words[1:]).replace("\\n", "\n")  # echo and printf
+            yield " ".join(source.words[1:]).replace("\\n", "\n")  # the source may be echo or printf
     elif name in ("eval", "trap"):
         yield " ".join(arguments)
     elif name in _WRAPPERS:
@@ -123,7 +126,7 @@ def scripts_in(command: SimpleCommand) -> Iterator[str]:
 
 
 def takes_its_program_from_outside(command: SimpleCommand) -> bool:
-    """Whether it is a shell or an interpreter whose program comes through a pipe or a substitution."""
+    """Return whether this is a shell or an interpreter that reads its program from a pipe or a substitution."""
     name, *arguments = command.words or [""]
     substituted = any(SUBSTITUTION in word for word in arguments)
     if name in ("eval", "source", "."):
@@ -135,7 +138,7 @@ def takes_its_program_from_outside(command: SimpleCommand) -> bool:
 
 
 def _bare(words: Sequence[str]) -> list[str]:
-    """Without keywords and assignments in front, and the program without its folder."""
+    """Strip leading keywords and assignments, and the folder of the program."""
     start = 0
     while start < len(words) and (words[start] in _KEYWORDS or _ASSIGNMENT.fullmatch(words[start])):
         start += 1
@@ -144,5 +147,5 @@ def _bare(words: Sequence[str]) -> list[str]:
 
 
 def _is_cluster_with(word: str, letters: str) -> bool:
-    """Whether `word` holds a short option out of `letters`, alone or among others (-lc)."""
+    """Return whether `word` contains a short option out of `letters`, alone or in a cluster (-lc)."""
     return word.startswith("-") and not word.startswith("--") and any(letter in word for letter in letters)

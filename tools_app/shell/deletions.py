@@ -1,7 +1,7 @@
-"""Whether what a command deletes could be brought back: what the history of the workspace holds need not be asked for.
+"""Deletions that the history of the workspace can undo, and that therefore need no approval.
 
-Only what can be read off the command counts. Where a folder may be another one by the time it is deleted, or a path is
-known only when it runs, the deletion stays as dangerous as it was.
+Only paths written literally in the command count. If a folder may have changed before the deletion, or a path is only
+known at run time, the deletion stays as dangerous as before.
 """
 
 import posixpath
@@ -19,17 +19,26 @@ from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand
 NOT_KEPT = "deletes what the file history does not keep"
 _TRANSPARENT = {"sudo", "doas", "env", "nohup", "time", "timeout", "nice", "ionice", "command", "exec", "builtin"}
 _REMOVES = {"rm", "unlink"}
-_GOES_ELSEWHERE = {"cd", "pushd", "popd", "ln", "mount", "chroot", "mv", "rsync"}  # a name is another file by then
-_ELSEWHERE = ("-C", "-D", "-R", "--ch")  # options of wrappers that do the same
-_FOLLOWS_OR_RUNS = {"-L", "-H", "-follow", "-exec", "-execdir", "-ok", "-okdir", "-files0-from"}  # find's
+_GOES_ELSEWHERE = {
+    "cd",
+    "pushd",
+    "popd",
+    "ln",
+    "mount",
+    "chroot",
+    "mv",
+    "rsync",
+}  # after these, a name may refer to another file
+_ELSEWHERE = ("-C", "-D", "-R", "--ch")  # options of wrappers with the same effect
+_FOLLOWS_OR_RUNS = {"-L", "-H", "-follow", "-exec", "-execdir", "-ok", "-okdir", "-files0-from"}  # options of find
 _GLOB = re.compile(r"[*?\[]")
 _UNKNOWN = re.compile(r"[$`{]|^~|\[secret:|" + re.escape(SUBSTITUTION))
-_LONGEST = 150  # characters of a command in a reason
-_NAMED = 3  # paths in it
+_LONGEST = 150  # characters of a command in the reason
+_NAMED = 3  # paths in the reason
 
 
 class Deletions:
-    """Of one script. Without a workspace nothing is looked up."""
+    """The deletions of one script, checked against the history of the workspace."""
 
     def __init__(self, workspace: Workspace, commands: Iterable[SimpleCommand], *, nested: bool) -> None:
         names = {posixpath.basename(word) for command in commands for word in command.words}
@@ -37,9 +46,10 @@ class Deletions:
         self._is_unknown = nested or bool(names & _GOES_ELSEWHERE)
 
     def rules(self, rules: Sequence[str], command: SimpleCommand, outer: SimpleCommand) -> list[str]:
-        """The rules without those of deletions that can be undone; the others name what is deleted.
+        """Return `rules` without deletions that can be undone. The remaining deletions name their files.
 
-        `outer` is the command as it is written, `command` what it runs. So an approval for one is none for another.
+        `command` is the command that runs, `outer` the command as written, including wrappers. An approval of one
+        deletion therefore never covers another.
         """
         name = command.words[0] if command.words else ""
         if name not in _REMOVES and not any(rule in DELETIONS for rule in rules):
@@ -55,7 +65,7 @@ class Deletions:
         return [*others, *(f"{rule}: {about}" for rule in deletions)]
 
     def _lost(self, command: SimpleCommand, outer: SimpleCommand) -> list[str] | None:
-        """What could not be brought back; None where nobody can tell."""
+        """Return the paths that could not be restored; None if they cannot be determined."""
         wrapper = outer.words[: len(outer.words) - len(command.words)]
         runs_here = not wrapper or posixpath.basename(wrapper[0]) in _TRANSPARENT
         if self._is_unknown or not runs_here or any(word.startswith(_ELSEWHERE) for word in wrapper):
@@ -64,11 +74,11 @@ class Deletions:
             places = [self._place(operand) for operand in _operands(command)]
             known = [place for place in places if place]
             return self._workspace.unheld(*known) if known and len(known) == len(places) else None
-        except (ToolError, OSError):  # no path, or nothing that can be looked at
+        except (ToolError, OSError):  # an invalid path, or an unreadable one
             return None
 
     def _may_be_lost(self, operands: Sequence[str]) -> list[str]:
-        """Return the files that could not be brought back and that operands in an unknown folder may name."""
+        """Return files that could not be restored and that the operands, in an unknown folder, may refer to."""
         if self._workspace.history is None:
             return []
         names = {posixpath.basename(operand) for operand in operands}
@@ -81,10 +91,10 @@ class Deletions:
         return [path for path in files if has_pattern or posixpath.basename(path) in names]
 
     def _place(self, operand: str) -> str | None:
-        """The file or folder that a word names; of a pattern, the folder that it looks in."""
+        """Return the file or folder that an operand names, or the folder that a pattern searches; None if unknown."""
         pattern = _GLOB.search(operand)
         if _UNKNOWN.search(operand) or (pattern and (".." in operand or "/" in operand[pattern.start() :])):
-            return None  # what a pattern finds may be a link, and the rest of the path is in another folder then
+            return None  # a match may be a link, so the rest of the path would be in another folder
         path = operand[: pattern.start()].rpartition("/")[0] if pattern else operand
         if pattern and not path:
             path = "/" if operand.startswith("/") else "."
@@ -93,12 +103,12 @@ class Deletions:
             return None
         inside = place.removeprefix(WORKSPACE).lstrip("/") or "."
         if (pattern or operand.endswith("/")) and not self._workspace.is_folder(inside) and inside != ".":
-            return None  # a link leads there
-        return inside if self._workspace.exists(inside) else None  # not there yet: nobody can tell what it will be
+            return None  # it is reached through a link
+        return inside if self._workspace.exists(inside) else None  # not there yet, so its content is unknown
 
 
 def _operands(command: SimpleCommand) -> list[str]:
-    """What is deleted, as far as the command says it; nothing where that depends on more than names."""
+    """Return the operands that a command deletes; none if that depends on more than names."""
     name, *arguments = command.words
     if name in _REMOVES:
         end = arguments.index("--") if "--" in arguments else len(arguments)
@@ -110,7 +120,7 @@ def _operands(command: SimpleCommand) -> list[str]:
 
 
 def _shown(command: SimpleCommand) -> str:
-    """All of it, or its beginning and what tells it from others that begin so."""
+    """Return the command for display. A long one is cut and followed by a digest that identifies it."""
     text = shlex.join(command.words)
     words = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}… ({sha256(words.encode()).hexdigest()[:12]})"

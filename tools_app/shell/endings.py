@@ -1,4 +1,4 @@
-"""How a command ended, and which of its limits it met: the figure, and what to do about it."""
+"""The end of a command as a sentence, and advice on the limit that it reached."""
 
 import posixpath
 import re
@@ -12,11 +12,11 @@ from tools_app.shell.syntax import parse_script
 
 MAX_TIMEOUT_S = 600
 _KILLED, _TOO_LARGE = 128 + 9, 128 + 25  # exit codes for SIGKILL and SIGXFSZ
-_FULL = 16 * 1024**2  # bytes that are left on a disk which is as good as full
+_FULL = 16 * 1024**2  # free bytes below which a disk counts as full
 
 
 def reason_of_kill(outcome: Outcome, limits: Limits) -> str:
-    """Return which limit the command was ended for, in a few words; '' where it has ended by itself."""
+    """Return the limit that the command was killed for, in a few words; '' if it ended by itself."""
     if outcome.timed_out:
         return f"killed after {limits.wall_s:.0f} s"
     if outcome.out_of_memory:
@@ -29,10 +29,10 @@ def reason_of_kill(outcome: Outcome, limits: Limits) -> str:
 
 
 def advice(command: Command, outcome: Outcome, *, in_background: bool = False) -> str:
-    """Return a sentence about the limit that the command met, or ''.
+    """Return a sentence about the limit that the command reached, or ''.
 
-    The kernel refuses a program what is over a limit, and only the program's own words say so. After success, only its
-    last line counts: what it printed before may quote anything.
+    Most limits only show in the error message of the program that the kernel refused. After success, only the last line
+    counts, because earlier lines may quote anything.
     """
     limits = command.limits
     if outcome.timed_out:
@@ -97,18 +97,18 @@ def _binary(size: int) -> str:
     return f"{size / 1024**3:.0f} GiB" if size >= 1024**3 else f"{size / 1024**2:.0f} MiB"
 
 
-# Of these, only what they say under their own name counts: the rest of their output may quote anything.
+# These programs print the content of files. Only lines under their own name count as their messages.
 _QUOTING = frozenset(
     {"cat", "head", "tail", "less", "more", "nl", "tac", "strings", "grep", "egrep", "fgrep", "zgrep", "rg", "ag"}
     | {"sed", "awk", "cut", "tr", "column", "fold", "sort", "uniq", "wc", "jq", "yq", "diff", "cmp", "comm"}
     | {"ls", "find", "tree", "file", "stat", "git", "journalctl", "dmesg", "curl", "wget"}
     | {"echo", "printf", "cd", "test", "[", "true", "false", "exit"}
 )
-_SPEAKER = re.compile(r"(?:[^\s:/]*/)*([^\s:/]+): ")  # at the beginning of a line
+_SPEAKER = re.compile(r"(?:[^\s:/]*/)*([^\s:/]+): ")  # at the start of a line
 
 
 def _own_words(command: str, output: str) -> str:
-    """Return what the command says, without what programs that only read may have quoted."""
+    """Return the output without lines that programs in `_QUOTING` may have quoted from elsewhere."""
     names = {posixpath.basename(each.words[0]) for each in parse_script(command).commands if each.words}
     if not names <= _QUOTING:
         return output
@@ -118,7 +118,7 @@ def _own_words(command: str, output: str) -> str:
 
 
 def _of_system(*messages: str) -> str:
-    """Return a pattern of what strerror says, as programs print it after a colon or in brackets."""
+    """Return a pattern for strerror texts, as programs print them after a colon or in brackets."""
     return rf"""(?:[:\]] +["']?|\()(?i:{"|".join(messages)})"""
 
 

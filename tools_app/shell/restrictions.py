@@ -1,7 +1,7 @@
-"""What an administrator keeps an agent from: paths of the workspace that no call may name, and commands.
+"""Restrictions on an agent: paths of the workspace and commands that calls must not use.
 
-Calls are judged by their words, so that a refusal can say why. Programs find files by themselves (`grep -r`, a script):
-the mask keeps these from them, in a sandbox that applies it.
+Calls are checked by their arguments, so that a refusal can give the reason. Programs find files by themselves, as `grep
+-r` does; a mask hides restricted files from them, in sandboxes that apply it.
 """
 
 import os
@@ -22,26 +22,29 @@ from tools_app.sandbox import Mask
 from tools_app.shell.danger import scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
 
-_PATHS = ("path", "to", "image", "attachments")  # the arguments of tools that name files, at any depth
+_PATHS = ("path", "to", "image", "attachments")  # arguments of tools that name files, at any depth
 _SCRIPTS = ("command", "input")
-_WHOLE_FOLDERS = ("grep", "move", "delete")  # actions that reach all that is in one
+_WHOLE_FOLDERS = ("grep", "move", "delete")  # actions that reach everything below a folder
 _MOST_SCRIPTS = 20
-_MOST_FILES = 20_000  # that are looked through
-_MOST_MASKED_IN = 500_000  # files and folders; the walk takes some seconds then
+_MOST_FILES = 20_000  # files that are searched
+_MOST_MASKED_IN = 500_000  # files and folders; at this size the walk takes some seconds
 _HEADER = re.compile(r"^(?:---|\+\+\+|\*\*\* |rename |diff )(.*)$", re.MULTILINE)
 _RAW_WORD = re.compile(r"[^\s;&|<>()'\"`=,$]+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Restrictions:
-    """`paths` are patterns as in .gitignore: one without a slash is a name in any folder. `commands` are a program and,
-    where only some of its commands are meant, further words: "git push"."""
+    """An administrator's restrictions for one agent.
+
+    `paths` are patterns as in .gitignore: one without a slash matches a name in any folder. `commands` are a program
+    and optional further words, such as "git push".
+    """
 
     paths: Sequence[str] = ()
     commands: Sequence[str] = ()
 
     def why_not(self, arguments: Arguments, workspace: Workspace) -> str:
-        """What the model is told of a call that is not allowed; empty if it is."""
+        """Return the reason, for the model, why a call is not allowed; '' if it is."""
         if not self.paths and not self.commands:
             return ""
         given = arguments.model_dump(mode="json", exclude_none=True)
@@ -52,7 +55,7 @@ class Restrictions:
         if not self.paths:
             return ""
         named = [*_named(given), *_patched(given)]
-        named += [_real(path, workspace) for path in named]  # tools also take other spellings of a name
+        named += [_real(path, workspace) for path in named]  # tools accept other spellings of a name
         named += [word for script in scripts for word in _words(script)]
         path = next((path for path in named if self._covers(path, workspace)), "")
         if not path and given.get("action") in _WHOLE_FOLDERS:
@@ -60,10 +63,12 @@ class Restrictions:
         return f"{path} is restricted here by an administrator." if path else ""
 
     def mask(self, workspace: Workspace) -> Mask:
-        """What is restricted in the workspace now. Raises ToolError where it is too large to know.
+        """Return the restricted paths that the workspace contains now.
 
-        The folders above must not be renamed: a background command that did so all the time would lead the mask of the
-        next command to where nothing is. Another name of the same file (a hard link) is masked as well.
+        Parent folders must not be renamed: a background command that keeps renaming them would direct the mask of the
+        next command to a missing path. Hard links to restricted files are masked as well.
+
+        Raises: ToolError if the workspace is too large to search.
         """
         if not self.paths:
             return Mask()
@@ -72,17 +77,17 @@ class Restrictions:
             found, others = self._sorted_out(root, begin)
             hidden += tuple(begin + path for path in (*found, *_same_files(root, found, others)))
         above = {str(parent) for path in hidden for parent in PurePosixPath(path).parents} - {"."}
-        fixed = [path for path in above if not (workspace.views and path.split("/")[0] == VIEW)]  # read-only as it is
+        fixed = [path for path in above if not (workspace.views and path.split("/")[0] == VIEW)]  # read-only already
         return Mask(hidden=hidden, fixed=tuple(fixed))
 
     def _sorted_out(self, root: Path, begin: str) -> tuple[list[str], dict[int, list[str]]]:
-        """What is restricted, not followed further down; and the other files by their inode."""
+        """Return the restricted paths, without those below them, and the other files by inode."""
         found, others, waiting, count = list[str](), dict[int, list[str]](), [""], 0
         while waiting:
             folder = waiting.pop()
             try:
                 entries = _entries(root / folder)
-            except OSError:  # nobody knows what is in there
+            except OSError:  # its content is unknown
                 found.append(folder)
                 continue
             if (count := count + len(entries)) > _MOST_MASKED_IN:
@@ -98,7 +103,7 @@ class Restrictions:
         return found, others
 
     def _covers(self, path: str, workspace: Workspace) -> bool:
-        """Whether the path is restricted; one with wildcards, if it means a restricted file that is there."""
+        """Return whether a path is restricted, or has wildcards that match an existing restricted file."""
         try:
             names = paths.parts(path)
         except ToolError:
@@ -119,7 +124,7 @@ class Restrictions:
         )
 
     def _below(self, folder: str, workspace: Workspace) -> str:
-        """A restricted file in or below a folder."""
+        """Return a restricted file in or below a folder, or ''."""
         try:
             begin = "".join(f"{name}/" for name in paths.parts(_real(folder, workspace)))
         except ToolError:
@@ -134,7 +139,7 @@ class Restrictions:
 
 
 def _real(path: str, workspace: Workspace) -> str:
-    """Return the path of what is meant; the path itself where nothing or several files may be meant."""
+    """Return the path of the file that is meant, or `path` itself if none or several match."""
     try:
         return workspace.real_path(path) or path
     except ToolError:
@@ -142,27 +147,30 @@ def _real(path: str, workspace: Workspace) -> str:
 
 
 def _patched(given: dict[str, Any]) -> Iterator[str]:
-    """The files that a patch names in its headers, which are relative to its folder."""
+    """Yield the files named in the headers of a patch, which are relative to its folder."""
     if given.get("action") != "patch":
         return
     for line in _HEADER.findall(str(given.get("content", ""))):
         for word in [line.partition(": ")[2].strip(), line.strip(), *_RAW_WORD.findall(line)]:
             yield f"{given['path']}/{word}"
-            yield f"{given['path']}/{word.partition('/')[2]}"  # behind a/ and b/
+            yield f"{given['path']}/{word.partition('/')[2]}"  # without the prefix a/ or b/
 
 
 UNRESTRICTED = Restrictions()
 
 
 def _places(workspace: Workspace) -> Iterator[tuple[str, Path]]:
-    """The root, and what a delegated task sees of others, by how paths begin there."""
+    """Yield the root and the read-only views of a delegated task, each with the prefix of its paths."""
     yield "", workspace.root
     for level, view in enumerate(workspace.views, 1):
         yield f"{VIEW}/" * level, view
 
 
 def _entries(folder: Path) -> "list[os.DirEntry[str]]":
-    """None of a folder that has gone. Raises OSError."""
+    """List a folder. A folder that is gone has no entries.
+
+    Raises: OSError
+    """
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -200,20 +208,20 @@ def _named(value: Any, name: str = "") -> Iterator[str]:
 
 
 def _words(script: str) -> Iterator[str]:
-    """As a shell reads them, and as they are written: what a redirection reads, or the text of another language."""
+    """Yield the words as a shell parses them, then the raw words: redirection targets, or text in other languages."""
     for words in _commands(script):
         yield from words
     yield from _RAW_WORD.findall(script)
 
 
 def _runs(script: str, command: Sequence[str]) -> bool:
-    """Whether the program is run anywhere in a script, and with all the further words."""
+    """Return whether a script runs the program of `command` together with all its further words."""
     program, *further = command or [""]
     return any(words[0] == program and set(further) <= set(words) for words in _commands(script) if words)
 
 
 def _commands(script: str) -> Iterator[list[str]]:
-    """The words of everything that a script runs, directly or through other programs."""
+    """Yield the words of every command that a script runs, directly or through other programs."""
     waiting, seen = [script], set[str]()
     while waiting and len(seen) < _MOST_SCRIPTS:
         text = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""What makes one simple command dangerous. Each rule has the words that a person reads when they are asked."""
+"""Rules that make a simple command dangerous. Their texts are shown to the person who is asked for approval."""
 
 import posixpath
 import re
@@ -20,7 +20,7 @@ _TO_EACH = {"tee", "touch", "mkdir", "rm", "rmdir", "unlink", "truncate", "chmod
 
 
 def rules_of(command: SimpleCommand) -> list[str]:
-    """The words of every rule that `command` falls under; its first word is the program's bare name."""
+    """Return the texts of all rules that apply. The first word of `command` is the program's bare name."""
     return [words for words, applies in _RULES.items() if applies(command)]
 
 
@@ -120,14 +120,14 @@ _RULES: dict[str, Callable[[SimpleCommand], bool]] = {
 }
 
 
-# What the history of the workspace may bring back.
+# Rules about deletions that the history of the workspace may be able to undo.
 DELETIONS = {
     words for words, applies in _RULES.items() if applies in (_deletes_a_folder, _deletes_many_files, _cleans, _resets)
 }
 
 
 def _has(arguments: Sequence[str], letter: str, long: str = "") -> bool:
-    """Whether an option is among them, also in a cluster (-xdf) or shortened (--rec), as getopt_long takes it."""
+    """Return whether an option is present, possibly in a cluster (-xdf) or shortened (--rec), as getopt_long allows."""
     for word in arguments:
         if word.startswith("--"):
             if long and len(word) > 2 and long.startswith(word.partition("=")[0]):
@@ -142,7 +142,7 @@ def _names(arguments: Sequence[str], *programs: str) -> bool:
 
 
 def _git(command: SimpleCommand) -> tuple[str, list[str]]:
-    """The verb of a git command and what follows it."""
+    """Return the subcommand of git and its arguments."""
     name, *arguments = command.words or [""]
     while name == "git" and arguments:
         word = arguments.pop(0)
@@ -163,7 +163,7 @@ def _is_device(path: str) -> bool:
 
 
 def _is_outside(path: str) -> bool:
-    """Whether a path surely leads out. What begins with a variable or ~ is not known before it runs."""
+    """Return whether a path certainly leads outside. A leading variable or ~ is unknown before the command runs."""
     if path.startswith(("$", "~")):
         return False
     place = _place(path)

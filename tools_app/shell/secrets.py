@@ -1,7 +1,7 @@
-"""Puts secrets into a shell command as variables of its environment.
+"""Substitution of secrets in a shell command by environment variables.
 
-So a value is no part of the command: no quote or `$(` in it is taken for syntax, and `ps` does not show it. Only where
-the shell expands nothing, in a here-document with a quoted end, the value itself takes the placeholder's place.
+The value is not part of the command: the shell does not interpret quotes or `$(` in it, and `ps` does not show it. Only
+where the shell expands nothing, in a here-document with a quoted delimiter, the value replaces the placeholder itself.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import TypeVar
 from tools_app.contract import Arguments
 from tools_app.shell import syntax
 
-_EXPANSIONS = {  # by the token that contains the placeholder; each yields exactly one word
+_EXPANSIONS = {  # by the token around the placeholder; each expands to exactly one word
     (syntax.WORD, "plain"): '"${%s}"',
     (syntax.WORD, "literal"): "'\"${%s}\"'",
     (syntax.WORD, "escaped"): "'\"${%s}\"$'",
@@ -23,7 +23,7 @@ A = TypeVar("A", bound=Arguments)
 
 
 def as_variables(command: str, secrets: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """The command without placeholders, and the environment that it needs. `secrets` are values by placeholder."""
+    """Return the command without placeholders, and its environment. `secrets` maps placeholders to values."""
     found = list(placeholders(secrets).finditer(command)) if secrets else []
     if not found:
         return command, {}
@@ -40,14 +40,17 @@ def as_variables(command: str, secrets: Mapping[str, str]) -> tuple[str, dict[st
 
 
 class _Reader(syntax.Reader):
-    """Remembers for each position how a variable must be written to be expanded there."""
+    """A reader that records how a variable must be written at each position to be expanded there."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._expansions: list[tuple[int, int, str | None]] = []
 
     def expansion_at(self, place: int) -> str | None:
-        """None where nothing is expanded. Outside of all that was understood, as in a comment, a word of its own."""
+        """Return the format of a variable at `place`, None where nothing is expanded.
+
+        In text that was not parsed, such as a comment, the variable becomes a separate word.
+        """
         covering = (expansion for start, end, expansion in self._expansions if start <= place < end)
         return next(covering, '"${%s}"')
 
@@ -65,13 +68,13 @@ class _Reader(syntax.Reader):
 
 
 def with_secrets(arguments: A, secrets: Mapping[str, str], *names: str) -> A:
-    """The arguments with the values in the texts `names`. For this call only: they are never stored or shown."""
+    """Return the arguments with secrets filled in to the texts `names`. The result must never be stored or shown."""
     texts = {name: text for name in names if isinstance(text := getattr(arguments, name), str)}
     return arguments.model_copy(update={name: with_values(text, secrets) for name, text in texts.items()})
 
 
 def with_values(text: str, secrets: Mapping[str, str]) -> str:
-    """`secrets` are values by placeholder. Placeholders within a value are not replaced."""
+    """Replace placeholders by their values, except for placeholders within a value."""
     return placeholders(secrets).sub(lambda found: secrets[found[0]], text) if secrets else text
 
 

@@ -1,7 +1,7 @@
-"""Shell text → its simple commands, also those in pipes, subshells, substitutions and after `&&`.
+"""A parser that lists the simple commands of a shell text, including those in pipes, subshells and substitutions.
 
-It serves to judge a command before it runs, not to run it: it never raises, and in doubt it reports one command too
-many. The grammar is POSIX's (Shell Command Language, 2.10) with bash's redirections.
+It serves to judge a command before it runs. It never raises, and in doubt it reports a command too many. The grammar is
+that of POSIX (Shell Command Language, 2.10) with the redirections of bash.
 """
 
 import re
@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 
 END = sys.maxsize
-SUBSTITUTION = "$(…)"  # in a word, in place of the output of another command
+SUBSTITUTION = "$(…)"  # stands for the output of another command within a word
 _MAX_DEPTH = 40
 
 _BLANK = re.compile(r"(?:[ \t\r]|#[^\n]*)+")
@@ -31,7 +31,7 @@ IN_HERE_DOCUMENT = re.compile(
 
 @dataclass
 class SimpleCommand:
-    """Words without their quotes, files that it writes to, and text that it reads (here-documents)."""
+    """A command: its words without quotes, the files it writes to, and the text it reads from here-documents."""
 
     words: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
@@ -41,14 +41,14 @@ class SimpleCommand:
 
 @dataclass
 class Script:
-    """`complete` is false if a quote or a bracket is left open: then nobody knows what will run."""
+    """The commands of a text. `complete` is False if a quote or bracket is unclosed and commands may be missing."""
 
     commands: list[SimpleCommand] = field(default_factory=list)
     complete: bool = True
 
 
 def parse_script(text: str) -> Script:
-    """All simple commands of `text`, those inside of others too."""
+    """Return all simple commands of `text`, including nested ones."""
     reader = Reader(text.replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " "))
     reader.script("")
     return reader.found
@@ -65,12 +65,12 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 def _keep_unknown(escape: re.Match[str]) -> str:
-    """An escape that means nothing stands for itself, as in a shell; Python warns of one."""
+    """Keep an unknown escape sequence literally, as shells do. Python would warn."""
     return escape[0] if escape[1] in "\\'\"abfnrtvxuU01234567" else f"\\{escape[0]}"
 
 
 class Reader:
-    """Walks through the text once. Each method reads one construct and leaves `_at` behind it."""
+    """A parser that reads the text once. Each method consumes one construct and advances `_at`."""
 
     def __init__(self, text: str) -> None:
         self.found = Script()
@@ -80,7 +80,7 @@ class Reader:
         self._here_documents: list[_HereDocument] = []
 
     def script(self, closer: str) -> None:
-        """Commands up to `closer`, or to the end."""
+        """Read commands up to `closer`, or to the end."""
         if len(self._closers) >= _MAX_DEPTH:
             self._give_up()
         self._closers.append(closer)
@@ -93,7 +93,7 @@ class Reader:
         self._closers.pop()
 
     def _part(self, command: SimpleCommand) -> SimpleCommand:
-        """The next piece; returns the command that what follows belongs to."""
+        """Read the next element. Return the command that the following elements belong to."""
         if self._take(_BLANK):
             return command
         if redirection := self._take(_REDIRECTION):
@@ -139,7 +139,7 @@ class Reader:
         began = self._at
         while not self._is_closed() and (token := self._take(WORD)):
             pieces.append(self._meaning(token))
-        if self._at == began:  # a character that fits nowhere
+        if self._at == began:  # a character that no token matches
             self._at += 1
         return "".join(pieces)
 
@@ -147,7 +147,7 @@ class Reader:
         return self._closers[-1] == "`" and self._text[self._at : self._at + 1] == "`"
 
     def _meaning(self, token: re.Match[str]) -> str:
-        """The text that a token means; what it opens is read to its end."""
+        """Return the text of a token, after reading the construct that it opens."""
         match token.lastgroup:
             case "command":
                 self.script("`" if token[0] == "`" else ")")

@@ -1,6 +1,6 @@
-"""What a terminal would show of a program's output: without escape codes, a progress bar only as it was last drawn.
+"""Terminal rendering of a program's output: no escape codes, and progress bars only in their last state.
 
-The codes are those of ECMA-48: CSI (colours, the cursor), and strings such as OSC (window titles, links).
+Escape codes are those of ECMA-48: CSI (colours, the cursor) and strings such as OSC (window titles, links).
 """
 
 import math
@@ -16,18 +16,18 @@ _PARTS = re.compile(
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)$")
-_LONGEST = 2_000  # characters of a line that goes on; what is longer is not drawn again
+_LONGEST = 2_000  # characters of an unfinished line; a longer one is not redrawn
 
 
 def shown_by_terminal(output: str) -> str:
-    """Each line as carriage returns, backspaces and "erase the line" leave it; other movements are ignored."""
+    """Apply carriage returns, backspaces and "erase line" within each line. Other cursor movements are ignored."""
     lines = output.replace("\r\n", "\n").split("\n")
     return "\n".join(_drawn(line) if _CONTROLS.search(line) else line for line in lines)
 
 
 def _drawn(line: str) -> str:
     cells: list[str] = []
-    at = blank = 0  # the cells before `blank` are erased: codes may ask for that without end
+    at = blank = 0  # cells before `blank` are erased already, which bounds the work of repeated erase codes
     for part in _PARTS.finditer(line):
         if text := part["text"]:
             cells[at : at + len(text)] = text
@@ -42,7 +42,7 @@ def _drawn(line: str) -> str:
 
 
 def _erase(cells: list[str], blank: int, at: int, how: str) -> None:
-    """From the cursor on; with "1" what is before it; with "2" all. The cursor stays where it is."""
+    """Erase from the cursor on, with "1" before the cursor, with "2" the entire line. The cursor stays."""
     if how in ("1", "2") and blank < at:
         cells[blank:at] = " " * (at - blank)
     if how != "1":
@@ -50,17 +50,19 @@ def _erase(cells: list[str], blank: int, at: int, how: str) -> None:
 
 
 class RunningOutput:
-    """The same for output that still comes. What was said stays: a line that is drawn again (a progress bar) is said
-    again, on a line of its own, at most every `every_s` seconds and as it is at its end.
+    """Terminal rendering of output that is still arriving.
+
+    Emitted text cannot be changed. A redrawn line, such as a progress bar, is therefore emitted as a new line, at most
+    every `every_s` seconds and in its final state.
     """
 
     def __init__(self, every_s: float = 0.5, clock: Callable[[], float] = time.monotonic) -> None:
         self._every_s, self._clock = every_s, clock
-        self._line = self._said = ""  # of the line that goes on: its output, and what was last said of it
+        self._line = self._said = ""  # of the current line: its output, and the text last emitted for it
         self._drawn_at = -math.inf
 
     def feed(self, output: str) -> str:
-        """What is to be said beside all that was said before."""
+        """Return the text to emit for new output."""
         *ended, self._line = (self._line + output).replace("\r\n", "\n").split("\n")
         said = ""
         for line in ended:
@@ -75,7 +77,7 @@ class RunningOutput:
 
     def _more(self, line: str, *, has_ended: bool = False) -> str:
         drawn, before = shown_by_terminal(line), self._said
-        if before.startswith(drawn):  # erased, or about to be drawn again
+        if before.startswith(drawn):  # erased, or about to be redrawn
             return ""
         if drawn.startswith(before):
             self._said = drawn
@@ -86,7 +88,7 @@ class RunningOutput:
         return f"\n{drawn}"
 
     def _forget(self, unfinished: str) -> None:
-        """What was before the newest drawing, and of a long line all but an escape code whose end is to come."""
+        """Drop output before the latest redraw. Of a long line, keep only an incomplete escape code."""
         self._line = self._line[self._line.rfind("\r") :] if "\r" in self._line else ""
         if not 0 < len(self._line) <= _LONGEST:
             self._line, self._said = unfinished[:_LONGEST], ""
