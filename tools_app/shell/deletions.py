@@ -19,16 +19,8 @@ from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand
 NOT_KEPT = "deletes what the file history does not keep"
 _TRANSPARENT = {"sudo", "doas", "env", "nohup", "time", "timeout", "nice", "ionice", "command", "exec", "builtin"}
 _REMOVES = {"rm", "unlink"}
-_GOES_ELSEWHERE = {
-    "cd",
-    "pushd",
-    "popd",
-    "ln",
-    "mount",
-    "chroot",
-    "mv",
-    "rsync",
-}  # after these, a name may refer to another file
+# After one of these, a name may refer to another file.
+_GOES_ELSEWHERE = {"cd", "pushd", "popd", "ln", "mount", "chroot", "mv", "rsync"}
 _ELSEWHERE = ("-C", "-D", "-R", "--ch")  # options of wrappers with the same effect
 _FOLLOWS_OR_RUNS = {"-L", "-H", "-follow", "-exec", "-execdir", "-ok", "-okdir", "-files0-from"}  # options of find
 _GLOB = re.compile(r"[*?\[]")
