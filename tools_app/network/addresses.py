@@ -1,12 +1,12 @@
-"""Which IP addresses are internal, in every spelling."""
+"""Detection of internal IP addresses, in every spelling."""
 
 import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 Address = IPv4Address | IPv6Address
 
-# IANA's registry of special-purpose addresses: all that is not a host on the public internet. A list of our own,
-# because what `ipaddress` calls global changes with the version of Python.
+# IANA's registry of special-purpose addresses: everything except hosts on the public internet. We list them here
+# because the definition of global addresses in `ipaddress` changes with the version of Python.
 _INTERNAL_V4 = [
     IPv4Network(network)
     for network in (
@@ -14,7 +14,7 @@ _INTERNAL_V4 = [
         "10.0.0.0/8",  # private
         "100.64.0.0/10",  # shared by carriers (CGNAT)
         "127.0.0.0/8",  # loopback
-        "168.63.129.16/32",  # Azure's metadata and agents, reachable from inside only
+        "168.63.129.16/32",  # Azure's metadata and agents, only reachable from inside
         "169.254.0.0/16",  # link-local, and the clouds' metadata
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments
@@ -31,7 +31,7 @@ _INTERNAL_V4 = [
         "240.0.0.0/4",  # reserved, broadcast
     )
 ]
-_PUBLIC_V6 = IPv6Network("2000::/3")  # the only part of IPv6 that is given to hosts; less the following
+_PUBLIC_V6 = IPv6Network("2000::/3")  # the only part of IPv6 assigned to hosts, except for the following
 _INTERNAL_V6 = [
     IPv6Network(network)
     for network in (
@@ -43,16 +43,16 @@ _INTERNAL_V6 = [
 ]
 _EMBEDDING = [
     IPv6Network("::ffff:0:0/96"),  # IPv4-mapped
-    IPv6Network("64:ff9b::/96"),  # NAT64: how hosts that have IPv6 only reach IPv4
+    IPv6Network("64:ff9b::/96"),  # NAT64: IPv4 for hosts that only have IPv6
 ]
-_ISATAP = 0x0000_5EFE  # begins the lower half of an address (RFC 5214); one bit of it may differ
+_ISATAP = 0x0000_5EFE  # start of the lower half of an address (RFC 5214); one bit may differ
 _ISATAP_MASK = 0xFDFF_FFFF
 
 
 def literal_address(host: str) -> Address | None:
-    """The address that a URL's host spells, in any form that some resolver takes ("127.1", "0x7f.1"); None for a name.
+    """Return the address that a URL's host spells, in any form that a resolver accepts ("127.1", "0x7f.1").
 
-    `localhost` and the names below it spell the loopback address (RFC 6761).
+    Return None for a name. `localhost` and the names below it spell the loopback address (RFC 6761).
     """
     host = host.rstrip(".").lower()
     if host == "localhost" or host.endswith(".localhost"):
@@ -76,7 +76,7 @@ def _ipv6(host: str) -> Address | None:
 
 
 def is_internal(address: Address) -> bool:
-    """Whether this is anything but a host on the public internet; an IPv4 address inside IPv6 is judged as itself."""
+    """Return whether this is not a public internet host. An IPv4 address inside IPv6 is judged as IPv4."""
     if isinstance(address, IPv4Address):
         return any(address in network for network in _INTERNAL_V4)
     inner = IPv4Address(int(address) & 0xFFFF_FFFF)

@@ -1,4 +1,4 @@
-"""Connections that tools make: only to addresses that the policy permits."""
+"""Connections made by tools, limited to addresses that the policy permits."""
 
 import asyncio
 import socket
@@ -16,15 +16,17 @@ from tools_app.network.policy import NetworkPolicy, check_host
 
 _USER_AGENT = "Mozilla/5.0 (compatible; agentsite/1.0)"
 
-TIMEOUT_S = 10.0  # for each address
-MOST_ADDRESSES = 4  # of a name that are tried
+TIMEOUT_S = 10.0  # seconds for each address
+MOST_ADDRESSES = 4  # addresses of a name that are tried
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class GuardedResolver(AbstractResolver):
-    """Resolves and judges in one step. aiohttp connects to the very addresses it gets here, so a second answer of the
-    name server (DNS rebinding) is never asked for."""
+    """A resolver that returns only permitted addresses.
+
+    aiohttp connects to exactly these addresses, so a second answer of the name server (DNS rebinding) has no effect.
+    """
 
     def __init__(self, policy: NetworkPolicy, resolver: AbstractResolver) -> None:
         self._policy = policy
@@ -33,7 +35,10 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The permitted ones of the host's addresses. Raises AddressRefused if there are only others."""
+        """Return the permitted addresses of the host.
+
+        Raises: AddressRefused if all its addresses are forbidden.
+        """
         results = await self._resolver.resolve(host, port, family)
         permitted = [result for result in results if self._policy.permits(host, port, ip_address(result["host"]))]
         if results and not permitted:
@@ -45,13 +50,13 @@ class GuardedResolver(AbstractResolver):
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Connects to what is permitted, and to the session's sandbox, over plain HTTP."""
+    """A connector for permitted addresses, and for the session's sandbox over plain HTTP."""
 
     def __init__(self, policy: NetworkPolicy, resolver: AbstractResolver) -> None:
         super().__init__(resolver=GuardedResolver(policy, resolver))
         self._policy = policy
 
-    async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109  it is aiohttp's
+    async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109  aiohttp's
         if not self._policy.sandbox or not self._policy.leads_to_sandbox(req.url):
             return await super()._create_connection(req, traces, timeout)
         if req.is_ssl():
@@ -61,13 +66,13 @@ class _Connector(aiohttp.TCPConnector):
 
 
 def http_session(policy: NetworkPolicy, resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
-    """A session for one piece of work: guarded, without cookies, without a proxy from the environment.
+    """Return a guarded session for one task, without cookies or a proxy from the environment.
 
-    Every request of it may raise AddressRefused, at a redirect too.
+    Each request and each redirect may raise AddressRefused.
     """
 
     async def guard(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-        check_host(request.url, policy)  # aiohttp asks no resolver for a host that is an address
+        check_host(request.url, policy)  # aiohttp does not call the resolver if the host is an address
         return await handler(request)
 
     return aiohttp.ClientSession(
@@ -80,7 +85,10 @@ def http_session(policy: NetworkPolicy, resolver: AbstractResolver | None = None
 
 
 async def connect(url: URL, policy: NetworkPolicy, resolver: AbstractResolver) -> Streams:
-    """Connects to the host and port of `url`. Raises AddressRefused, and FetchFailed if nobody answers there."""
+    """Connect to the host and port of `url`.
+
+    Raises: AddressRefused, FetchFailed if no address answers.
+    """
     check_host(url, policy)
     if policy.sandbox and policy.leads_to_sandbox(url):
         return await asyncio.open_connection(sock=await policy.sandbox.open(url.port or 0))
@@ -90,13 +98,13 @@ async def connect(url: URL, policy: NetworkPolicy, resolver: AbstractResolver) -
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 return await asyncio.open_connection(address, port)
-        except OSError as error:  # a TimeoutError is one too
+        except OSError as error:  # includes TimeoutError
             reason = error
     raise FetchFailed(f"{host}:{port} cannot be reached: {reason or 'it has no address'}")
 
 
 async def _addresses(host: str, port: int, resolver: GuardedResolver) -> Sequence[str]:
-    """The permitted addresses of `host`. Connecting to exactly these leaves no room for a second DNS answer."""
+    """Return the permitted addresses of `host`. Connecting to exactly these rules out a second DNS answer."""
     if address := literal_address(host):
         return [str(address)]
     try:

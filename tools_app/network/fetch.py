@@ -1,4 +1,4 @@
-"""One request with checks and limits: on its destination, its duration and its size."""
+"""HTTP requests with limits on destination, duration and size."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -20,8 +20,11 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, kw_only=True)
 class Fetched:
-    """An answer. `url` is where the last redirect led; `charset` and `content_type` are what the server says of it,
-    empty if it says nothing; `truncated` means that the body went on."""
+    """A response.
+
+    `url` is the address after redirects. `content_type` and `charset` come from the headers, '' if they are missing.
+    `truncated` means that the body was longer.
+    """
 
     url: str
     status: int
@@ -29,12 +32,12 @@ class Fetched:
     charset: str
     body: bytes
     truncated: bool
-    retry_after: float = 0  # seconds that the server asks for
+    retry_after: float = 0  # seconds requested by the server
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outgoing:
-    """A request to a service that an administrator has set up. `json` or `body` is its body, if it is not None."""
+    """A request to a service that an administrator has set up. The body is `json` or `body`, unless both are None."""
 
     url: str
     method: str = "GET"
@@ -45,7 +48,10 @@ class Outgoing:
 
 
 async def send(request: Outgoing, policy: NetworkPolicy, *, max_bytes: int, timeout_s: float) -> Fetched:
-    """Sends it as it is; a redirect is an answer like any other. Raises AddressRefused, FetchFailed."""
+    """Send a request without following redirects.
+
+    Raises: AddressRefused, FetchFailed
+    """
     url = check_url(request.url, policy)
     async with (
         _guarded(policy, timeout_s) as session,
@@ -65,10 +71,12 @@ async def send(request: Outgoing, policy: NetworkPolicy, *, max_bytes: int, time
 async def fetch(
     url: str, policy: NetworkPolicy, *, max_bytes: int, timeout_s: float, headers: Mapping[str, str] | None = None
 ) -> Fetched:
-    """A GET. Follows up to 5 redirects and reads up to `max_bytes` of the unpacked body, in `timeout_s` seconds in all.
+    """Send a GET request, follow up to 5 redirects and read up to `max_bytes` of the unpacked body.
 
-    `headers` are for the host of `url` and go to no other. Any HTTP status is an answer. Raises AddressRefused,
-    FetchFailed.
+    `timeout_s` is the limit in seconds for all of this. `headers` are only sent to the host of `url`. Any HTTP status
+    counts as a response.
+
+    Raises: AddressRefused, FetchFailed
     """
     async with _guarded(policy, timeout_s) as session:
         return await _follow(session, check_url(url, policy), policy, max_bytes, headers or {})
@@ -76,8 +84,8 @@ async def fetch(
 
 @asynccontextmanager
 async def _guarded(policy: NetworkPolicy, timeout_s: float) -> "AsyncIterator[aiohttp.ClientSession]":
-    """A session whose faults are FetchFailed."""
-    import aiohttp  # 6 MB, not before the first request
+    """Yield a session whose errors become FetchFailed."""
+    import aiohttp  # 6 MB, so not before the first request
 
     from tools_app.network.connections import http_session
 
@@ -109,7 +117,7 @@ async def _follow(
 
 async def _read(response: "aiohttp.ClientResponse", max_bytes: int) -> Fetched:
     body = bytearray()
-    async for chunk in response.content.iter_any():  # unpacked in small pieces: a bomb is only as large as we read it
+    async for chunk in response.content.iter_any():  # small unpacked chunks, so a bomb only grows as far as we read
         body += chunk
         if len(body) > max_bytes:
             break

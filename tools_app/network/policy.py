@@ -1,4 +1,4 @@
-"""Where tools may send requests: to the public internet, and to internal hosts that an administrator allows."""
+"""The network policy: the public internet, and internal hosts that an administrator allows."""
 
 import re
 from dataclasses import dataclass, replace
@@ -19,22 +19,28 @@ _INTERNAL = (
 )
 
 
-SANDBOX = "sandbox"  # the host by which a session's tools reach what its own commands serve
+SANDBOX = "sandbox"  # the host name of the session's own sandbox
 
 
 class Ports(Protocol):
-    """What listens in a session's sandbox."""
+    """The ports of a session's sandbox."""
 
     async def open(self, port: int) -> socket:
-        """A stream that is connected. Raises PortUnreachable."""
+        """Return a connected stream socket.
+
+        Raises: PortUnreachable
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkPolicy:
-    """`allow_internal`: internal hosts that tools may reach all the same, each as "host" (any port) or "host:port".
+    """The hosts and addresses that a tool can reach.
 
-    An entry that is neither is a ValueError, when the policy is made. `only`: if it is given, no other host is reached;
-    "*.name" stands for all below a name, and "*" for all. `sandbox`: what the host of that name leads to.
+    `allow_internal` lists internal hosts that are allowed, each as "host" (any port) or "host:port". `only`, if set,
+    limits requests to these hosts: "*.name" matches all names below a name, "*" every host. `sandbox` holds the ports
+    behind the host name `sandbox`.
+
+    Raises: ValueError on creation if an entry of `allow_internal` is invalid.
     """
 
     allow_internal: frozenset[str] = frozenset()
@@ -42,31 +48,31 @@ class NetworkPolicy:
     sandbox: Ports | None = None
 
     def __post_init__(self) -> None:
-        _ = self._allowed  # reads the entries, so that a wrong one shows now
+        _ = self._allowed  # parses the entries, so that an invalid one is reported now
 
     def permits(self, host: str, port: int, address: Address) -> bool:
-        """Whether a request for `host` and `port` may connect to `address`."""
+        """Return whether a request for `host` and `port` can connect to `address`."""
         if not is_internal(address):
             return True
         return any((name, p) in self._allowed for name in (_name(host), str(address)) for p in (port, None))
 
     def knows(self, host: str) -> bool:
-        """Whether `host` is among those that may be reached at all."""
+        """Return whether `only` includes `host`."""
         if self.only is None or "*" in self.only:
             return True
         name = _name(host)
         return name in self.only or any(f"*{name[place:]}" in self.only for place in _dots(name))
 
     def leads_to_sandbox(self, url: URL) -> bool:
-        """Whether `url` is for the session's own sandbox, which no name server knows."""
+        """Return whether `url` refers to the session's own sandbox, a name that no name server knows."""
         return self.sandbox is not None and url.raw_host == SANDBOX
 
     def allows_by_name(self, url: URL) -> bool:
-        """Whether the host of `url` is one of those that an administrator has allowed beside the public ones."""
+        """Return whether an administrator has allowed the host of `url` in addition to public hosts."""
         return any(name == _name(url.raw_host or "") and port in (url.port, None) for name, port in self._allowed)
 
     def with_host_of(self, url: str) -> "NetworkPolicy":
-        """Also permits the host and port of `url`: the address of a service that an administrator has set up."""
+        """Return a policy that also permits the host and port of `url`, a service that an administrator has set up."""
         service = parse_url(url)
         return replace(self, allow_internal=self.allow_internal | {f"{service.host_subcomponent}:{service.port}"})
 
@@ -76,9 +82,9 @@ class NetworkPolicy:
 
 
 def check_url(text: str, policy: NetworkPolicy) -> URL:
-    """The URL as it will be requested. A name is not resolved here: what it leads to is judged when it is connected.
+    """Return the URL to request. Names are not resolved here: their addresses are checked on connecting.
 
-    Raises AddressRefused with a sentence for the model.
+    Raises: AddressRefused with a sentence for the model.
     """
     url = parse_url(text.strip())
     if url.scheme not in ("http", "https"):
@@ -90,15 +96,21 @@ def check_url(text: str, policy: NetworkPolicy) -> URL:
 
 
 def parse_url(text: str) -> URL:
-    """Raises AddressRefused for what is no URL."""
+    """Parse a URL.
+
+    Raises: AddressRefused if it is invalid.
+    """
     try:
         return URL(text)
-    except (ValueError, IndexError) as error:  # yarl 1.25 has an IndexError for "http://[::1]@/"
+    except (ValueError, IndexError) as error:  # yarl 1.25 raises IndexError for "http://[::1]@/"
         raise AddressRefused(f"{text[:200]!r} is not a valid URL: {error}") from error
 
 
 def check_host(url: URL, policy: NetworkPolicy) -> None:
-    """Raises AddressRefused if the host of `url` is malformed, or spells an internal address that is not allowed."""
+    """Check the host of `url`.
+
+    Raises: AddressRefused if it is malformed or spells an internal address that is not allowed.
+    """
     host, port = url.raw_host or "", url.port or 0
     if not _HOST.fullmatch(host):
         raise AddressRefused(f"This is not a valid URL: its host is {host!r}.")
@@ -121,5 +133,5 @@ def _dots(name: str) -> list[int]:
 
 
 def _name(host: str) -> str:
-    """One spelling for each host."""
+    """Normalize the spelling of a host."""
     return str(literal_address(host) or host.rstrip(".").lower())

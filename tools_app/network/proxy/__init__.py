@@ -1,1 +1,1 @@
-"""A proxy on loopback for programs that tools start: it lets through what the network policy permits."""
+"""A proxy on loopback that applies the network policy to programs started by tools."""

@@ -1,4 +1,4 @@
-"""The right to use the proxy: a credential, a policy, and a limit on what may come back."""
+"""The right to use the proxy: a credential, a policy, and a limit on received data."""
 
 import asyncio
 import secrets
@@ -6,13 +6,13 @@ import secrets
 from tools_app.errors import FetchFailed, ToolError
 from tools_app.network.policy import NetworkPolicy
 
-MOST_BYTES = 200 * 1000**2  # that come back between two calls of `renew`
+MOST_BYTES = 200 * 1000**2  # received between two calls of `renew`
 
 
 class Passage:
-    """Made by the proxy. `fault` is why the last failed request failed.
+    """A client's right to use the proxy, created by the proxy.
 
-    `closed_hosts` are never reached, whatever the policy says.
+    `fault` is the reason why the last failed request failed. `closed_hosts` are refused regardless of the policy.
     """
 
     def __init__(self, policy: NetworkPolicy, closed_hosts: frozenset[str]) -> None:
@@ -23,24 +23,27 @@ class Passage:
         self._connections: set[asyncio.Task[None]] = set()
 
     def renew(self, policy: NetworkPolicy) -> None:
-        """Before each piece of work: applies what an administrator has changed."""
+        """Apply the current policy and reset the counters, before each new action."""
         if policy != self.policy:
             self.policy = policy
             self.cut()
         self.fault, self._left = None, MOST_BYTES
 
     def cut(self) -> None:
-        """Ends all connections."""
+        """Cancel all connections."""
         for connection in self._connections:
             connection.cancel()
 
     def carry(self, connection: "asyncio.Task[None]") -> None:
-        """Counts a connection in, until it ends."""
+        """Track a connection until it ends."""
         self._connections.add(connection)
         connection.add_done_callback(self._connections.discard)
 
     def count(self, size: int) -> None:
-        """Raises FetchFailed when more came back than may."""
+        """Count received bytes.
+
+        Raises: FetchFailed beyond the limit.
+        """
         self._left -= size
         if self._left < 0:
             self.fault = FetchFailed(f"More than {MOST_BYTES // 1000**2} MB came back; the rest was not read.")

@@ -1,4 +1,4 @@
-"""Bytes and messages from one side to the other, until one of them is done."""
+"""Relays of bytes and messages from one side of the proxy to the other."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -12,11 +12,11 @@ from tools_app.network.proxy.request import MalformedMessage, last_on_connection
 HEAD_END = b"\r\n\r\n"
 MOST_HEAD = 64 * 1024  # bytes
 _CHUNK = 64 * 1024
-_MOST_INTERIM = 10  # responses with a status 1xx before the one that counts
+_MOST_INTERIM = 10  # responses with a status 1xx before the final one
 
 
 async def either(*ways: Coroutine[Any, Any, None]) -> None:
-    """Runs until the first of `ways` ends, and ends the others. Raises what the first one raised."""
+    """Run until the first of `ways` ends, cancel the others, and raise the exception of the first."""
     tasks = [asyncio.ensure_future(way) for way in ways]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -29,7 +29,7 @@ async def either(*ways: Coroutine[Any, Any, None]) -> None:
 
 
 async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter, passage: Passage | None = None) -> None:
-    """Everything, to the end. `passage` counts what comes back."""
+    """Copy everything up to the end. `passage` counts the bytes."""
     while chunk := await source.read(_CHUNK):
         if passage:
             passage.count(len(chunk))
@@ -38,7 +38,7 @@ async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter, passa
 
 
 async def send_body(size: int, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    """A request's body of `size` bytes; then it waits until the client leaves, and takes nothing more from it."""
+    """Copy a request's body of `size` bytes, then wait until the client disconnects, without forwarding more."""
     while size:
         chunk = await source.read(min(size, _CHUNK))
         if not chunk:
@@ -56,9 +56,11 @@ async def send_response(
     target: asyncio.StreamWriter,
     passage: Passage,
 ) -> None:
-    """The response, rewritten and marked as the last one on its connection: another request would bypass the check.
+    """Forward one response, marked as the last on its connection, so that no further request bypasses the check.
 
-    What a server sends after it, and trailers of its chunks, are dropped. Raises MalformedMessage.
+    Trailers of its chunks, and data after the response, are dropped.
+
+    Raises: MalformedMessage
     """
     interim = 0
     try:
@@ -78,7 +80,7 @@ async def send_response(
 
 
 async def _events(server: h11.Connection, source: asyncio.StreamReader, passage: Passage) -> AsyncIterator[h11.Event]:
-    """Up to the end of one response."""
+    """Yield the events of one response."""
     while True:
         event = server.next_event()
         if event is h11.NEED_DATA:
@@ -89,5 +91,5 @@ async def _events(server: h11.Connection, source: asyncio.StreamReader, passage:
             yield event
             if isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
                 return
-        else:  # PAUSED: the server speaks another protocol
+        else:  # PAUSED: the server switched to another protocol
             return

@@ -1,4 +1,7 @@
-"""What a client asks of the proxy. h11 parses it; what two programs could read in two ways is refused before that."""
+"""The request that a client sends to the proxy.
+
+h11 parses it. Messages that two programs could read in different ways are refused first.
+"""
 
 import base64
 import binascii
@@ -11,10 +14,10 @@ from yarl import URL
 from tools_app.errors import AddressRefused
 from tools_app.network.policy import parse_url
 
-_AMBIGUOUS = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")  # bare LF, bare CR and folded fields, which h11 tolerates
+_AMBIGUOUS = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")  # bare LF, bare CR and folded fields, which h11 accepts
 _HOST = re.compile(rb"\nhost:", re.IGNORECASE)
-_PATH = re.compile(r"http://[^/?#]+(?P<path>[^#]*).*", re.IGNORECASE)  # byte for byte: signatures depend on it
-# These concern a single connection. An upgrade is asked for through a tunnel.
+_PATH = re.compile(r"http://[^/?#]+(?P<path>[^#]*).*", re.IGNORECASE)  # byte for byte, because signatures depend on it
+# Fields that concern a single connection. Upgrades need a tunnel.
 _HOP_BY_HOP = {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"trailer", b"upgrade"}
 
 Fields = list[tuple[bytes, bytes]]
@@ -26,7 +29,7 @@ class MalformedMessage(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """`path` is what follows the host of `url`, as it was written."""
+    """A parsed request. `path` is the part after the host of `url`, exactly as written."""
 
     event: h11.Request
     url: URL
@@ -38,14 +41,17 @@ class Request:
 
     @property
     def body_size(self) -> int:
-        """Bytes that follow. Raises MalformedMessage for chunks: a body must state its length."""
+        """The number of bytes in the body.
+
+        Raises: MalformedMessage for a chunked body, because a body must state its length.
+        """
         if self._field(b"transfer-encoding"):
             raise MalformedMessage("the body does not state its length")
         return int(self._field(b"content-length") or 0)
 
     @property
     def credential(self) -> tuple[str, str]:
-        """The user and the password for the proxy; empty if there are none."""
+        """The user and password for the proxy, empty if there are none."""
         scheme, _, encoded = self._field(b"proxy-authorization").partition(b" ")
         try:
             decoded = base64.b64decode(encoded, validate=True).decode("ascii") if scheme.lower() == b"basic" else ""
@@ -55,7 +61,7 @@ class Request:
         return user, password
 
     def onward(self) -> h11.Request:
-        """The request for the server behind the proxy: its host is the one that was checked."""
+        """Return the request for the server behind the proxy, with the host that was checked."""
         host = (self.url.host_port_subcomponent or "").encode()
         fields = [field for field in last_on_connection(self.event) if field[0].lower() != b"host"]
         path = self.path if self.path.startswith("/") else f"/{self.path}"
@@ -66,7 +72,10 @@ class Request:
 
 
 def read_request(head: bytes, client: h11.Connection) -> Request:
-    """Raises MalformedMessage, or AddressRefused for a target that is not an absolute address."""
+    """Parse a request.
+
+    Raises: MalformedMessage, AddressRefused if the target is not an absolute address.
+    """
     event = _parsed(head, client)
     target = event.target.decode()
     url = parse_url(f"http://{target}" if event.method == b"CONNECT" else target)
@@ -77,7 +86,7 @@ def read_request(head: bytes, client: h11.Connection) -> Request:
 
 
 def last_on_connection(message: h11.Request | h11.Response) -> Fields:
-    """The fields to forward, and one that says that no other message will follow on this connection."""
+    """Return the fields to forward, with one that announces the end of the connection."""
     forwarded = [(name, value) for name, value in message.headers.raw_items() if name.lower() not in _HOP_BY_HOP]
     return [*forwarded, (b"Connection", b"close")]
 
@@ -85,7 +94,7 @@ def last_on_connection(message: h11.Request | h11.Response) -> Fields:
 def _parsed(head: bytes, client: h11.Connection) -> h11.Request:
     if _AMBIGUOUS.search(head):
         raise MalformedMessage("a line that does not end in CR LF, or a folded field")
-    if not _HOST.search(head):  # h11 requires it; the proxy uses the host of the target
+    if not _HOST.search(head):  # h11 requires a host; the proxy uses the one of the target
         line, end, fields = head.partition(b"\r\n")
         head = b"".join([line, end, b"Host: none", end, fields])
     try:

@@ -1,4 +1,4 @@
-"""The proxy: a listener on loopback, and one in each sandbox that uses it, for clients with a credential."""
+"""The proxy server: a listener on loopback, and one in each sandbox, for clients with a credential."""
 
 import asyncio
 import logging
@@ -17,8 +17,8 @@ from tools_app.network.proxy.relay import HEAD_END, MOST_HEAD, either, pump, sen
 from tools_app.network.proxy.request import MalformedMessage, Request, read_request
 
 logger = logging.getLogger(__name__)
-_HEAD_S = 30.0  # how long a client may take to say what it wants
-MOST_CONNECTIONS = 128  # of one sandbox: each takes two descriptors of the server
+_HEAD_S = 30.0  # seconds for a client to send its request
+MOST_CONNECTIONS = 128  # per sandbox; each takes two file descriptors of the server
 _WHO = (
     b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="agentsite"\r\n'
     b"Content-Length: 0\r\nConnection: close\r\n\r\n"
@@ -26,7 +26,7 @@ _WHO = (
 
 
 class FilteringProxy:
-    """Resolves names with `resolver`, and connects to exactly the addresses that it has checked."""
+    """A proxy that resolves names with `resolver` and connects to exactly the addresses that it has checked."""
 
     def __init__(self, resolver: AbstractResolver | None = None) -> None:
         self._resolver = resolver or aiohttp.ThreadedResolver()
@@ -35,11 +35,11 @@ class FilteringProxy:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listens on a free port of loopback."""
+        """Listen on a free port of loopback."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MOST_HEAD)
 
     async def listen(self, bound: socket) -> asyncio.Server:
-        """Also serves those who connect to a socket of another network; whoever closes the server ends that."""
+        """Accept connections on a socket of another network, until the returned server is closed."""
         open_here: set[asyncio.Task[None]] = set()
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -70,7 +70,7 @@ class FilteringProxy:
         return passage
 
     def close(self, passage: Passage) -> None:
-        """Its credential becomes invalid, and its connections end."""
+        """Revoke the credential and end its connections."""
         self._passages.pop(passage.user, None)
         passage.cut()
 
@@ -135,7 +135,7 @@ class FilteringProxy:
 
 
 def _refusal(error: ToolError) -> bytes:
-    """What the client gets instead of a response; Proxy-Status marks it as the proxy's own (RFC 9209)."""
+    """Return the response for a refused request. Proxy-Status marks it as coming from the proxy (RFC 9209)."""
     status, kind = (
         ("403 Forbidden", "destination_ip_prohibited")
         if isinstance(error, AddressRefused)
