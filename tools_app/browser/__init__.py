@@ -1,1 +1,1 @@
-"""A Chromium that all sessions of this process share; each has its own page, isolated from the others."""
+"""A Chromium shared by all sessions of this process. Each session has its own isolated page."""

@@ -17,18 +17,19 @@ from tools_app.network.proxy.passage import Passage
 from tools_app.network.proxy.server import FilteringProxy
 from tools_app.sandbox import Started, memory, supervision
 
-MEMORY = 3 * 1024**3  # bytes of all its processes together
+MEMORY = 3 * 1024**3  # bytes, for all its processes together
 _LAUNCHER = Path(__file__).with_name("launcher.sh")
-_UID = 65_530  # as root; nobody else's (see sandbox/owner.py), so that a page which broke out owns no workspace
-_STOP_S = 3  # for an orderly end; then it is killed
+# Used when the server is root. No other process has it (see files/owner.py), so an escaped page owns no workspace.
+_UID = 65_530
+_STOP_S = 3  # seconds for an orderly end before it is killed
 _FLAGS = (
-    "--disable-dev-shm-usage",  # containers have little of it
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # names are resolved by our proxy, and nowhere else
+    "--disable-dev-shm-usage",  # containers have little shared memory
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # only the proxy resolves names
     *("--force-webrtc-ip-handling-policy", "--webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-quic"),
     *("--disable-domain-reliability", "--disable-sync", "--no-pings", "--disable-breakpad"),
     "--js-flags=--max-old-space-size=1024",  # MB, for each page
 )
-# What Chromium requests on its own, with a page's credential: it would reveal the forms on the page, and more.
+# Hosts that Chromium itself contacts with a page's credential. It would reveal the forms on the page, and more.
 _CALLS_HOME = frozenset(
     {
         *("content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com", "safebrowsing.googleapis.com"),
@@ -39,7 +40,7 @@ _CALLS_HOME = frozenset(
 
 
 class Chromium:
-    """`on_end` is called when it has ended by itself, or was killed for using too much memory."""
+    """A Chromium process. `on_end` is called if it ends by itself or is killed for using too much memory."""
 
     def __init__(self, on_end: Callable[[], None]) -> None:
         self._on_end = on_end
@@ -48,7 +49,10 @@ class Chromium:
         self._browser: Browser | None = None
 
     async def start(self, on_start: Callable[[Started], None]) -> "Chromium":
-        """Raises ToolError if it does not start."""
+        """Start the process.
+
+        Raises: ToolError if it does not start.
+        """
         async with AsyncExitStack() as ends:
             folder = Path(
                 ends.enter_context(tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True))
@@ -63,7 +67,7 @@ class Chromium:
                     env=_environment(folder),
                     args=_FLAGS,
                     chromium_sandbox=True,
-                    proxy={"server": self._proxy.address},  # no credential: requests of no page are refused
+                    proxy={"server": self._proxy.address},  # no credential: requests outside of a page are refused
                     handle_sigint=False,
                     handle_sigterm=False,
                     handle_sighup=False,
@@ -88,13 +92,13 @@ class Chromium:
         await self._ends.aclose()
 
     async def context(self, policy: NetworkPolicy) -> tuple[BrowserContext, Passage]:
-        """An isolated browser context: its own cookies and storage, and its own credential for the proxy."""
+        """Return an isolated browser context with its own cookies, storage and proxy credential."""
         assert self._browser is not None
         passage = self._proxy.open(policy, closed_hosts=_CALLS_HOME)
         context = await self._browser.new_context(
             proxy={"server": self._proxy.address, "username": passage.user, "password": passage.password},
             accept_downloads=False,
-            service_workers="block",  # their requests would not be seen
+            service_workers="block",  # their requests would not be intercepted
             viewport={"width": 1280, "height": 900},
         )
         return context, passage
@@ -108,7 +112,7 @@ class Chromium:
 
 
 def _environment(folder: Path) -> dict[str, str | float | bool]:
-    """Nothing of the server's environment. It writes into a folder that is deleted when it ends."""
+    """Return an environment without the server's variables. Its home is deleted when the browser ends."""
     home = folder / "home"
     home.mkdir(mode=0o700)
     environment: dict[str, str | float | bool] = {
@@ -127,13 +131,13 @@ def _environment(folder: Path) -> dict[str, str | float | bool]:
 
 
 def _kill(started: Started) -> None:
-    """After an orderly end there is nothing left to kill."""
+    """Kill the process, unless it has ended in order."""
     with suppress(ProcessLookupError):
         if supervision.group_of(started.pid) == started:
             supervision.signal_group(started.pid, signal.SIGKILL)
 
 
 def _reason(error: Error) -> str:
-    """The useful part of Playwright's report."""
+    """Return the useful part of Playwright's error message."""
     lines = [line.strip() for line in error.message.splitlines() if "sandbox" in line.lower() or "rror" in line]
     return (lines or error.message.splitlines() or ["no reason given"])[0][:300]

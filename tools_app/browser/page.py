@@ -22,7 +22,10 @@ _MOST_WORDS = 300
 
 
 class PageEvents:
-    """Collects notes until they are taken. Nothing waits for a person: dialogs are dismissed, pages may be left."""
+    """Notes about events on the pages, collected until they are read.
+
+    Nothing waits for a person: dialogs are dismissed, and leaving a page is always allowed.
+    """
 
     def __init__(self, context: BrowserContext) -> None:
         self._notes: list[str] = []
@@ -42,7 +45,7 @@ class PageEvents:
         page.on("crash", lambda _: self.note("The page crashed; it may have needed too much memory."))
 
     async def _dialog(self, dialog: Dialog) -> None:
-        if dialog.type == "beforeunload":  # dismissed, it would keep the browser on its page for ever
+        if dialog.type == "beforeunload":  # dismissing it would block navigation forever
             await dialog.accept()
             return
         self.note(f"A dialog ({dialog.type}) was dismissed. It said: {dialog.message[:_MOST_WORDS]!r}")
@@ -53,19 +56,19 @@ class PageEvents:
         self.note(f"A download was not saved: {name!r} from {url}. The tool fetch_url reads documents.")
 
 
-ACTION_S = 8  # for a click and the like
-LOAD_S = 30  # for the page itself
-_REST_S = 3  # for what it loads then
+ACTION_S = 8  # seconds for a click or similar action
+LOAD_S = 30  # seconds for the page itself
+_REST_S = 3  # seconds for resources that it loads afterwards
 _CLOSE_S = 2
 _MOST_VIEW = 500_000  # characters
 _MOST_WINDOWS = 5
 _REF = re.compile(r"(f\d+)?e\d+")
 
-_OWN = ("data", "blob", "about")  # the page itself
+_OWN = ("data", "blob", "about")  # schemes of content within the page
 
 
 class OpenPage:
-    """The newest window is the current one; when it closes, the one before it is current again."""
+    """A session's page. The newest window is current; when it closes, the previous one becomes current."""
 
     def __init__(self, chromium: Chromium, context: BrowserContext, passage: Passage) -> None:
         self._chromium, self._context, self._passage = chromium, context, passage
@@ -91,14 +94,17 @@ class OpenPage:
                 await self._context.close()
 
     def begin(self, policy: NetworkPolicy) -> None:
-        """Before each action: sets the policy for it."""
+        """Set the policy for the next action and drop old notes."""
         self._passage.renew(policy)
         self._events.take()
 
     # --- actions ------------------------------------------------------------------------------------------------
 
     async def visit(self, url: str) -> None:
-        """Raises AddressRefused, FetchFailed."""
+        """Load a page.
+
+        Raises: AddressRefused, FetchFailed
+        """
         checked = check_url(url, self._passage.policy)
         try:
             response = await self._page.goto(str(checked), wait_until="domcontentloaded", timeout=LOAD_S * 1000)
@@ -115,7 +121,7 @@ class OpenPage:
         await self._acted(element.click())
 
     async def input(self, ref: str, text: str, *, submit: bool) -> None:
-        """Into a field, or the choice of an option by its words."""
+        """Fill in a field, or select an option by its text."""
         element = await self._element(ref)
         is_choice = await element.evaluate("element => element.tagName === 'SELECT'", timeout=ACTION_S * 1000)
         await self._acted(element.select_option(text) if is_choice else element.fill(text))
@@ -123,14 +129,14 @@ class OpenPage:
             await self._acted(element.press("Enter"))
 
     async def scroll(self, ref: str, direction: Literal["up", "down"]) -> None:
-        """To an element, or by most of a screen."""
+        """Scroll to an element, or by most of a screen."""
         if ref:
             await self._acted((await self._element(ref)).scroll_into_view_if_needed())
         else:
             await self._acted(self._page.mouse.wheel(0, 800 if direction == "down" else -800))
 
     async def screenshot(self, ref: str) -> bytes:
-        """A PNG of an element, or of the screen."""
+        """Return a PNG of an element or of the screen."""
         try:
             if ref:
                 return await (await self._element(ref)).screenshot()
@@ -139,7 +145,7 @@ class OpenPage:
             raise not_done(error) from error
 
     async def view(self) -> str:
-        """The page as a model reads it: its elements with references, and notes about events."""
+        """Return the page as text for a model: its elements with references, and notes about events."""
         try:
             async with asyncio.timeout(ACTION_S):
                 title, tree = await self._page.title(), await self._page.aria_snapshot(mode="ai")
@@ -152,7 +158,7 @@ class OpenPage:
         return enclose(self.url, visible(f"Title: {title[:300]}\n{notes}\n{tree[:_MOST_VIEW]}{cut}"))
 
     async def html(self) -> str:
-        """The page as its scripts have made it."""
+        """Return the HTML of the page after its scripts have run."""
         try:
             async with asyncio.timeout(ACTION_S):
                 return await self._page.content()
@@ -160,7 +166,7 @@ class OpenPage:
             raise PageLost() from error
 
     async def stop_loading(self) -> None:
-        """A page that loads without end would keep every view waiting."""
+        """Stop loading, because a page that never finishes would delay every view."""
         with suppress(Error, ToolError, TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
                 devtools = await self._context.new_cdp_session(self._page)
@@ -183,7 +189,7 @@ class OpenPage:
         element = self._page.locator(f"aria-ref={ref}")
         try:
             is_there = bool(_REF.fullmatch(ref)) and await element.count() == 1
-        except Error:  # references are those of the newest view
+        except Error:  # only references of the latest view are valid
             is_there = False
         if not is_there:
             raise ToolError(f"There is no element {ref} on the page now. Look at the newest view, or view it again.")
@@ -197,14 +203,14 @@ class OpenPage:
         await self._rest()
 
     async def _rest(self) -> None:
-        """Waits until the page is idle, for some seconds at most."""
-        await asyncio.sleep(0.2)  # what a click triggers starts a moment later
+        """Wait until the page is idle, for a few seconds at most."""
+        await asyncio.sleep(0.2)  # effects of a click start a moment later
         with suppress(Error):
             await self._page.wait_for_load_state("domcontentloaded", timeout=ACTION_S * 1000)
             await self._page.wait_for_load_state("networkidle", timeout=_REST_S * 1000)
 
     async def _guard(self, route: Route) -> None:
-        with suppress(Error):  # the page is gone meanwhile
+        with suppress(Error):  # the page is already gone
             if reason := await guard(route, self._passage.policy):
                 self._events.note(f"{route.request.url[:200]} was not loaded: {reason}")
 
@@ -240,18 +246,18 @@ def _first_line(error: Error) -> str:
 
 
 def why_refused(url: str, policy: NetworkPolicy) -> str:
-    """Why a page must not load `url`; empty if it may."""
+    """Return the reason why a page must not load `url`, or ''."""
     if url.split(":", 1)[0] in _OWN:
         return ""
     try:
-        check_url(str(URL(url).with_user(None)), policy)  # Chromium has already removed the name and the password
+        check_url(str(URL(url).with_user(None)), policy)  # Chromium has already removed user name and password
     except (AddressRefused, ValueError) as error:
         return str(error)
     return ""
 
 
 async def guard(route: Route, policy: NetworkPolicy) -> str:
-    """Lets a request go on, or ends it and says why."""
+    """Continue a request, or abort it and return the reason."""
     reason = why_refused(route.request.url, policy)
     if reason:
         await route.abort("blockedbyclient")

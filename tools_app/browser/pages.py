@@ -1,4 +1,4 @@
-"""Which sessions have a page open. The browser starts with the first page and ends with the last."""
+"""The open pages by session. The browser starts with the first page and ends with the last."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -19,17 +19,20 @@ _WORDS = "the page that was open in the browser"
 
 
 class Pages:
-    """All of it runs on one event loop."""
+    """The open pages of this process. All methods run on one event loop."""
 
     def __init__(self) -> None:
         self._open: dict[str, OpenPage] = {}
         self._idle: dict[str, asyncio.TimerHandle] = {}
         self._chromium: asyncio.Task[Chromium] | None = None
         self._background: set[asyncio.Task[None]] = set()
-        self._changing = asyncio.Lock()  # no page is opened in a browser that is about to end
+        self._changing = asyncio.Lock()  # prevents opening a page in a browser that is about to end
 
     def page_of(self, session: str) -> OpenPage:
-        """Raises ToolError."""
+        """Return the session's open page.
+
+        Raises: ToolError if there is none.
+        """
         if session not in self._open:
             raise ToolError("No page is open: it was closed, or none was visited. Use visit first.")
         return self._open[session]
@@ -38,7 +41,10 @@ class Pages:
         return session in self._open
 
     async def open(self, session: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> OpenPage:
-        """The session's page, which is empty if it is new. Raises ToolError."""
+        """Return the session's page, empty if it is new.
+
+        Raises: ToolError
+        """
         if session in self._open:
             return self._open[session]
         page = await self._add(session, policy, started)
@@ -46,7 +52,10 @@ class Pages:
         return page
 
     async def read_once(self, url: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> tuple[str, str]:
-        """Address and HTML of a page that is opened only for that. Raises ToolError."""
+        """Open a page only to read it. Return its address and HTML.
+
+        Raises: ToolError
+        """
         name = f"read once: {uuid4().hex}"
         page = await self._add(name, policy, started)
         try:
@@ -77,7 +86,7 @@ class Pages:
         await self._stop_if_unused()
 
     def used(self, session: str, *, over: bool = False) -> None:
-        """Restarts the timer that closes the page."""
+        """Restart the timer that closes the page, or cancel it if the page is `over`."""
         if timer := self._idle.pop(session, None):
             timer.cancel()
         if not over and session in self._open:
@@ -85,12 +94,12 @@ class Pages:
             self._idle[session] = loop.call_later(IDLE_S, lambda: self._beside(self.close(session)))
 
     def abandon(self, session: str, *, close: bool) -> None:
-        """For a caller who cannot wait: the page loads nothing any more, or is closed."""
+        """Stop loading the page, or close it, without waiting."""
         if page := self._open.get(session):
             self._beside(self.close(session) if close else page.stop_loading())
 
     async def _running(self, started: Callable[[Started], None]) -> Chromium:
-        """The browser; an interrupt does not cancel its start."""
+        """Return the browser. Cancelling the caller does not cancel its start."""
         if self._chromium is None:
             self._chromium = asyncio.create_task(Chromium(self._lost).start(started))
         try:
@@ -104,11 +113,11 @@ class Pages:
             running = self._chromium
             if running is not None and not self._open:
                 self._chromium = None
-                with suppress(ToolError):  # it did not even start
+                with suppress(ToolError):  # it did not start
                     await (await running).stop()
 
     def _lost(self) -> None:
-        """The browser has ended on its own, and all pages with it."""
+        """Drop all pages after the browser has ended by itself."""
         sessions, self._open = list(self._open), {}
         running, self._chromium = self._chromium, None
         for session in sessions:

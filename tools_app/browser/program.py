@@ -1,4 +1,4 @@
-"""The Chromium that is installed here."""
+"""The installed Chromium program."""
 
 from functools import cache
 from shutil import which
@@ -8,5 +8,5 @@ _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 
 @cache
 def chromium_path() -> str:
-    """Its path; empty if there is none. Found out once per process."""
+    """Return the path of Chromium, or '' if it is not installed. Cached per process."""
     return next(filter(None, map(which, _PROGRAMS)), "")
