@@ -1,4 +1,4 @@
-"""The files of a workspace: opened safely, listed, read by the page, counted against its quota."""
+"""Workspace files: safe access, listings, pages of text, history and quota."""
 
 from tools_app.files.encoding import picture_type
 from tools_app.files.history import FileHistory, HistoryBounds, LastLook

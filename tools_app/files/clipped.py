@@ -1,15 +1,15 @@
-"""Output whose middle was not kept: the line in its place, and the notes for those who read or search the rest."""
+"""Markers for output whose middle was dropped: the line in its place, and notes on the loss."""
 
 import re
 
 from tools_app.files.paths import MOUNT, RESULTS
 
-SUFFIX = ".clipped.txt"  # of a result that is kept as a file, so that its name says it as well
+SUFFIX = ".clipped.txt"  # suffix of a clipped result that is stored as a file
 _LOSS = re.compile(r"(?<![\d,])[\d,]++ of [\d,]++ (?:lines \([^)\n]{1,60}\)|bytes) of output were not kept")
 
 
 def gap(*, lines: int, all_lines: int, size: int, whole_size: int) -> str:
-    """The line in the place of `size` bytes in so many whole lines; without lines it is in the middle of one."""
+    """Return the line that replaces `size` bytes in `lines` complete lines. Zero lines means a gap within a line."""
     lost = f"{size:,} of {whole_size:,} bytes"
     amount = f"{lines:,} of {all_lines:,} lines ({lost})" if lines else lost
     return f"[… {amount} of output were not kept …]"

@@ -1,4 +1,4 @@
-"""The encoding of text files, and the kind of pictures by their first bytes."""
+"""Detection of the encoding of text files, and of picture types by their first bytes."""
 
 import codecs
 import re
@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 from tools_app.errors import ToolError
 
-SAMPLE = 1024**2  # bytes that are looked at
-_HEAD = 8192  # bytes that tell text from binary
-_BOMS = {  # UTF-32 first: its little-endian mark begins with that of UTF-16
+SAMPLE = 1024**2  # bytes that are examined
+_HEAD = 8192  # bytes used to tell text from binary
+_BOMS = {  # UTF-32 first, because its little-endian mark starts with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32-le",
     codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
@@ -17,15 +17,15 @@ _BOMS = {  # UTF-32 first: its little-endian mark begins with that of UTF-16
     codecs.BOM_UTF8: "utf-8",
 }
 _NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # no text of one byte a character has these
-_FEW = 0.25  # of the characters beyond ASCII: another encoding spoils nearly all of them, a damaged file some
-_MANY = 0.3  # of all bytes beyond ASCII: no language in Latin letters has as many
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # never in text with one byte a character
+_FEW = 0.25  # of the characters beyond ASCII; a wrong encoding spoils nearly all of them, damage only some
+_MANY = 0.3  # of all bytes; no language in Latin letters has more bytes beyond ASCII
 _FLAW = "\ufffd"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """A codec of Python, and the byte order mark that the file begins with."""
+    """A Python codec, and the byte order mark at the start of the file."""
 
     codec: str
     bom: bytes = b""
@@ -38,14 +38,20 @@ class Encoding:
         return "surrogateescape" if self.codec == "utf-8" else "strict"
 
     def decode(self, data: bytes) -> str:
-        """The text of a whole file; `encode` gives the same bytes again. Raises ToolError if it could not."""
+        """Return the text of an entire file, which `encode` turns into the same bytes again.
+
+        Raises: ToolError if the file is not valid in this encoding.
+        """
         try:
             return data.removeprefix(self.bom).decode(self.codec, self.errors)
         except UnicodeDecodeError as error:
             raise ToolError(f"It is not valid {self}. Convert it to UTF-8 with the shell first.") from error
 
     def encode(self, text: str) -> bytes:
-        """Without the mark. Raises ToolError for a character that the encoding does not have."""
+        """Return the bytes of a text, without the byte order mark.
+
+        Raises: ToolError if the encoding lacks a character.
+        """
         try:
             return text.encode(self.codec, self.errors)
         except UnicodeEncodeError as error:
@@ -53,7 +59,7 @@ class Encoding:
             raise ToolError(f"{fault} Write without it, or convert the file to UTF-8 with the shell first.") from error
 
     def readable(self, data: bytes) -> str:
-        """As text, whatever it is; NUL, which databases refuse, becomes a replacement character, too."""
+        """Decode with replacement characters. They also replace NUL, which databases refuse."""
         return data.removeprefix(self.bom).decode(self.codec, "replace").replace("\0", _FLAW)
 
 
@@ -61,7 +67,7 @@ UTF_8 = Encoding(codec="utf-8")
 
 
 def encoding_of(data: bytes) -> Encoding | None:
-    """Judged by the first SAMPLE bytes; None for what is no text, as far as can be told."""
+    """Detect the encoding from the first SAMPLE bytes. Return None if they are probably not text."""
     sample = data[:SAMPLE]
     for bom, codec in _BOMS.items():
         if sample.startswith(bom):
@@ -78,7 +84,7 @@ def encoding_of(data: bytes) -> Encoding | None:
 
 
 def _is_utf_8(sample: bytes) -> bool:
-    """Also if the sample ends within a character, or if some characters are damaged."""
+    """Return whether this is UTF-8. The end may be incomplete, and some characters may be damaged."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)
     except UnicodeDecodeError:
@@ -89,7 +95,7 @@ def _is_utf_8(sample: bytes) -> bool:
 
 
 def _single_byte(sample: bytes) -> str:
-    """Windows-1252 where its letters are (0x80 to 0x9f; five of them it does not have), otherwise Latin-1."""
+    """Return Windows-1252 if its letters (0x80 to 0x9f without five undefined bytes) occur, otherwise Latin-1."""
     try:
         return "cp1252" if sample.decode("cp1252") != sample.decode("latin-1") else "latin-1"
     except UnicodeDecodeError:
@@ -97,7 +103,7 @@ def _single_byte(sample: bytes) -> str:
 
 
 def _utf_16(head: bytes) -> Encoding | None:
-    """Without a mark: of text in Latin letters, every second byte is a NUL."""
+    """Detect UTF-16 without a mark: in text with Latin letters, every second byte is NUL."""
     even, odd = head[::2].count(0), head[1::2].count(0)
     for codec, nuls, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         encoding = Encoding(codec=codec)
@@ -109,7 +115,7 @@ def _utf_16(head: bytes) -> Encoding | None:
 
 
 def sample_of(file: BinaryIO) -> bytes:
-    """What `encoding_of` looks at. The file is rewound."""
+    """Return the bytes that `encoding_of` examines, and rewind the file."""
     sample = file.read(SAMPLE)
     file.seek(0)
     return sample
@@ -124,7 +130,7 @@ _BEGINNINGS = {
 
 
 def picture_type(file: BinaryIO) -> str:
-    """The media type of a PNG, JPEG, GIF or WebP; empty for anything else. The file is rewound."""
+    """Return the media type of a PNG, JPEG, GIF or WebP, otherwise ''. Rewind the file."""
     head = file.read(12)
     file.seek(0)
     if head[:4] == b"RIFF" and head[8:] == b"WEBP":

@@ -1,7 +1,7 @@
-"""The history of a workspace, in a folder outside of it: contents of files under their SHA-256, and the last snapshot.
+"""The history of a workspace: file contents by their SHA-256, and the latest snapshot, in a folder outside of it.
 
-Ours rather than git: no program that must exist on the host, no configuration, hooks or filters of a repository that an
-agent wrote, and nested repositories are ordinary folders.
+We do not use git: this needs no program on the host, runs no configuration, hooks or filters of a repository written by
+an agent, and treats nested repositories as ordinary folders.
 """
 
 import fcntl
@@ -23,8 +23,9 @@ _UNTOLD = "untold"
 
 @dataclass(frozen=True, kw_only=True)
 class LastLook:
-    """`change` is the number of the newest change that is in the snapshot. What files held before the entry `since` is
-    not known.
+    """The latest snapshot.
+
+    `change` is the number of the newest change that it includes. File contents before the entry `since` are unknown.
     """
 
     snapshot: Snapshot
@@ -34,7 +35,7 @@ class LastLook:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryBounds:
-    """Of one session: `size` in bytes of all contents that are kept, number of changes, and their age in days."""
+    """Bounds of one session's history: total `size` of stored contents in bytes, number of changes, and age in days."""
 
     size: int = 200 * 1000**2
     changes: int = 500
@@ -43,23 +44,23 @@ class HistoryBounds:
 
 @dataclass(frozen=True)
 class FileHistory:
-    """`folder` is made when there is something to keep."""
+    """The history in `folder`, which is created on first use."""
 
     folder: Path
     bounds: HistoryBounds = HistoryBounds()
 
     def taken(self, root: AbstractContextManager[int], before: Snapshot) -> Snapshot:
-        """The workspace that is opened, as it is now, with the contents that are new stored."""
+        """Take a snapshot of the workspace opened by `root`, and store new contents."""
         return snapshot.take(root, before, self.keep, self._most_now)
 
     @property
     def _most_now(self) -> int:
-        """Bytes of all files as they are now: the changes that can be undone take as much again."""
+        """The bytes available for current files. The other half is for changes that can be undone."""
         return self.bounds.size // 2
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One process or thread at a time. Not to be nested."""
+        """Hold a lock that excludes other processes and threads. It cannot be nested."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -69,7 +70,7 @@ class FileHistory:
             os.close(descriptor)
 
     def keep(self, data: bytes) -> str:
-        """The SHA-256 under which the content is stored from now on."""
+        """Store the content and return its SHA-256."""
         digest = hashlib.sha256(data).hexdigest()
         if not (place := self.content(digest)).exists():
             self._write(place, data)
@@ -79,7 +80,7 @@ class FileHistory:
         return self.folder / sha256
 
     def load(self) -> LastLook | None:
-        """None if nobody has looked yet."""
+        """Return the latest snapshot, or None before the first."""
         try:
             stored = json.loads((self.folder / _NEWEST).read_bytes())
         except FileNotFoundError:
@@ -98,26 +99,27 @@ class FileHistory:
         )
 
     def mark_untold(self) -> None:
-        """A person has changed files, and the agent does not know of it."""
+        """Record that a person has changed files without the agent's knowledge."""
         (self.folder / _UNTOLD).touch()
 
     def untold_mark(self) -> int:
-        """Another one after each `mark_untold`; costs one system call."""
+        """Return a value that changes with each `mark_untold`. It costs one system call."""
         try:
-            return os.stat(f"{self.folder}/{_UNTOLD}").st_mtime_ns  # without a Path: each step asks
+            return os.stat(f"{self.folder}/{_UNTOLD}").st_mtime_ns  # no Path, because each step calls this
         except FileNotFoundError:
             return 0
 
     def forget_all_but(self, needed: Collection[str]) -> None:
-        """Deletes the contents that nothing refers to."""
+        """Delete contents whose digest is not in `needed`."""
         for file in self.folder.iterdir():
             if len(file.name) == 64 and file.name not in needed:
                 file.unlink(missing_ok=True)
 
     def unheld(self, root: AbstractContextManager[int], paths: Sequence[str]) -> list[str]:
-        """What lies at or below one of `paths` (all: empty) and could not be brought back if it were deleted now.
+        """Return files at or below `paths` that could not be restored after a deletion. No `paths` means all.
 
-        Caches are left out: programs make them anew. Folders end with a slash. Paths have no `.` or `..` in them.
+        Caches are omitted because programs recreate them. Folders end with a slash. `paths` must not contain `.` or
+        `..`.
         """
         last = self.load()
         before = last.snapshot if last else Snapshot()
@@ -131,7 +133,7 @@ class FileHistory:
         ]
 
     def _write(self, place: Path, data: bytes) -> None:
-        """A crash in the middle leaves no half of it."""
+        """Write a file atomically, so that a crash leaves no partial content."""
         part = place.with_name(f"{place.name[:8]}.{uuid4().hex}")
         try:
             part.write_bytes(data)

@@ -1,4 +1,4 @@
-"""The entries of a folder, and how they are shown to a model."""
+"""The entries of a folder, and their text for a model."""
 
 import os
 import stat
@@ -11,12 +11,12 @@ from tools_app.files.names import as_text
 
 Kind = Literal["file", "folder", "link", "other"]
 
-_INNER = 10  # entries shown of one folder, so that a large one does not hide its neighbours
+_INNER = 10  # entries shown of a subfolder, so that a large one does not hide its neighbours
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Something in a folder. `size` in bytes, of files only; `target` is what a link says."""
+    """An entry of a folder. `size` is in bytes and for files only; `target` is the text of a link."""
 
     name: str
     kind: Kind
@@ -36,12 +36,12 @@ class Entry:
 
 
 def read_entries(folder: int) -> Iterator[Entry]:
-    """The entries of an open folder, in no order; what changes meanwhile is left out."""
+    """Yield the entries of an open folder, unordered. Entries that change during the call are omitted."""
     with os.scandir(folder) as items:
         for item in items:
             try:
                 yield _entry(item, folder)
-            except OSError:  # gone, or no link any more
+            except OSError:  # already gone, or no longer a link
                 continue
 
 
@@ -57,7 +57,7 @@ def _entry(item: os.DirEntry[str], folder: int) -> Entry:
 
 
 def overview(top: Sequence[Entry], inside: Callable[[str], Sequence[Entry]], limit: int) -> str:
-    """Two levels of a tree in at most `limit` lines, and how many entries of them are not shown."""
+    """Return two levels of a tree in at most `limit` lines, and the number of entries that are not shown."""
     lines: list[str] = []
     total = 0
     for entry in top:
@@ -76,12 +76,12 @@ def _inner(entry: Entry, inside: Callable[[str], Sequence[Entry]]) -> Sequence[E
         return []
     try:
         return inside(entry.name)
-    except ToolError:  # gone meanwhile, or closed to us: an overview shows what it can see
+    except ToolError:  # gone or not readable: an overview shows only what is accessible
         return []
 
 
 def in_units(size: int) -> str:
-    """A size in bytes as people write it."""
+    """Return a size in bytes for people, such as 1.2 MB."""
     if size < 1000:
         return f"{size} B"
     if size < 1000**2:

@@ -1,9 +1,9 @@
-"""Names of files as text, and the file that such a text means.
+r"""File names as text, and the lookup of the file that such a text refers to.
 
-Every name in a workspace appears everywhere: in lists, searches, REST, pages, downloads and the history. A character
-that would break or reverse a line, and a byte that is not UTF-8, is written as an escape such as `\\n` or `\\udcff`,
-and the name is accepted in this spelling. Models and keyboards also write names in another normal form, or with
-ordinary spaces: the exact name comes first, then the one entry of the folder that is equal when both are folded.
+All interfaces show every name of a workspace: lists, searches, REST, pages, downloads and the history. Characters that
+would break or reverse a line, and bytes that are not UTF-8, are shown as escapes such as `\\n` or `\\udcff`. Names are
+accepted in this spelling too. Models and keyboards also use other normal forms and ordinary spaces, so the lookup first
+tries the exact name, then the only entry of the folder that is equal after folding.
 """
 
 import os
@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from tools_app.errors import ToolError
 from tools_app.files import safe_open
 
-# Controls, ends of lines, marks that reverse the direction of what follows, and bytes that are not UTF-8.
+# Control characters, line ends, marks that reverse the text direction, and bytes that are not UTF-8.
 UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_SELECTOR = re.compile(r"[\ufe00-\ufe0f]")  # of how an emoji looks
+_SELECTOR = re.compile(r"[\ufe00-\ufe0f]")  # select the presentation of an emoji
 _SPACES = re.compile(r"\s+")
 _LISTED = 5  # names in a sentence
 
 
 def as_text(name: str) -> str:
-    """Return a name, or a path, as people and models read it."""
+    """Return a name or path as shown to people and models."""
     return UNWRITABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
 
 
@@ -37,17 +37,16 @@ def loose(text: str) -> str:
 
 
 def folded(name: str) -> str:
-    """Return what two spellings of a name have in common."""
+    """Return the form that different spellings of a name have in common."""
     return loose(name).strip()
 
 
 def meant(folder: int, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the entries that a path means, below an open folder. No link is followed.
+    """Return the real names of the entries that a path refers to, below an open folder. Links are not followed.
 
-    From the first name on that nothing has, they are returned as they are.
+    From the first missing name on, names are returned unchanged.
 
-    Raises:
-        ToolError: several entries may be meant.
+    Raises: ToolError if several entries match.
     """
     real: list[str] = []
     current = os.dup(folder)
@@ -66,7 +65,10 @@ def meant(folder: int, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _entry(folder: int, name: str) -> str:
-    """Return the entry that is meant, or else the name itself. Raises OSError and ToolError."""
+    """Return the name of the matching entry, or `name` itself.
+
+    Raises: OSError, ToolError
+    """
     if safe_open.exists(folder, name):
         return name
     key = folded(name)
@@ -80,20 +82,20 @@ def _entry(folder: int, name: str) -> str:
 
 
 def _escaped(name: str) -> str:
-    """Return a spelling that tells names apart that look the same."""
+    """Return a spelling that distinguishes names that look the same."""
     return as_text(name).encode("ascii", "backslashreplace").decode()
 
 
 def stored(path: str) -> str:
-    """Return a path as the history stores it, as text: bytes that are not UTF-8 are escaped."""
+    """Return a path as text for the history: bytes that are not UTF-8 are escaped."""
     return path.encode(errors="backslashreplace").decode()
 
 
 def is_storable(path: str) -> bool:
-    """Return whether `from_stored` gives the path back."""
+    """Return whether `from_stored` restores the path."""
     return not _BYTE.search(path)
 
 
 def from_stored(path: str) -> str:
-    """Return the path of a file that the history names."""
+    """Return the path of a file from its text in the history."""
     return _BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), path)

@@ -1,16 +1,19 @@
-"""Paths as models and people write them → the names from the workspace's root down."""
+"""Paths as models and people write them, split into names below the workspace's root."""
 
 from tools_app.errors import OutsideWorkspace, ToolError
 
-MOUNT = "workspace"  # programs in the sandbox see the root there, so models write /workspace/notes.md
-RESULTS = ".results"  # what the server itself keeps in the root: whole results, and files that came with them
-VIEW = "parent"  # where a delegated task finds the files of the one that delegated it, to be read only
-MAX_DEPTH = 64  # folders within folders; each costs a descriptor while a tree is walked
+MOUNT = "workspace"  # mount point in the sandbox, so models write /workspace/notes.md
+RESULTS = ".results"  # the server's folder in the root: full results, and files that came with them
+VIEW = "parent"  # mount point of the delegating task's files, read-only
+MAX_DEPTH = 64  # nested folders; each costs a descriptor during a walk
 MAX_PATH = 4096  # bytes, Linux's PATH_MAX
 
 
 def parts(path: str) -> tuple[str, ...]:
-    """The names from the root down to `path`; none for the root itself. Raises OutsideWorkspace and ToolError."""
+    """Return the names from the root down to `path`, empty for the root itself.
+
+    Raises: OutsideWorkspace, ToolError
+    """
     _require_text(path)
     steps = [step for step in path.split("/") if step not in ("", ".")]
     if path.startswith("/") and steps[:1] != [MOUNT]:

@@ -1,4 +1,4 @@
-"""How much a workspace holds on disk, measured once or monitored while a command runs."""
+"""Disk use of a workspace, measured once or monitored while a command runs."""
 
 import asyncio
 import os
@@ -14,21 +14,21 @@ from tools_app.files import safe_open
 from tools_app.files.paths import MAX_DEPTH
 
 _PERIOD_S = 0.25
-_LEAST = 4096  # bytes that any entry counts: an empty file takes an inode, of which a disk has only so many
-_SHARE = 4  # a measurement that takes long is repeated more seldom: at most a fifth of the time goes into it
+_LEAST = 4096  # bytes counted for any entry: an empty file uses an inode, and a disk has a limited number
+_SHARE = 4  # slow measurements are repeated less often, so that they take at most a fifth of the time
 
 
 def bytes_held(root: Path, enough: int | None = None) -> int:
-    """Bytes on disk below `root`. No link is followed; counting ends at more than `enough`."""
+    """Return the bytes on disk below `root`, without following links. Counting stops above `enough`."""
     count = _Count(enough)
-    with suppress(OSError), safe_open.folder(root.parent, [root.name], safe_open.enter) as folder:  # or it is gone
+    with suppress(OSError), safe_open.folder(root.parent, [root.name], safe_open.enter) as folder:  # if it exists
         count.add_all(folder)
     return count.total
 
 
 @dataclass
 class _Level:
-    """An open folder on the way down, and the names of those in it that are still to be counted."""
+    """An open folder on the way down, and the names of its subfolders that are not counted yet."""
 
     folder: int
     inner: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class _Level:
         self.folder = -1
 
     def found_again(self, below: int) -> bool:
-        """Opens it as the folder above `below`, unless that was moved meanwhile."""
+        """Reopen it as the parent of `below`. Return False if it was moved."""
         if self.folder >= 0:
             return True
         with suppress(OSError):
@@ -54,8 +54,10 @@ class _Level:
 
 
 class _Count:
-    """Each of the upper levels on the way down holds a descriptor. A deeper one is closed, and found again from below:
-    from the root, a measurement would take the square of the depth, and programs could fill the disk meanwhile.
+    """A walk that adds up the disk use of a tree.
+
+    Each of the upper levels holds a descriptor. Deeper levels are closed, and reopened from below through `..`.
+    Reopening them from the root would take quadratic time in the depth, during which programs could fill the disk.
     """
 
     def __init__(self, enough: int | None) -> None:
@@ -66,7 +68,7 @@ class _Count:
         return self._enough is not None and self.total > self._enough
 
     def add_all(self, root: int) -> None:
-        """All that is below an open folder."""
+        """Count everything below an open folder."""
         levels = [_Level(os.dup(root))]
         try:
             self._add(levels[0])
@@ -79,7 +81,7 @@ class _Count:
 
     def _down(self, levels: list[_Level]) -> None:
         above = levels[-1]
-        with suppress(OSError):  # it has gone meanwhile
+        with suppress(OSError):  # already gone
             levels.append(_Level(safe_open.enter(above.folder, above.inner.pop())))
             if len(levels) > MAX_DEPTH:
                 above.close()
@@ -89,15 +91,15 @@ class _Count:
     def _up(levels: list[_Level]) -> None:
         left = levels.pop()
         if levels and not levels[-1].found_again(left.folder):
-            del levels[MAX_DEPTH - 1 :]  # all that are closed: the next measurement counts what is left there
+            del levels[MAX_DEPTH - 1 :]  # all closed levels; the next measurement counts their contents
         left.close()
 
     def _add(self, level: _Level) -> None:
-        """All that is in a folder, without what is further down."""
+        """Count the direct entries of a folder."""
         for name in os.listdir(level.folder):
-            with suppress(OSError):  # it has gone meanwhile
+            with suppress(OSError):  # already gone
                 status = os.lstat(name, dir_fd=level.folder)
-                self.total += max(status.st_blocks * 512, _LEAST)  # a file with holes counts what it takes
+                self.total += max(status.st_blocks * 512, _LEAST)  # sparse files count with their size on disk
                 if stat.S_ISDIR(status.st_mode):
                     level.inner.append(name)
             if self.is_enough:
@@ -110,10 +112,10 @@ def _identity(folder: int) -> tuple[int, int]:
 
 
 async def exceeded(roots: Sequence[Path], most: int) -> None:
-    """Returns once there are more than `most` bytes below `roots`, within a second of it at the usual sizes.
+    """Return when there are more than `most` bytes below `roots`, usually within a second.
 
-    While they become fewer, it waits: else nothing could be deleted in a workspace that is too full. One that was too
-    full from the start may only not grow: a program that deletes may take its time to begin.
+    Keep waiting while the total shrinks, so that files can be deleted in a workspace that is too full. A workspace that
+    was too full from the start must only not grow, because a program may take some time before it deletes files.
     """
     before, was_full = sys.maxsize, None
     while (free := _free(roots[0])) is not None:
@@ -136,8 +138,9 @@ def _bytes_together(roots: Sequence[Path], enough: int | None = None) -> int:
 
 
 def _free(root: Path) -> int | None:
-    """Bytes free on its disk: when these shrink by more than what is left to write, it is time to measure. None when
-    `root` is gone.
+    """Return the free bytes on the disk, or None if `root` is gone.
+
+    When these shrink by more than the remaining quota, it is time to measure again.
     """
     try:
         status = os.statvfs(root)

@@ -1,7 +1,7 @@
-"""Opens files below a folder, one name at a time.
+"""Opening of files below a folder, one name at a time.
 
-No symbolic link is ever followed, not even one that is created meanwhile: each step opens a name within the folder that
-is already open, so replacing a folder with a link leads nowhere.
+Symbolic links are never followed, not even those created during the walk. Each step opens a name within the folder that
+is already open, so replacing a folder by a link has no effect.
 """
 
 import errno
@@ -16,7 +16,7 @@ from tools_app.files.owner import Owner, hand_over
 from tools_app.files.paths import MAX_DEPTH
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # NONBLOCK: opening a FIFO would wait for its other end
+FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # NONBLOCK because opening a FIFO would wait for its other end
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _SENTENCES = {
@@ -35,14 +35,14 @@ _SENTENCES = {
 def open_folder(parent: int, name: str) -> int:
     try:
         return os.open(name, FOLDER, dir_fd=parent)
-    except NotADirectoryError as error:  # Linux says this of a link, too
+    except NotADirectoryError as error:  # Linux reports this for links too
         if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
             raise fault(errno.ELOOP) from error
         raise
 
 
 def enter(parent: int, name: str) -> int:
-    """The same; a folder that a command has closed is opened."""
+    """Open a folder, after making it accessible if a command has closed it."""
     try:
         return open_folder(parent, name)
     except PermissionError:
@@ -55,7 +55,7 @@ def enter(parent: int, name: str) -> int:
 
 
 def made_folder(parent: int, name: str, owner: Owner | None) -> int:
-    """A folder that exists from now on, open."""
+    """Create a folder if it is missing, and open it."""
     try:
         os.mkdir(name, 0o755, dir_fd=parent)
     except FileExistsError:
@@ -66,7 +66,10 @@ def made_folder(parent: int, name: str, owner: Owner | None) -> int:
 
 
 def without_links(within: Path, root: Path) -> Path:
-    """The root. Raises OutsideWorkspace if a link is below `within`, on the way to `root`, or is `root`."""
+    """Return `root`.
+
+    Raises: OutsideWorkspace if `root`, or a folder between it and `within`, is a link.
+    """
     for place in (root, *root.parents):
         if place == within:
             break
@@ -79,8 +82,9 @@ def without_links(within: Path, root: Path) -> Path:
 def folder(
     root: str | os.PathLike[str] | int, names: Sequence[str], step: Callable[[int, str], int] = open_folder
 ) -> Iterator[int]:
-    """A descriptor of the folder at `names` below `root`, which may be open, for as long as the block runs. Raises
-    OSError.
+    """Yield a descriptor of the folder at `names` below `root`, a path or an open folder.
+
+    Raises: OSError
     """
     path, within = (".", root) if isinstance(root, int) else (root, None)
     current = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=within)
@@ -95,7 +99,10 @@ def folder(
 
 
 def open_file(parent: int, name: str, access: int = os.O_RDONLY) -> int:
-    """A descriptor of the regular file `name`; what is none (a FIFO, a device, a socket) raises OSError."""
+    """Return a descriptor of the regular file `name`.
+
+    Raises: OSError for anything else, such as a FIFO, a device or a socket.
+    """
     descriptor = os.open(name, FILE | access, dir_fd=parent)
     try:
         require_file(os.fstat(descriptor))
@@ -115,7 +122,7 @@ def require_file(status: os.stat_result) -> None:
 
 
 def require_room(error: OSError) -> None:
-    """Raises the error if it says that the disk is full: then nothing else will go better."""
+    """Raise `error` again if the disk is full, because further writes would fail too."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise error
 
@@ -124,14 +131,14 @@ def exists(parent: int, name: str) -> bool:
     try:
         os.lstat(name, dir_fd=parent)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENAMETOOLONG):  # escapes are longer than what they stand for
+        if error.errno in (errno.ENOENT, errno.ENAMETOOLONG):  # an escaped spelling can exceed the limit
             return False
         raise
     return True
 
 
 def mode_to_keep(parent: int, name: str) -> int:
-    """The permissions of the file that is replaced, or those of a new one."""
+    """Return the permissions of the existing file, or those of a new one."""
     if not exists(parent, name):
         return 0o644
     status = os.lstat(name, dir_fd=parent)
@@ -140,7 +147,7 @@ def mode_to_keep(parent: int, name: str) -> int:
 
 
 def remove(parent: int, name: str, depth: int = MAX_DEPTH) -> None:
-    """Deletes a file, a link itself, or a folder with all that is in it."""
+    """Delete a file, the link itself, or a folder with its content."""
     if stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
         _empty(parent, name, depth)
         os.rmdir(name, dir_fd=parent)
@@ -161,7 +168,7 @@ def _empty(parent: int, name: str, depth: int) -> None:
 
 @contextmanager
 def in_words(path: str) -> Iterator[None]:
-    """Turns what the system says about `path` into a ToolError with a sentence for the model."""
+    """Turn system errors about `path` into a ToolError with a sentence for the model."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A snapshot of a workspace: which file held which content, by its SHA-256. Taking one reads only what is new."""
+"""A snapshot of a workspace: the SHA-256 of each file's content. Taking one only reads changed files."""
 
 import os
 import stat
@@ -13,24 +13,24 @@ from tools_app.files import names as file_names
 from tools_app.files import safe_open
 from tools_app.files.paths import MAX_DEPTH, MAX_PATH, RESULTS
 
-MOST_FILE = 10 * 1000**2  # bytes of a file that is kept
+MOST_FILE = 10 * 1000**2  # bytes; larger files are not stored
 MOST_FILES = 20_000
-# What programs make anew: no loss when it is deleted.
+# Folders that programs recreate, so their deletion is no loss.
 CACHES = frozenset(
     {"node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".cache", ".mypy_cache", ".pytest_cache"}
     | {".ruff_cache"}
 )
-IGNORED = CACHES | {RESULTS, ".git", ".hg", ".svn"}  # and what keeps a history of its own
-# A file that changes twice within a tick of the kernel's clock keeps its times. As git does, what was changed right
-# before it was last looked at is read again: https://git-scm.com/docs/racy-git
+IGNORED = CACHES | {RESULTS, ".git", ".hg", ".svn"}  # also folders with a history of their own
+# A file that changes twice within a tick of the kernel's clock keeps its times. Like git, we read a file again if it
+# changed right before the last snapshot: https://git-scm.com/docs/racy-git
 _TICK_NS = 20_000_000
 
 
 class FileState(NamedTuple):
-    """A regular file or a link. Without a `sha256` its content is not held: it is too large, or there is no room.
+    """The state of a regular file or a link. Without a `sha256` its content is not stored: too large, or no room.
 
-    The kernel sets `ctime_ns` with every change of the file; unlike its mtime, no program can set it back. It and the
-    inode are 0 in a state that comes from a stored change.
+    The kernel updates `ctime_ns` on every change of the file, and programs cannot set it back, unlike mtime. `ctime_ns`
+    and `inode` are 0 in a state loaded from a stored change.
     """
 
     mode: int
@@ -40,7 +40,7 @@ class FileState(NamedTuple):
     sha256: str
 
     def is_as(self, other: "FileState | None") -> bool:
-        """Return whether the two are the same file, as far as the states tell."""
+        """Return whether both states describe the same file, as far as they tell."""
         if other is None or self.mode != other.mode:
             return False
         if self.sha256 or other.sha256:
@@ -50,7 +50,7 @@ class FileState(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """Files by path. `left_out` are folders that are not looked into, with a slash at their end."""
+    """The states of files by path. `left_out` lists folders that were not searched, each with a trailing slash."""
 
     files: dict[str, FileState] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Difference(NamedTuple):
 
 
 def differences(before: Snapshot, after: Snapshot) -> list[Difference]:
-    """What became of each file that is not as it was, in the order of their paths."""
+    """Return the changed files with both states, ordered by path."""
     if before.files == after.files:
         return []
     pairs = ((path, before.files.get(path), after.files.get(path)) for path in before.files.keys() | after.files.keys())
@@ -72,13 +72,13 @@ def differences(before: Snapshot, after: Snapshot) -> list[Difference]:
 
 
 def take(root: AbstractContextManager[int], before: Snapshot, keep: Callable[[bytes], str], most: int) -> Snapshot:
-    """The workspace, whose folder `root` opens, as it is now. `keep` stores the content of a file that has changed and
-    returns its SHA-256.
+    """Take a snapshot of the workspace whose folder `root` opens.
 
-    At most so many bytes are held. No link is followed. A file that changes meanwhile is as it was at some moment.
+    `keep` stores the content of a changed file and returns its SHA-256. At most `most` bytes are stored in total. Links
+    are not followed. A file that changes during the call is recorded in one of its states.
     """
     taking = _Taking(before, keep, most)
-    with suppress(FileNotFoundError), root as folder:  # or nobody has made it yet
+    with suppress(FileNotFoundError), root as folder:  # the folder may not exist yet
         taking.walk(folder, ())
         taking.read_new(folder)
     return Snapshot(files=taking.files, left_out=tuple(sorted(taking.left_out)), taken_ns=taking.began)
@@ -99,7 +99,7 @@ class _Taking:
             for item in items:
                 try:
                     status = item.stat(follow_symlinks=False)
-                except OSError:  # gone meanwhile
+                except OSError:  # already gone
                     continue
                 if stat.S_ISDIR(status.st_mode):
                     inner.append(item.name)
@@ -125,7 +125,7 @@ class _Taking:
             return
         try:
             folder = safe_open.open_folder(parent, names[-1])
-        except OSError:  # gone meanwhile, or closed to us
+        except OSError:  # already gone, or not readable
             self.left_out.append(file_names.stored(path))
             return
         try:
@@ -134,7 +134,7 @@ class _Taking:
             os.close(folder)
 
     def read_new(self, root: int) -> None:
-        """What has changed, as far as there is room beside what has not."""
+        """Read changed files, as far as the unchanged ones leave room."""
         room, places = self._most - sum(state.size for state in self.files.values()), MOST_FILES - len(self.files)
         for names, files in groupby(sorted(self._new), key=lambda new: new[0]):
             with suppress(OSError), safe_open.folder(root, names) as folder:
@@ -147,7 +147,10 @@ class _Taking:
                         room, places = room - read.size, places - 1
 
     def _read(self, folder: int, path: str) -> FileState | None:
-        """None of a file that is gone. One that we may not read, or that grew, is not held."""
+        """Return the state of a file with its digest, or None if the file is gone.
+
+        An unreadable file, or one that grew too large, has no digest.
+        """
         name = path.rpartition("/")[2]
         try:
             state = _state(os.lstat(name, dir_fd=folder))
@@ -160,7 +163,7 @@ class _Taking:
 
 
 def _content(folder: int, name: str, state: FileState) -> bytes:
-    """Of a link, what it says."""
+    """Return the content of a file, or the target of a link."""
     if stat.S_ISLNK(state.mode):
         return os.fsencode(os.readlink(name, dir_fd=folder))
     with os.fdopen(safe_open.open_file(folder, name), "rb") as file:
@@ -172,5 +175,5 @@ def _state(status: os.stat_result) -> FileState:
 
 
 def _is_storable(path: str) -> bool:
-    """Return whether it can be opened again by what is stored of it."""
+    """Return whether the stored form of a path suffices to open the file again."""
     return file_names.is_storable(path) and len(file_names.stored(path).encode()) <= MAX_PATH

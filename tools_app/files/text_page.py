@@ -1,4 +1,4 @@
-"""A page of a text file, with line numbers. It is read as a stream: a large file costs no more memory than a page."""
+"""Pages of a text file with line numbers, read as a stream: memory use is bounded by the size of a page."""
 
 import mimetypes
 from collections.abc import Iterator, Sequence
@@ -9,13 +9,13 @@ from typing import TextIO
 from tools_app.errors import ToolError
 from tools_app.paging import end_of_page, size
 
-_COUNTED = 100_000  # lines counted behind the page, so that a huge file does not keep us
-_LONGEST_S = 3.0  # for a page: it is read in a thread, which nothing can end
+_COUNTED = 100_000  # lines counted after the page, which bounds the time for a huge file
+_LONGEST_S = 3.0  # seconds for a page, because the thread that reads it cannot be cancelled
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A line, from 1, and how many of its characters come before."""
+    """A position in a text: a line, from 1, and the number of its characters to skip."""
 
     line: int = 1
     skip: int = 0
@@ -23,9 +23,9 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class TextPage:
-    """Lines as `cat -n` writes them, and where the next page begins; None at the end of the file.
+    """Lines in the format of `cat -n`, and the start of the next page; None at the end of the file.
 
-    `total` is how many lines the file has, as far as they were counted; `has_more`, that there are more than that.
+    `total` is the number of lines that were counted; `has_more` means that the file has more.
     """
 
     lines: Sequence[str]
@@ -35,9 +35,11 @@ class TextPage:
 
 
 def page(file: TextIO, begin: Place, limit: int | None, room: int) -> TextPage:
-    """Whole lines from `begin` on in `room` bytes, at most `limit`; of a longer line as much as has room.
+    """Return complete lines from `begin` on, at most `limit` of them within `room` bytes. A long line is cut.
 
-    `file` must not translate line ends. Raises ToolError beyond the end, and too far in a huge file.
+    `file` must not translate line ends.
+
+    Raises: ToolError beyond the end, or too far into a huge file.
     """
     most, until = max(room, 1), monotonic() + _LONGEST_S
     lines, text, stop = _Lines(limit, room), "\n", None
@@ -56,9 +58,9 @@ def page(file: TextIO, begin: Place, limit: int | None, room: int) -> TextPage:
 
 
 def _passed(file: TextIO, lines: int, most: int, until: float, *, is_inside: bool = False) -> int:
-    """Reads over so many more lines; returns over how many, fewer at the end of the file and when the time is over.
+    """Skip `lines` lines. Return their number, which is lower at the end of the file or when time runs out.
 
-    `is_inside` says that the rest of a line comes first.
+    `is_inside` means that the rest of a line comes first.
     """
     begun = 0
     while (begun < lines or is_inside) and monotonic() < until and (text := file.readline(most)):
@@ -68,7 +70,7 @@ def _passed(file: TextIO, lines: int, most: int, until: float, *, is_inside: boo
 
 
 def _pieces(file: TextIO, line: int, most: int) -> Iterator[tuple[Place, str]]:
-    """Its lines, from this one on, each with its place; one of more than `most` characters comes in several pieces."""
+    """Yield the lines from `line` on with their places. Lines over `most` characters are split."""
     skip = 0
     while text := file.readline(most):
         yield Place(line=line, skip=skip), text
@@ -76,7 +78,7 @@ def _pieces(file: TextIO, line: int, most: int) -> Iterator[tuple[Place, str]]:
 
 
 def _behind(begin: Place, place: Place, text: str) -> tuple[Place, str] | None:
-    """What of the piece is not before `begin`."""
+    """Return the part of a piece that is not before `begin`, or None."""
     before = begin.skip - place.skip if place.line == begin.line else 0
     if place.line < begin.line or (before > 0 and before >= len(text.removesuffix("\n"))):
         return None
@@ -84,7 +86,7 @@ def _behind(begin: Place, place: Place, text: str) -> tuple[Place, str] | None:
 
 
 class _Lines:
-    """Collects numbered lines within a number of bytes."""
+    """Numbered lines, collected within a number of bytes."""
 
     def __init__(self, limit: int | None, room: int) -> None:
         self.shown: list[str] = []
@@ -92,7 +94,7 @@ class _Lines:
         self._line = 0
 
     def add(self, place: Place, text: str) -> Place | None:
-        """Where the next page begins, if not all of it has room."""
+        """Add a line. Return the start of the next page if it did not fit completely."""
         is_new = place.line != self._line
         if is_new and len(self.shown) == self._limit:
             return place

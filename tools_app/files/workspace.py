@@ -1,4 +1,4 @@
-"""A session's folder: the only place where tools read and write files, and the only access to it."""
+"""The workspace: a session's folder, and the only access of tools to files."""
 
 import errno
 import io
@@ -22,20 +22,22 @@ from tools_app.files.paths import RESULTS, VIEW, parts
 
 Step = Callable[[int, str], int]
 Located = tuple[Path, tuple[str, ...]]
-MAX_WHOLE = 10 * 1000**2  # bytes of a file that may be held in memory
+MAX_WHOLE = 10 * 1000**2  # bytes of a file that can be held in memory
 
 
 class Workspace:
-    """Files below `root`. Paths are relative to it (`/workspace/` and `./` in front are tolerated).
+    """The files below `root`. Paths are relative to it; a leading `/workspace/` or `./` is accepted.
 
-    A path may be written in another spelling than the names of its folders and file have (`names`).
+    A path may use another spelling of the real file names (see `names`). All operations may block, so call them in a
+    thread. They raise OutsideWorkspace for a path that leads outside, and ToolError with a sentence for the model for
+    other failures.
 
-    Every operation raises OutsideWorkspace for a path that leads out, and ToolError, with a sentence for the model,
-    for what cannot be done. All of them may block: call them in a thread. `owner` is the (uid, gid) that programs
-    of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold, with
-    those of `home`: the folder beside it that programs have as theirs, which no tool reads. `history` is where earlier
-    contents are kept, if they are. A delegated task reads what others have in `views`: the first is at `parent/`, the
-    next at `parent/parent/`. Its root lies in those, where programs can write; the `outermost` they cannot replace.
+    `owner` is the (uid, gid) of programs in the sandbox and of all created files. `most` bounds the bytes of all files,
+    including `home`, the programs' home folder next to the workspace, which no tool reads. `history` stores earlier
+    contents, if it is set.
+
+    A delegated task reads files of other tasks through `views`: the first at `parent/`, the next at `parent/parent/`.
+    Its root is inside these views, where programs can write. They cannot replace the `outermost` folder.
     """
 
     def __init__(
@@ -52,16 +54,22 @@ class Workspace:
 
     @property
     def root(self) -> Path:
-        """Raises OutsideWorkspace where a program has put a link in its place, or above it."""
+        """The root.
+
+        Raises: OutsideWorkspace if a program has replaced it, or a folder above it, by a link.
+        """
         return safe_open.without_links(self.outermost, self._root)
 
     @property
     def views(self) -> tuple[Path, ...]:
-        """Raises OutsideWorkspace as well."""
+        """The folders of the views.
+
+        Raises: OutsideWorkspace under the same condition.
+        """
         return tuple(safe_open.without_links(self.outermost, view) for view in self._views)
 
     def make_root(self) -> Path:
-        """The root, which exists from now on."""
+        """Create the root if it is missing, and return it."""
         if not (root := self.root).is_dir():
             make_private(self.outermost, self.owner)
         if self._views:
@@ -71,28 +79,34 @@ class Workspace:
         return root
 
     def make_for_commands(self) -> Path:
-        """Return the root, which exists from now on, with the folder at which commands find the first view."""
+        """Create the root and the mount point of the first view, and return the root."""
         root = self.make_root()
         if self._views:
             session = safe_open.in_words("The folder of this session")
             with session, self._folder(root, ()) as folder, suppress(FileExistsError):
                 os.mkdir(VIEW, dir_fd=folder)
                 with safe_open.folder(folder, [VIEW]) as mount_point:
-                    os.fchmod(mount_point, 0o755)  # by the server's umask, no other program could read it
+                    os.fchmod(mount_point, 0o755)  # the server's umask would make it unreadable for other programs
         return root
 
     def remove_mount_point(self) -> None:
-        """Remove that folder, unless something has been put there. Raises OutsideWorkspace."""
+        """Remove the mount point, unless it has content.
+
+        Raises: OutsideWorkspace
+        """
         if self._views:
             with suppress(OSError), self.opened() as folder:
                 os.rmdir(VIEW, dir_fd=folder)
 
     def opened(self) -> AbstractContextManager[int]:
-        """A descriptor of the root, as safe as all below it. Raises OSError and OutsideWorkspace."""
+        """Open the root, with the same safety as the files below it.
+
+        Raises: OSError, OutsideWorkspace
+        """
         return self._folder(self.root, ())
 
     def located(self, path: str) -> Located:
-        """Return the folder that `path` is really below, the root or a view, and the real names from there on."""
+        """Return the folder that contains `path`, which is the root or a view, and the real names below it."""
         root, names = self._exactly(path)
         if names:
             with safe_open.in_words(path), self._folder(root, ()) as folder:
@@ -100,7 +114,7 @@ class Workspace:
         return root, names
 
     def _exactly(self, path: str) -> Located:
-        """Return the same with the names as they are written."""
+        """Return the same, with the names as written."""
         root, names = self.make_root(), parts(path)
         for view in self.views:
             if names[:1] == (VIEW,):
@@ -108,31 +122,31 @@ class Workspace:
         return root, names
 
     def _stored(self, path: str) -> Located:
-        """Return the same for a path of the history."""
+        """Return the same for a path from the history."""
         root, names = self._exactly(path)
         return root, tuple(map(file_names.from_stored, names))
 
     def real_path(self, path: str) -> str:
-        """Return the path of what `path` means, from the root on."""
+        """Return the real path, from the root, of the file that `path` refers to."""
         written, (_, names) = parts(path), self.located(path)
         return "/".join((*written[: len(written) - len(names)], *names))
 
     def make_home(self) -> Path | None:
-        """The home of programs, which exists from now on, with a name for their commits."""
+        """Create the home of programs if it is missing, and return it."""
         if self.home and not self.home.is_dir():
             make_home(self.home, self.owner)
         return self.home
 
     def is_file(self, path: str) -> bool:
-        """Whether `path` is a regular file in here; nothing raises."""
+        """Return whether `path` is a regular file in the workspace. Never raises."""
         return stat.S_ISREG(self._mode(path))
 
     def is_folder(self, path: str) -> bool:
-        """Return whether exactly `path` is a folder in here, and no link to one. Never raises."""
+        """Return whether exactly `path` is a folder, and not a link to one. Never raises."""
         return stat.S_ISDIR(self._mode(path, self._exactly))
 
     def _mode(self, path: str, located: Callable[[str], Located] | None = None) -> int:
-        """0 for what is not there."""
+        """Return the mode of a file, or 0 if it is missing."""
         try:
             with self._place(path, located=located) as (parent, name):
                 return os.lstat(name, dir_fd=parent).st_mode
@@ -140,12 +154,12 @@ class Workspace:
             return 0
 
     def open_for_read(self, path: str) -> BinaryIO:
-        """The regular file at `path`, open; the caller closes it."""
+        """Open the regular file at `path`. The caller closes it."""
         with self._place(path) as (parent, name):
             return os.fdopen(safe_open.open_file(parent, name), "rb")
 
     def read_bytes(self, path: str, limit: int = MAX_WHOLE) -> bytes:
-        """The whole file, if it has at most `limit` bytes."""
+        """Return the entire file, if it has at most `limit` bytes."""
         with self.open_for_read(path) as file:
             data = file.read(limit + 1)
             size = os.fstat(file.fileno()).st_size
@@ -157,9 +171,9 @@ class Workspace:
         return data
 
     def write_bytes(self, path: str, data: bytes, *, executable: bool = False) -> None:
-        """Creates or replaces a file, as a whole or not at all; parent folders are made, its mode is kept.
+        """Create or replace a file atomically. Missing parent folders are created, and the mode is preserved.
 
-        An `executable` one may be run by everyone from now on.
+        An `executable` file becomes executable for everyone.
         """
         self._require_room(path, len(data))
         with self._replaced(path) as (parent, name, temporary):
@@ -167,15 +181,17 @@ class Workspace:
             self._write_new(parent, temporary, data, mode)
 
     def write_file(self, path: str, file: IO[bytes], size: int) -> None:
-        """The same with what is read from `file`, of `size` bytes, which are never in memory together."""
+        """Write `size` bytes from `file` in the same way, without loading them into memory at the same time."""
         self._require_room(path, size)
         with self._replaced(path) as (parent, name, temporary):
             self._write_new(parent, temporary, file, safe_open.mode_to_keep(parent, name))
 
     def put_back(self, path: str, data: bytes, mode: int) -> None:
-        """Make a file of the history, or a link to `data`, what it was: `mode` is as stat has it.
+        """Restore a file or link from the history; `mode` is the st_mode of stat.
 
-        A file or a link in its place is replaced, and so is a folder that holds no file. Raises ToolError.
+        An existing file or link is replaced, and so is a folder that contains no file.
+
+        Raises: ToolError
         """
         self._require_room(path, len(data))
         if stat.S_ISDIR(self._mode(path, self._stored)) and self._holds_no_file(path):
@@ -190,14 +206,14 @@ class Workspace:
 
     @contextmanager
     def _replaced(self, path: str, located: Callable[[str], Located] | None = None) -> Iterator[tuple[int, str, str]]:
-        """The folder, the name in it, and a temporary name; what the block made of that takes the place of the name."""
+        """Yield the parent folder, the name in it, and a temporary name that replaces it after the block."""
         with self._place(path, make=True, located=located) as (parent, name):
             temporary = f".{secrets.token_hex(8)}.tmp"
             try:
                 yield parent, name, temporary
                 os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
             finally:
-                with suppress(FileNotFoundError):  # after the replacement it is gone
+                with suppress(FileNotFoundError):  # after the replacement it no longer exists
                     os.unlink(temporary, dir_fd=parent)
 
     def _write_new(self, parent: int, name: str, data: bytes | IO[bytes], mode: int) -> None:
@@ -207,7 +223,7 @@ class Workspace:
             os.fchmod(file.fileno(), mode)
 
     def append(self, path: str, data: bytes) -> None:
-        """Adds to the end of a file, which is made if it does not exist."""
+        """Append to a file, which is created if it is missing."""
         self._require_room(path, len(data))
         with self._place(path, make=True) as (parent, name):
             try:
@@ -219,19 +235,19 @@ class Workspace:
                     file.write(data)
 
     def entries(self, path: str = ".") -> list[Entry]:
-        """What lies in the folder at `path`, by name."""
+        """Return the entries of the folder at `path`, sorted by name."""
         root, names = self.located(path)
         with safe_open.in_words(path), self._folder(root, names) as folder:
             return sorted(read_entries(folder), key=lambda entry: entry.name)
 
     def listed(self, path: str = ".") -> list[Entry]:
-        """The same, without what the server itself keeps in the root; that must be named."""
+        """Return the same without the server's own folder in the root, unless `path` names it."""
         return [entry for entry in self.entries(path) if parts(path) or entry.name != RESULTS]
 
     def move(self, source: str, target: str) -> None:
-        """Renames a file, a link or a folder, also to another spelling of its name; nothing is overwritten."""
+        """Rename a file, link or folder, possibly to another spelling of its name. Never overwrite."""
         with self._place(source, changes=True) as (old_parent, old):
-            status = os.lstat(old, dir_fd=old_parent)  # before folders are made for the target
+            status = os.lstat(old, dir_fd=old_parent)  # before folders are created for the target
             with self._place(target, make=True) as (parent, name):
                 wanted = parts(target)[-1]
                 if safe_open.exists(parent, name):
@@ -241,7 +257,7 @@ class Workspace:
                 os.rename(old, wanted, src_dir_fd=old_parent, dst_dir_fd=parent)
 
     def delete(self, path: str) -> None:
-        """Deletes a file, a link itself, or a folder with all that is in it."""
+        """Delete a file, the link itself, or a folder with its content."""
         with self._place(path, changes=True) as (parent, name):
             safe_open.remove(parent, name)
 
@@ -252,30 +268,30 @@ class Workspace:
         )
 
     def delete_emptied(self, path: str) -> None:
-        """Delete a file or a link of the history, if it is there, and the folders above it that are empty then."""
+        """Delete a file or link of the history, if it exists, and the parent folders that become empty."""
         mode = self._mode(path, self._stored)
-        if not mode or stat.S_ISDIR(mode):  # what is in a folder has rows, too
+        if not mode or stat.S_ISDIR(mode):  # the files of a folder have their own rows
             return
         with self._place(path, changes=True, located=self._stored) as (parent, name):
             safe_open.remove(parent, name)
         _, (*names, _) = self._stored(path)
-        with suppress(OSError):  # one has something in it, or is gone
+        with suppress(OSError):  # one is not empty, or is gone
             for depth in reversed(range(len(names))):
                 with self._folder(self.root, names[:depth]) as parent:
                     os.rmdir(names[depth], dir_fd=parent)
 
     def exists(self, path: str) -> bool:
-        """Return whether anything is at exactly `path`, unless a link leads there. Never raises."""
+        """Return whether anything exists at exactly `path`, without following links. Never raises."""
         return not parts(path) or bool(self._mode(path, self._exactly))
 
     def unheld(self, *paths: str) -> list[str]:
-        """What of files, or of folders with all in them, could not be brought back if they were deleted now."""
+        """Return the files at or below `paths` that could not be restored after a deletion."""
         if self.history is None:
             return [path for path in paths if self.exists(self.real_path(path))]
         return self.history.unheld(self.opened(), [file_names.stored(self.real_path(path)) for path in paths])
 
     def listing(self, limit: int = 50) -> str:
-        """An overview of the first two levels, a line an entry."""
+        """Return an overview of the first two levels, one line an entry."""
         return overview(self.listed(), self.entries, limit)
 
     def _require_room(self, path: str, size: int) -> None:
@@ -295,7 +311,7 @@ class Workspace:
         changes: bool = False,
         located: Callable[[str], Located] | None = None,
     ) -> Iterator[tuple[int, str]]:
-        """The open folder that holds `path`, and the name in it. What leads into a view is never made or changed."""
+        """Yield the open parent folder of `path` and the name in it. A path in a view can only be read."""
         root, names = (located or self.located)(path)
         if root != self.root and (make or changes):
             raise ToolError(f"{path} belongs to the task that delegated this one: you can only read it. Use a copy.")
@@ -308,5 +324,5 @@ class Workspace:
     def _folder(
         self, root: Path, names: Sequence[str], step: Step = safe_open.open_folder
     ) -> AbstractContextManager[int]:
-        """One below the root or a view, open: no link on the way is followed, from where programs can write."""
+        """Open a folder below the root or a view, without following links in any part that programs can write."""
         return safe_open.folder(self.outermost, [*root.relative_to(self.outermost).parts, *names], step)

@@ -1,4 +1,4 @@
-"""Copies between workspaces, and the deletion of folders that programs have filled or closed. No link is followed."""
+"""Copies between workspaces, and deletion of folders that programs have filled or closed. Links are not followed."""
 
 import os
 import secrets
@@ -20,10 +20,12 @@ _CHUNK = 1024**2  # bytes
 def copy(
     source: Workspace, target: Workspace, *, most_bytes: int = MOST_BYTES, most_entries: int = MOST_ENTRIES
 ) -> int:
-    """Copies files with their modes, and links as what they say; returns how many entries were left out.
+    """Copy files with their modes, and links as links. Return the number of omitted entries.
 
-    Left out is what is no file, what cannot be read, and what goes over a bound; of one folder, files go first.
-    Raises ToolError if the disk is full.
+    Special files, unreadable files and entries beyond a bound are omitted. Files of a folder come before its
+    subfolders.
+
+    Raises: ToolError if the disk is full.
     """
     copying = _Copying(target, bytes=most_bytes, entries=most_entries)
     for space in (source, target):
@@ -35,7 +37,7 @@ def copy(
 
 @dataclass
 class _Copying:
-    """`bytes` and `entries` are what may still be copied."""
+    """A copy in progress. `bytes` and `entries` are the remaining amounts."""
 
     target: Workspace
     bytes: int
@@ -51,7 +53,7 @@ class _Copying:
                     self.left_out += 1
             except OSError as error:
                 safe_open.require_room(error)
-                self.left_out += 1  # gone meanwhile, or not for us to read
+                self.left_out += 1  # already gone, or not readable
 
     def _entry(self, entry: Entry, source: int, target: int, depth: int) -> bool:
         if entry.kind == "file":
@@ -76,7 +78,7 @@ class _Copying:
             self.folder(inner, copy, depth - 1)
 
     def _file(self, name: str, source: int, target: int) -> None:
-        """As long as it was at first, also if it grows."""
+        """Copy at most the initial size of a file, even if it grows."""
         with os.fdopen(safe_open.open_file(source, name), "rb") as original:
             status = os.fstat(original.fileno())
             with os.fdopen(os.open(name, safe_open.NEW, 0o600, dir_fd=target), "wb") as copy:
@@ -94,16 +96,18 @@ class _Copying:
 
 
 def remove_tree(folder: Path) -> None:
-    """Deletes a folder with all that is in it; nothing if there is none. Raises OSError.
+    """Delete a folder with its content; do nothing if it is missing.
 
-    What lies in a folder of it is moved up, so that no depth is too much: for recursion, for paths, for descriptors.
+    Subfolders are moved up first, so that recursion, paths and descriptors stay within limits at any depth.
+
+    Raises: OSError
     """
     if not os.path.lexists(folder):
         return
     with safe_open.folder(folder.parent, [folder.name], safe_open.enter) as top:
         while names := os.listdir(top):
             for name in names:
-                with suppress(FileNotFoundError):  # it has gone meanwhile
+                with suppress(FileNotFoundError):  # already gone
                     _remove(top, name)
     folder.rmdir()
 
@@ -115,7 +119,7 @@ def _remove(top: int, name: str) -> None:
     with safe_open.folder(top, [name], safe_open.enter) as inner:
         for child in os.listdir(inner):
             if _is_folder(inner, child):
-                os.close(safe_open.enter(inner, child))  # one that is closed cannot be moved
+                os.close(safe_open.enter(inner, child))  # a closed folder cannot be moved
                 os.rename(child, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=top)
             else:
                 os.unlink(child, dir_fd=inner)
