@@ -1,4 +1,4 @@
-"""Searches a tree of files in a separate process, so that no pattern and no tree can block the server.
+"""A search of a file tree in a separate process, so that no pattern and no tree can block the server.
 
-The child imports the standard library, this package and `files` only; the tool `match` starts it.
+The child process imports only the standard library, this package and `files`. The tool `match` starts it.
 """

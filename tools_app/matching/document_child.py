@@ -1,4 +1,4 @@
-"""Searches the text of documents, in a child process (`in_documents`)."""
+"""A search of the text of documents, run in a child process by `in_documents`."""
 
 import re
 from collections.abc import Mapping
@@ -12,8 +12,10 @@ from tools_app.matching.worker import MatchingLines
 
 
 def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
-    """{"pattern", "flags", "context", "first", "room", "documents": [[path, bytes], …]}, the documents one after the
-    other in `body` → {"lines", "shown", "total", "unreadable": [[path, why], …]}.
+    """Search documents whose contents follow one another in `body`.
+
+    The request is {"pattern", "flags", "context", "first", "room", "documents": [[path, bytes], …]}. The answer is
+    {"lines", "shown", "total", "unreadable": [[path, reason], …]}.
     """
     expression = re.compile(request["pattern"], request["flags"])
     matches = MatchingLines(expression, request["context"], request["first"], request["room"])
@@ -28,7 +30,7 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _search(path: str, data: bytes, matches: MatchingLines) -> None:
-    """Each part is a file of its own, named by the offset at which the tool `file` reads it."""
+    """Search each part of a document as a separate file, named by the offset at which the tool `file` reads it."""
     for number, part in enumerate(open_document(data, path).parts, 1):
         text = "\n".join(tidy(unless_damaged(part.lines)))
         matches.add(f"{as_text(path)} offset={number} ({part.title})", text)

@@ -1,4 +1,4 @@
-"""Goes on with a search in the documents that it found: PDF, Office, OpenDocument, EPUB, e-mail, notebooks."""
+"""The search in documents that a file search has found: PDF, Office, OpenDocument, EPUB, e-mail, notebooks."""
 
 import asyncio
 import re
@@ -15,15 +15,15 @@ from tools_app.matching.patterns import Answer, Query
 from tools_app.matching.tree import Unsearched
 from tools_app.paging import size
 
-_SECONDS = 20  # for all of them
-_EACH_S = 10  # for those of one process
-_TOGETHER = 10  # documents in one process, which takes as long to start as to read one
-_MOST_TOGETHER = 50 * 1000**2  # bytes of them
+_SECONDS = 20  # for all documents
+_EACH_S = 10  # for the documents of one process
+_TOGETHER = 10  # documents in one process; starting it takes as long as reading one
+_MOST_TOGETHER = 50 * 1000**2  # bytes of these documents
 _COMPLEX = "too large or too complex"
 
 
 async def search_documents(query: Query, found: Answer, workspace: Workspace) -> Answer:
-    """`found`, and what the documents that it names hold; those that cannot be searched are named with the reason."""
+    """Search the documents named in `found` and return both results. Name unreadable documents with the reason."""
     search = _Search(query, found, workspace)
     for paths in _groups(found.documents):
         await search.add(paths)
@@ -36,7 +36,7 @@ def _groups(paths: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 class _Search:
-    """What was found so far."""
+    """The search with its results so far."""
 
     def __init__(self, query: Query, found: Answer, workspace: Workspace) -> None:
         self._query, self._found, self._workspace = query, found, workspace
@@ -45,7 +45,7 @@ class _Search:
         self._room = query.room - sum(size(line) + 1 for line in found.lines)
 
     async def add(self, paths: Sequence[str]) -> None:
-        """Together, as long as they are not too many bytes; where one of them breaks the process, one by one."""
+        """Search documents together within a byte limit. If one breaks the process, search them one by one."""
         documents: list[tuple[str, bytes]] = []
         for path in paths:
             data = await asyncio.to_thread(self._read, path)
@@ -94,7 +94,10 @@ class _Search:
         return said
 
     def _take(self, said: dict[str, Any]) -> None:
-        """One match is shown in any case, but not where others are: then it begins the next page."""
+        """Add the results of a child process.
+
+        Its first match is shown, even if there is no room, unless other lines are. Then it starts the next page.
+        """
         used = sum(size(line) + 1 for line in said["lines"])
         fits = used <= self._room or not self._found.lines
         self._found = replace(

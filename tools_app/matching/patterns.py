@@ -1,4 +1,4 @@
-"""Patterns of file names (as in .gitignore) as regular expressions, and the messages of the search process."""
+"""Patterns of file names, as in .gitignore, and the messages of the search process."""
 
 import re
 import unicodedata
@@ -24,19 +24,21 @@ _TOKENS = re.compile(
 _PIECES = {"folders": "(?:.*/)?", "below": ".+", "star": "[^/]*", "one": "[^/]"}
 _BRACES = {"{": "(?:", ",": "|", "}": ")"}
 
-_END = re.compile(r"(?:(?<![\\\s])|(?<=\\\s))\s++$")  # spaces at the end count only if they are escaped
+_END = re.compile(r"(?:(?<![\\\s])|(?<=\\\s))\s++$")  # trailing spaces count only if they are escaped
 
 
 def path_pattern(
     pattern: str, *, beneath: str = "", braces: bool = False, flags: int = 0, is_loose: bool = False
 ) -> re.Pattern[str]:
-    """An expression that matches whole paths below the folder `beneath` ("" or "a/b/").
+    """Return an expression that matches entire paths below the folder `beneath` ("" or "a/b/").
 
     Without a slash the pattern matches a name at any depth, otherwise the path from that folder on. `braces` allows
-    {a,b}, and names that have brackets themselves. A loose one matches paths whose names are folded. Raises re.error.
+    {a,b} and names that contain brackets. A loose expression matches paths with folded names.
+
+    Raises: re.error
     """
     anchored = "/" in pattern
-    pattern = unicodedata.normalize("NFC", pattern) if is_loose else pattern  # for the sets in it
+    pattern = unicodedata.normalize("NFC", pattern) if is_loose else pattern  # for its character sets
     body = _translated(pattern.removeprefix("/"), braces, loose if is_loose else str)
     return re.compile(re.escape(beneath) + ("" if anchored else "(?:.*/)?") + f"(?:{body})", flags | re.DOTALL)
 
@@ -62,7 +64,7 @@ def _set(negated: str, characters: str) -> str:
 
 
 def _set_or_name(token: re.Match[str], spelling: Callable[[str], str]) -> str:
-    """Return the set, or what is written, as in app/[id]/page.tsx; only that where it is no set: [user-id]."""
+    """Return a pattern for the set or the literal name, as in app/[id]/page.tsx; only the latter for an invalid set."""
     name, characters = re.escape(spelling(token[0])), _set(token["negated"], token["set"])
     try:
         re.compile(characters)
@@ -79,7 +81,7 @@ class Rule:
 
 
 def rules_of(text: str, beneath: str) -> list[Rule]:
-    """The rules of the .gitignore in the folder `beneath` ("" or "a/b/"); lines that are no pattern are left out."""
+    """Return the rules of the .gitignore in the folder `beneath` ("" or "a/b/"). Invalid lines are skipped."""
     return [rule for line in text.splitlines() if (rule := _rule(_END.sub("", line), beneath))]
 
 
@@ -92,13 +94,13 @@ def _rule(line: str, beneath: str) -> Rule | None:
         return None
     try:
         expression = path_pattern(pattern, beneath=beneath)
-    except re.error:  # such as [z-a]: git matches nothing with it either
+    except re.error:  # such as [z-a], which matches nothing in git either
         return None
     return Rule(expression=expression, negated=negated, folders_only=folders_only)
 
 
 def is_ignored(rules: Sequence[Rule], path: str, is_folder: bool) -> bool:
-    """The last rule that matches decides; those of inner folders come last."""
+    """Return the verdict of the last matching rule. Rules of inner folders come last."""
     for rule in reversed(rules):
         if (is_folder or not rule.folders_only) and rule.expression.fullmatch(path):
             return not rule.negated
@@ -107,12 +109,14 @@ def is_ignored(rules: Sequence[Rule], path: str, is_folder: bool) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """`place` leads from `root`, which no program can replace, to the workspace, or to a view of another one at
-    `prefix`; `names` lead on to the folder (or the file) below that. `owner` is whom to search as.
+    """A request to the search process.
 
-    The answer begins with the match number `offset` and holds at most `room` bytes, but one match in any case.
-    After `seconds` the answer is what was found so far. After more than twice that time the process ends itself: the
-    server may have died and left it with a pattern that never finishes.
+    `place` leads from `root`, which no program can replace, to the workspace, or to a view that appears at `prefix`.
+    `names` lead on to the folder or file to search. `owner` is the user to search as.
+
+    The answer starts with match number `offset` and holds at most `room` bytes, but at least one match. After `seconds`
+    the process answers with the results so far. After more than twice that time it ends itself, in case the server has
+    died and the pattern never finishes.
     """
 
     root: str
@@ -132,10 +136,11 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """`shown` of `total` matches are in `lines`. `complete`: the time was enough. `error`: why nothing was searched.
+    """The answer of the search process.
 
-    `unsearched` names what could not be searched, a line for each reason; `documents` are the paths of those that are
-    still to be searched (`in_documents`).
+    `lines` contains `shown` of `total` matches. `complete` is False if time ran out. `error` is the reason if nothing
+    was searched. `unsearched` names files that could not be searched, one line for each reason. `documents` are paths
+    that `in_documents` still has to search.
     """
 
     lines: list[str]

@@ -1,6 +1,6 @@
-"""The files below a folder, without those that .gitignore files leave out. No link is followed.
+"""A walk over the files of a folder that applies .gitignore files and follows no links.
 
-What the server itself keeps in a workspace is searched only if it is named.
+The server's own folder in a workspace is only searched if it is named.
 """
 
 import os
@@ -16,22 +16,22 @@ from tools_app.files.paths import MAX_DEPTH
 from tools_app.matching.patterns import Rule, is_ignored, rules_of
 
 MAX_SIZE = 10 * 1000**2  # bytes; larger files are not searched
-_SIGNATURE = 1024  # bytes at the beginning of a file
+_SIGNATURE = 1024  # bytes at the start of a file
 
-_NAMED = 5  # of each reason
+_NAMED = 5  # paths named for each reason
 _LONGEST = 100  # characters of a path
 
 
 class Unsearchable(Exception):
-    """The message is the reason."""
+    """The file cannot be searched. The message is the reason."""
 
 
 class IsDocument(Exception):
-    """Its text is read by the reader of documents, in a process of its own."""
+    """The file is a document, whose text a separate process reads."""
 
 
 class Unsearched:
-    """Collects paths by reason."""
+    """Paths that were not searched, by reason."""
 
     def __init__(self) -> None:
         self._named: defaultdict[str, list[str]] = defaultdict(list)
@@ -44,7 +44,7 @@ class Unsearched:
             self._unnamed[reason] += 1
 
     def lines(self) -> list[str]:
-        """For each reason the first paths, how many more, and the reason."""
+        """Return a line for each reason: the first paths, the number of others, and the reason."""
         return [f"{', '.join(paths)}{self._more(reason)} ({reason})" for reason, paths in self._named.items()]
 
     def _more(self, reason: str) -> str:
@@ -53,21 +53,24 @@ class Unsearched:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundFile:
-    """A file in the tree. `folder` is open only until the next file is requested."""
+    """A file of the walk. `folder` stays open only until the next file is requested."""
 
     path: str
     name: str
     folder: int
 
     def modified(self) -> float:
-        """Return seconds since the epoch; 0 if the file has disappeared, or its folder does not tell."""
+        """Return seconds since the epoch, or 0 if the file is gone or inaccessible."""
         try:
             return os.lstat(self.name, dir_fd=self.folder).st_mtime
         except OSError:
             return 0
 
     def text(self) -> str:
-        """As its encoding says; empty if the file has disappeared. Raises Unsearchable and IsDocument."""
+        """Return the decoded text, '' if the file is gone.
+
+        Raises: Unsearchable, IsDocument
+        """
         try:
             data = _read(self.folder, self.name, documents_apart=True)
         except FileNotFoundError:
@@ -80,9 +83,11 @@ class FoundFile:
 
 
 def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[FoundFile]:
-    """All files at `names` below `root`, each folder's by name. The rules of the folders above hold, too.
+    """Yield all files at `names` below `root`, sorted by name within each folder. Rules of parent folders apply.
 
-    `unsearched` collects links and folders that cannot be entered. Raises OSError if there is nothing at `names`.
+    `unsearched` collects links and inaccessible folders.
+
+    Raises: OSError if there is nothing at `names`.
     """
     rules: list[Rule] = []
     for depth in range(len(names)):
@@ -118,7 +123,7 @@ def _walk(folder: int, prefix: str, rules: Sequence[Rule], unsearched: Unsearche
 def _inside(parent: int, name: str, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[FoundFile]:
     try:
         folder = safe_open.open_folder(parent, name)
-    except FileNotFoundError:  # gone meanwhile
+    except FileNotFoundError:  # already gone
         return
     except OSError:
         unsearched.add(prefix, "not readable")
@@ -137,7 +142,10 @@ def _rules_in(folder: int, prefix: str) -> list[Rule]:
 
 
 def _read(folder: int, name: str, *, documents_apart: bool = False) -> bytes:
-    """Raises OSError and Unsearchable, and IsDocument where documents are to be read apart."""
+    """Return the content of a file.
+
+    Raises: OSError, Unsearchable, IsDocument for a document if `documents_apart` is set.
+    """
     with os.fdopen(safe_open.open_file(folder, name), "rb") as file:
         if documents_apart and is_document(file.peek(_SIGNATURE), name):
             raise IsDocument

@@ -1,4 +1,4 @@
-"""The process that searches: a Query on stdin, an Answer on stdout."""
+"""The search process: reads a Query from stdin and writes an Answer to stdout."""
 
 import codecs
 import encodings
@@ -25,12 +25,12 @@ from tools_app.paging import fitting, size
 MEMORY = 1024**3  # bytes
 
 WIDTH = 400  # characters of a line
-_BEFORE = 100  # of a long line, before the match
+_BEFORE = 100  # characters of a long line before the match
 
 
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    warnings.simplefilter("ignore")  # of patterns; nobody reads them
+    warnings.simplefilter("ignore")  # warnings about patterns, which nobody would read
     query = Query(**json.load(sys.stdin))
     signal.setitimer(signal.ITIMER_REAL, 2 * query.seconds + 2)
     _enter(query)
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _enter(query: Query) -> None:
-    with safe_open.folder(query.root, query.place) as folder:  # its parents may be closed to the owner
+    with safe_open.folder(query.root, query.place) as folder:  # the owner may have no access to its parents
         os.fchdir(folder)
     if query.owner:
         load_codecs()
@@ -48,10 +48,10 @@ def _enter(query: Query) -> None:
 def load_codecs() -> None:
     """Import every codec of the standard library.
 
-    Python imports a codec with its first use. Its folder may be closed to the owner: root's home, with pyenv or uv.
+    Python imports codecs on first use, when the owner may have no access to their folder, as in root's home with pyenv.
     """
     for file in os.listdir(*encodings.__path__):
-        with suppress(LookupError):  # one of Windows alone, or that this Python was built without
+        with suppress(LookupError):  # only on Windows, or missing in this build of Python
             codecs.lookup(file.removesuffix(".py"))
 
 
@@ -73,9 +73,9 @@ def _answer(query: Query) -> Answer:
 
 
 class MatchingLines:
-    """Collects lines as `12:text` (a match) and `13-text` (context) under their file's name, and counts the rest.
+    """Matching lines, as `12:text`, with context lines, as `13-text`, under the name of their file.
 
-    They begin with the match number `first` and take up at most `room` bytes, but one match is shown in any case.
+    They start with match number `first` and take up to `room` bytes, but at least one match. All matches are counted.
     """
 
     def __init__(self, expression: re.Pattern[str], context: int, first: int, room: int) -> None:
@@ -97,7 +97,7 @@ class MatchingLines:
             end = next_end
 
     def _block(self, lines: Sequence[str], hit: int, end: int) -> tuple[list[str], int]:
-        """A match and the lines around it that are not shown yet, and the line that comes next."""
+        """Return a match with context lines that are not shown yet, and the number of the next line."""
         start = max(end, hit - self._context)
         block = ["--"] if self._context and 0 < end < start else []
         stop = min(hit + self._context + 1, len(lines))
@@ -108,7 +108,7 @@ class MatchingLines:
         return block, max(end, stop)
 
     def _put(self, block: Sequence[str]) -> bool:
-        """Whether it had room."""
+        """Add a block if there is room, and return whether there was."""
         self._room -= sum(size(line) + 1 for line in block)
         if self._room < 0 and self.lines:
             return False
@@ -118,7 +118,7 @@ class MatchingLines:
 
 
 def _clipped(line: str, place: int) -> str:
-    """A line, or of a long one the part around `place`."""
+    """Return a line, or the part of a long line around `place`."""
     if len(line) <= WIDTH:
         return line
     start = max(0, place - _BEFORE)
@@ -126,7 +126,10 @@ def _clipped(line: str, place: int) -> str:
 
 
 def search(query: Query) -> Answer:
-    """Searches below the working directory. Raises OSError, re.error, OverflowError and RecursionError."""
+    """Search below the working directory.
+
+    Raises: OSError, re.error, OverflowError, RecursionError
+    """
     deadline = time.monotonic() + query.seconds
     unsearched = Unsearched()
     answer = (_glob if query.action == "glob" else _grep)(query, deadline, unsearched)
@@ -156,13 +159,13 @@ def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
             documents.append(as_text(found.path))
         except MemoryError:
             unsearched.add(found.path, "too large for the memory of a search")
-        except Exception as error:  # noqa: BLE001  one odd file must not end the search: its reason is reported
+        except Exception as error:  # noqa: BLE001  one bad file must not end the search; its reason is reported
             unsearched.add(found.path, f"{type(error).__name__}: {error}")
     return Answer(lines=matches.lines, shown=matches.shown, total=matches.total, documents=documents)
 
 
 def _wanted(query: Query, pattern: str, deadline: float, unsearched: Unsearched) -> Iterator[FoundFile]:
-    """The files whose path matches `pattern`, relative to the folder that is searched, until the time is over."""
+    """Yield files whose path, relative to the searched folder, matches `pattern`, until the deadline."""
     exact, loose = _expression(query, pattern), _expression(query, pattern, loose=True)
     itself = query.prefix + "/".join(query.names)
     for each in files(".", query.names, unsearched):
