@@ -1,1 +1,1 @@
-"""A fetched page as text for a model."""
+"""Web pages as text for a model."""

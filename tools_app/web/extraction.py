@@ -1,4 +1,4 @@
-"""The main text of a page of the web, in a child process: 2 MB of hostile HTML keep it busy for up to 15 s, in C."""
+"""Extraction of a web page's main text, in a child process: 2 MB of hostile HTML take up to 15 s in C code."""
 
 from collections.abc import Mapping
 
@@ -12,10 +12,10 @@ _LITTLE = 200  # characters
 
 
 def answer(request: Mapping[str, str], html: bytes) -> dict[str, str]:
-    """The main text of the page where it has one, otherwise all of its text. `html` is in UTF-8."""
+    """Return the main text of a page, or its entire text if there is no main part. `html` is UTF-8."""
     try:
         title, page = parsed(html)
-    except etree.ParserError:  # nothing in it
+    except etree.ParserError:  # an empty page
         return {"title": "", "text": ""}
     page.make_links_absolute(request["url"], handle_failures="ignore")
     return {"title": title, "text": _text(page)}
@@ -29,7 +29,7 @@ def _text(page: HtmlElement) -> str:
     )
     if not main or len(main) < _LITTLE:
         return everything
-    # It reduces a listing to bare words: the links, which are what a listing is for, are lost.
+    # trafilatura reduces a listing to bare words and drops the links, which are its purpose.
     return everything if listing and "](" not in main else main
 
 

@@ -1,4 +1,4 @@
-"""Turns a fetched body into text: HTML into Markdown, JSON indented, other text unchanged; documents as they are."""
+"""Conversion of a response to text: HTML becomes Markdown, JSON is indented, other text is unchanged."""
 
 import asyncio
 import codecs
@@ -21,31 +21,32 @@ _MAX_INDENTED = 4_000_000  # characters
 _UNKNOWN = ("", "application/octet-stream")
 _SERVICE_BYTES = 2 * 1024**2
 _SERVICE_TIMEOUT_S = 40
-_SNIFFED = 2_000  # bytes of a body without a type that are looked at
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # no text has these; ESC begins shifts of some charsets
+_SNIFFED = 2_000  # bytes examined of a body without a type
+# Control characters that text never contains. ESC is allowed, because it starts shifts of some charsets.
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
-_DECLARED_WITHIN = 4096  # bytes in which a page must name its charset; the HTML standard says 1024
+_DECLARED_WITHIN = 4096  # bytes searched for a page's charset; the HTML standard says 1024
 _META = re.compile(
     rb"<meta[^<>]+?charset\s*+=\s*+[\"']?+\s*+([a-z0-9_:.-]+)|<\?xml[^<>]+encoding=[\"']([a-z0-9_:.-]+)", re.I
 )
-# What a page may name. Python's other codecs are no charsets, and some of them ("punycode") take quadratic time.
+# Accepted charset names. Python's other codecs are not charsets, and some ("punycode") take quadratic time.
 _CHARSET = re.compile(
     r"(utf-?(8|16|32)|us-ascii$|ascii$|iso|latin|windows-|cp\d|koi8|gb|big5|euc|shift|sjis|tis|mac|hz|ks_c)", re.I
 )
-# What is really meant by a name, as browsers read it (encoding.spec.whatwg.org): the larger set of the same family.
+# The superset that browsers use for a name (encoding.spec.whatwg.org).
 _MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "iso8859-1": "cp1252"}
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _FLAW = "\ufffd"
-_FEW = 0.25  # of the characters beyond ASCII: a wrong charset spoils nearly all of them, a fault of the page some
+_FEW = 0.25  # of the characters beyond ASCII; a wrong charset spoils nearly all, a fault of the page only some
 _NOT = ("text/", "application/java-archive", "application/vnd.android")
 
-# Text formats that are documents, and the end of a name by which the reader knows them.
+# Text formats that are documents, and the file suffix by which the document reader recognizes them.
 _BY_TYPE = {"message/rfc822": ".eml", "application/x-ipynb+json": ".ipynb"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """`by` says how it was read if the server's response alone did not contain the text."""
+    """The text of a page. `by` names the method if the server's response did not contain the text."""
 
     title: str
     text: str
@@ -54,7 +55,7 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class WebDocument:
-    """`url` is where the last redirect led. `name` tells formats apart that have no signature."""
+    """A fetched document. `url` is the address after redirects; `name` identifies formats without a signature."""
 
     url: str
     name: str
@@ -62,7 +63,10 @@ class WebDocument:
 
 
 async def read_page(fetched: Fetched) -> Page:
-    """Raises FetchFailed, with the reason, for anything that is no text, or cannot be read."""
+    """Return the text of a response.
+
+    Raises: FetchFailed with the reason, if it is not text or cannot be read.
+    """
     kind = _kind(fetched)
     if kind not in _HTML and not _TEXT.fullmatch(kind):
         size = f"{'more than ' if fetched.truncated else ''}{len(fetched.body):,} bytes"
@@ -77,14 +81,14 @@ async def read_page(fetched: Fetched) -> Page:
 
 
 def within(fetched: Fetched, most: int) -> Fetched:
-    """A page is read up to `most` bytes."""
+    """Return the response, truncated to `most` bytes."""
     if len(fetched.body) <= most:
         return fetched
     return replace(fetched, body=fetched.body[:most], truncated=True)
 
 
 def _kind(fetched: Fetched) -> str:
-    """The content type; if the server names none, the one that the body looks like."""
+    """Return the content type, guessed from the body if the server sends none."""
     if fetched.content_type not in _UNKNOWN:
         return fetched.content_type
     head = fetched.body[:_SNIFFED]
@@ -96,7 +100,7 @@ def _kind(fetched: Fetched) -> str:
 
 
 def _indented(text: str) -> str:
-    """Unchanged if it cannot be indented: truncated, not JSON, or nested so deeply that indents would fill memory."""
+    """Indent JSON. Return it unchanged if it is invalid, truncated, or nested so deeply that indents fill memory."""
     pieces, size = [], 0
     try:
         for piece in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(json.loads(text)):
@@ -110,7 +114,10 @@ def _indented(text: str) -> str:
 
 
 def decode_text(body: bytes, declared: str = "", *, truncated: bool = False) -> str:
-    """`declared` is the charset in the HTTP header; `truncated` allows half a character at the end. Never fails."""
+    """Decode a body without ever failing.
+
+    `declared` is the charset of the HTTP header. `truncated` allows an incomplete character at the end.
+    """
     charsets = list(_candidates(body, declared))
     for flaws_allowed in (0, _FEW):
         for charset in charsets:
@@ -122,7 +129,7 @@ def decode_text(body: bytes, declared: str = "", *, truncated: bool = False) -> 
 
 
 def _candidates(body: bytes, declared: str) -> Iterator[str]:
-    """Text that is valid as UTF-8 is UTF-8, whatever its header says; only 7-bit bytes leave that open."""
+    """Yield possible charsets. Valid UTF-8 is UTF-8 whatever the header says, unless all bytes are ASCII."""
     yield from (charset for mark, charset in _BOMS.items() if body.startswith(mark))
     if not body.isascii():
         yield "utf-8"
@@ -132,7 +139,7 @@ def _candidates(body: bytes, declared: str) -> Iterator[str]:
 
 
 def _known(name: str) -> str:
-    """Python's name of a charset, empty if it is none."""
+    """Return Python's name of an accepted charset, otherwise ''."""
     try:
         return codecs.lookup(name).name if _CHARSET.match(name) else ""
     except LookupError:
@@ -144,7 +151,10 @@ def _beyond_ascii(text: str) -> int:
 
 
 async def extract_page(html: str, url: str) -> dict[str, str]:
-    """The "title" and the "text" of a page, as Markdown; `url` makes its links whole. Raises FetchFailed."""
+    """Return "title" and "text" of a page as Markdown. `url` is the base of relative links.
+
+    Raises: FetchFailed
+    """
     try:
         page: dict[str, str] = await answer_of("tools_app.web.extraction", {"url": url}, html.encode(errors="replace"))
         return page
@@ -153,7 +163,10 @@ async def extract_page(html: str, url: str) -> dict[str, str]:
 
 
 def web_document(fetched: Fetched) -> WebDocument | None:
-    """None for what is no document. Raises FetchFailed for one that is not there as a whole."""
+    """Return the document, or None if the response is not a document.
+
+    Raises: FetchFailed for an incomplete document.
+    """
     if not _is_document(fetched.body, fetched.content_type):
         return None
     if fetched.truncated:
@@ -163,14 +176,17 @@ def web_document(fetched: Fetched) -> WebDocument | None:
 
 
 def _is_document(body: bytes, content_type: str) -> bool:
-    """Whether it may be one: an archive that holds no document is found out when it is read."""
+    """Return whether this may be a document. An archive without one is only detected on reading."""
     if content_type in _BY_TYPE:
         return True
     return has_signature(body) and not (body.startswith(b"PK") and content_type.startswith(_NOT))
 
 
 async def read_by_service(service: ReaderService, url: str, policy: NetworkPolicy) -> Page:
-    """The page as the service reads it. It learns public addresses only. Raises AddressRefused, FetchFailed."""
+    """Return a page as read by the service, which only learns public addresses.
+
+    Raises: AddressRefused, FetchFailed
+    """
     if policy.allows_by_name(parse_url(url)):
         raise FetchFailed("An internal page is not shown to the reader service.")
     headers = {"Accept": "text/plain"} | ({"Authorization": f"Bearer {service.key}"} if service.key else {})

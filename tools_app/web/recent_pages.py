@@ -1,6 +1,4 @@
-"""Long pages and documents that were read a moment ago: who reads on gets the rest of the same one, without another
-request.
-"""
+"""A cache of long pages and documents, so that reading on needs no new request and sees the same content."""
 
 import time
 from collections import OrderedDict
@@ -9,12 +7,12 @@ from dataclasses import dataclass, field
 from tools_app.web.reader import Page, WebDocument
 
 KEPT_S = 600.0
-MOST = 40_000_000  # characters of pages and bytes of documents, all together
+MOST = 40_000_000  # total characters of pages and bytes of documents
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadPage:
-    """`url` is where the last redirect led; `truncated` means that its source went on."""
+    """A page that was read. `url` is the address after redirects; `truncated` means that the source was longer."""
 
     page: Page
     url: str
@@ -32,7 +30,7 @@ class _Kept:
 
 
 class RecentPages:
-    """By session and address, the newest last. All of it runs on one event loop."""
+    """Cached pages by session and address, newest last. All methods run on one event loop."""
 
     def __init__(self) -> None:
         self._pages: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
