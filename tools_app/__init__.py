@@ -1,1 +1,1 @@
-"""Tools: arguments in, a result out. A tool declares what is to be stored; it never touches the database itself."""
+"""Tools: functions with arguments and a result. Tools declare the data to store and never access the database."""

@@ -1,4 +1,4 @@
-"""Errors of tools. The message is for the model: what is wrong, and what to do instead."""
+"""Errors of tools. Their messages tell the model about the fault and an alternative."""
 
 
 class ToolError(Exception):

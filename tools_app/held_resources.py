@@ -1,16 +1,16 @@
-"""What this process keeps for a session between calls, such as an open page; it ends with the process."""
+"""Resources that this process holds for a session between calls, such as an open page. They end with the process."""
 
 from collections.abc import Mapping
 
-PAGE = "page"  # the name of what the browser shows
-JOB = "job"  # how the names of background commands begin
-ENDED = "ended job"  # how the names of the notices begin that one has ended
+PAGE = "page"  # name of the browser's page
+JOB = "job"  # prefix of background commands
+ENDED = "ended job"  # prefix of notices that a background command has ended
 
 _held: dict[str, Mapping[str, str]] = {}
 
 
 def hold(session: str, name: str, words: str) -> None:
-    """Something called `name` is there from now on. `words` tell a model what it is, and hold no address or content."""
+    """Register a resource. `words` describe it to a model, without addresses or content."""
     _held[session] = {**held_for(session), name: words}
 
 
@@ -23,12 +23,12 @@ def release(session: str, name: str) -> None:
 
 
 def held_for(session: str) -> Mapping[str, str]:
-    """All that is kept for a session: name → words. Any thread may ask."""
+    """Return the descriptions of a session's resources by name. Thread-safe."""
     return _held.get(session, {})
 
 
 def sessions() -> set[str]:
-    """Those that something is kept for."""
+    """Return the sessions that have resources."""
     return set(_held)
 
 

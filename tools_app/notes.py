@@ -1,4 +1,4 @@
-"""Remembered notes as a model reads them: data within tags that the notes cannot close."""
+"""Remembered notes as text for a model: data within tags that the notes cannot close."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _TAGS = re.compile(r"<(?=\s*/|\s*(?:passage|note)\b)", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """A stored note, of the person, of the session's project or of the whole team."""
+    """A stored note of a person, of the session's project or of the team."""
 
     number: int
     text: str
@@ -35,7 +35,7 @@ class Passage:
 
 @dataclass(frozen=True, kw_only=True)
 class Cited:
-    """A passage of a file of the project's library. `unit` says what its pages are."""
+    """A passage of a file in the project's library. `unit` is the name of its pages."""
 
     file: int
     name: str
@@ -45,7 +45,7 @@ class Cited:
 
     @property
     def link(self) -> str:
-        """How an answer cites it; the chat opens the file there."""
+        """The link by which an answer cites the passage. The chat opens the file there."""
         return f"[{self.name}, {self.unit} {self.page}](library:{self.file}/{self.page})"
 
     def __str__(self) -> str:
@@ -57,5 +57,5 @@ def rendered(remembered: Iterable[Note | Passage]) -> str:
 
 
 def _safe(text: str) -> str:
-    """Neither closes a tag nor opens one of ours."""
+    """Escape the tags that notes must not open or close."""
     return _TAGS.sub(r"<\\", text)

@@ -1,6 +1,6 @@
-"""Pages of what is too long for one result: whole lines in so many bytes, and the call that shows the next page.
+"""Pages of results that are too long: complete lines within a number of bytes, and the call for the next page.
 
-Such a call is written as a model makes it, so that it can be followed word for word.
+The call is written like one of the model's own, so that the model can copy it literally.
 """
 
 import json
@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-_BREAKS = re.compile(r"[\s,;\"'<>&]")  # a line that is longer than a page ends after one of these
-_BACK = 512  # characters in which one is looked for, so that a word (or a secret) is not halved where that is avoidable
+_BREAKS = re.compile(r"[\s,;\"'<>&]")  # a line longer than a page ends after one of these
+_BACK = 512  # characters searched for one, so that words and secrets are rarely split
 
 
 def next_call(tool: str, **arguments: Any) -> str:
-    """Such as file(action="read", path="a.txt", offset=12). Arguments that are None are left out."""
+    """Return a call such as file(action="read", path="a.txt", offset=12). Arguments that are None are omitted."""
     given = (
         f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items() if value is not None
     )
@@ -21,12 +21,12 @@ def next_call(tool: str, **arguments: Any) -> str:
 
 
 def size(text: str) -> int:
-    """Bytes in UTF-8."""
+    """Return the number of bytes in UTF-8."""
     return len(text.encode(errors="replace"))
 
 
 def fitting(items: Iterable[str], room: int) -> list[str]:
-    """The first items that have room in so many bytes, a line each; one in any case."""
+    """Return the first items that fit into `room` bytes, one line each, but at least one."""
     shown: list[str] = []
     for item in items:
         room -= size(item) + 1
@@ -37,9 +37,9 @@ def fitting(items: Iterable[str], room: int) -> list[str]:
 
 
 def end_of_page(text: str, begin: int, room: int) -> int:
-    """Where a page ends that begins with the character `begin` and has room for so many bytes: after a line.
+    """Return the end of a page that starts at `begin` and fits into `room` bytes: after a line, if possible.
 
-    Within a line only if that one alone is longer; it has one character in any case.
+    A line longer than the page is split. The page has at least one character.
     """
     fits = text[begin : begin + max(room, 1)].encode(errors="replace")[: max(room, 1)].decode(errors="ignore")
     end = begin + max(len(fits), 1)

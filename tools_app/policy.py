@@ -1,4 +1,4 @@
-"""Which tools a user may see and run, and which calls a person must approve. Read again before each step."""
+"""The tool policy: which tools a user can see and run, and which calls need approval. Loaded before each step."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,9 +12,9 @@ from tools_app.mcp.tool import mcp_tool
 from tools_app.models import Approval, McpTool, RolePolicy, ToolSetting, UserPolicy
 from tools_app.shell.restrictions import UNRESTRICTED, Restrictions
 
-ALWAYS_THERE = "message"  # without it no task could come to an end
-SHOWN_AT_MOST = 8  # tools of MCP servers; more are loaded by group
-# What of the built-in tools is loaded by group where the model's window is small.
+ALWAYS_THERE = "message"  # no task could end without it
+SHOWN_AT_MOST = 8  # tools of MCP servers; beyond that, they are loaded by group
+# Built-in tools that are loaded by group if the model's window is small.
 _GROUPS = {
     "web": ("search the web, read pages, use a browser", ("search", "fetch_url", "browser")),
     "media": ("look at pictures; make pictures, sound, long documents, slides", ("vision", "generate", "slides")),
@@ -24,7 +24,7 @@ _STRICTNESS = (Approval.NEVER, Approval.BY_DANGER, Approval.ALWAYS)
 
 @dataclass(frozen=True, kw_only=True)
 class Role:
-    """One role's lists of tool names; an empty `allow` allows all. `approvals`: name → never, by_danger or always."""
+    """The tool lists of a role. An empty `allow` allows all. `approvals` maps names to never, by_danger or always."""
 
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
@@ -32,34 +32,33 @@ class Role:
 
 
 class VisibleTools(list[ToolDefinition]):
-    """Those that a model sees. What every step asks of them is found out once."""
+    """The tools that a model sees. Properties needed in every step are cached."""
 
     @cached_property
     def names(self) -> list[str]:
-        """In the order of the alphabet."""
+        """The names in alphabetical order."""
         return sorted(tool.name for tool in self)
 
     @cached_property
     def repeatable(self) -> list[str]:
-        """The names of those that may repeat themselves."""
+        """The names of tools that are exempt from loop detection."""
         return [tool.name for tool in self if tool.loop_exempt]
 
     @cached_property
     def taking_secrets(self) -> list[str]:
-        """The names of those that take secrets."""
+        """The names of tools that accept secrets."""
         return [tool.name for tool in self if tool.takes_secrets]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What one user may use, in one session, at this moment.
+    """The tools that one user can use in one session now.
 
-    `denied` are the names on the blacklists beside those of roles: the user's, the agent's, the session's; and the
-    tools that are open to other roles only. `switched_off` are those that the user does not want used. With
-    `safe_only`, tools and calls above the level safe are not available; `restrictions` hold for calls. `extra` are the
-    tools of MCP servers, by name; `groups` say what these servers are good for, by the name of the server.
-    `helpers` are agents as tools, by name. A delegated task has what all of `only` name, and no more.
-    `has_small_window`: the model reads so little that all but the most useful tools are loaded by group.
+    `denied` are names denied by the user's, agent's or session's blacklist, and tools open to other roles only.
+    `switched_off` are tools that the user does not want. With `safe_only`, only tools and calls of the level safe are
+    available. `restrictions` apply to calls. `extra` are tools of MCP servers by name, `groups` the descriptions of
+    these servers by server name. `helpers` are agents as tools, by name. A delegated task has only tools that all sets
+    of `only` contain. With `has_small_window`, most tools are loaded by group.
     """
 
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)
@@ -76,11 +75,14 @@ class Policy:
     _visible: dict[ToolVisibility, VisibleTools] = field(default_factory=dict, init=False, compare=False)
 
     def find(self, name: str) -> ToolDefinition:
-        """The tool of that name, shown or not. Raises UnknownTool."""
+        """Return the tool of this name, whether it is visible or not.
+
+        Raises: UnknownTool
+        """
         return self.extra.get(name) or self.helpers.get(name) or registry.get(name)
 
     def allows(self, name: str) -> bool:
-        """Allowed if any role allows, denied if any blacklist denies; without a role, all. `message` always is."""
+        """Return whether any role allows the tool and no blacklist denies it. `message` is always allowed."""
         if name == ALWAYS_THERE:
             return True
         if any(name not in names for names in self.only):
@@ -93,7 +95,7 @@ class Policy:
         return not self.roles or any(not role.allow or name in role.allow for role in self.roles)
 
     def shows(self, definition: ToolDefinition, visibility: ToolVisibility) -> bool:
-        """Whether a tool is there for this user now; one that is not is refused also when it is called by name."""
+        """Return whether a tool is available now. Calls of an unavailable tool are refused as well."""
         if visibility.answers_only and definition.name != "message":
             return False
         if (group := self.group_of(definition.name)) and group not in visibility.loaded:
@@ -102,35 +104,35 @@ class Policy:
 
     def _permits(self, definition: ToolDefinition) -> bool:
         if definition.target is Target.MCP and definition.name not in self.extra:
-            return False  # its server or its confirmation is gone
+            return False  # its server or confirmation is gone
         if self.safe_only and self.level(definition) > Danger.SAFE:
             return False
         return self.allows(definition.name)
 
     def visible(self, visibility: ToolVisibility) -> VisibleTools:
-        """Asked several times a step: the answer to a situation stays the same as long as the policy."""
+        """Return the visible tools. Cached for each situation, because every step asks several times."""
         if (found := self._visible.get(visibility)) is None:
             every = (each for each in self.every_tool() if self.shows(each, visibility) and each.listed(visibility))
             found = self._visible[visibility] = VisibleTools(every)
         return found
 
     def every_tool(self) -> list[ToolDefinition]:
-        """Those of this server, the agents that are tools, and those of the MCP servers that are open to the user."""
+        """Return the built-in tools, the agents that are tools, and the MCP tools open to the user."""
         return [*registry.all_tools(), *self.helpers.values(), *self.extra.values()]
 
     def choices(self) -> list[ToolDefinition]:
-        """The tools that the user may switch off or on: all that nobody else denies them."""
+        """Return the tools that the user can switch on or off: those that nothing else denies."""
         others = replace(self, switched_off=frozenset())
         return [tool for tool in self.every_tool() if others.allows(tool.name) and tool.name != ALWAYS_THERE]
 
     @cached_property
     def permitted(self) -> frozenset[str]:
-        """The names of the tools that nothing forbids, whether they are shown now or not."""
+        """The names of the tools that nothing forbids, whether they are visible now or not."""
         return frozenset(definition.name for definition in self.every_tool() if self._permits(definition))
 
     @cached_property
     def on_demand(self) -> Mapping[str, Sequence[str]]:
-        """Names of tools by the group that must be loaded first; none while there are few enough to show them all."""
+        """The tool names by the group that must be loaded first; empty while all tools can be shown."""
         allowed = [definition for definition in self.extra.values() if self.allows(definition.name)]
         built_in = {group: list(filter(self.allows, names)) for group, (_, names) in _GROUPS.items()}
         groups = built_in if self.has_small_window else {}
@@ -140,25 +142,25 @@ class Policy:
         return {name: [*groups.get(name, ()), *of_servers.get(name, ())] for name in {**groups, **of_servers}}
 
     def group_of(self, name: str) -> str:
-        """The group that a tool is loaded with; empty for one that is there without."""
+        """Return the group that a tool is loaded with, '' if it needs none."""
         return next((group for group, names in self.on_demand.items() if name in names), "")
 
     def about(self, group: str) -> str:
-        """What the tools of a group are good for."""
+        """Return the purpose of a group's tools."""
         return "; ".join(filter(None, [_GROUPS.get(group, ("",))[0], self.groups.get(group, "")]))
 
     def level(self, definition: ToolDefinition) -> Danger:
-        """The danger of a tool: its own, or the administrator's word in place of it."""
+        """Return the danger of a tool: its own, or the one set by an administrator."""
         setting = self.settings.get(definition.name)
         return Danger[setting.danger.upper()] if setting is not None and setting.danger else definition.danger
 
     def hosts(self, name: str) -> frozenset[str]:
-        """The hosts that what a tool starts may reach."""
+        """Return the hosts that programs started by a tool can reach."""
         setting = self.settings.get(name)
         return frozenset(setting.hosts) if setting is not None else frozenset()
 
     def judge(self, definition: ToolDefinition, arguments: Arguments, workspace: Workspace) -> Judgement:
-        """The danger of a call: the level of its tool, raised by the tool's own judgement."""
+        """Return the danger of a call: the level of its tool, raised by the tool's own judgement."""
         judged, level = definition.judgement(arguments, workspace), self.level(definition)
         setting = self.settings.get(definition.name)
         if setting is None or not setting.danger:
@@ -173,7 +175,7 @@ class Policy:
         return approval == Approval.ALWAYS
 
     def _approval(self, name: str) -> str:
-        """What the user's roles say of a tool, the strictest of them; else what its setting says."""
+        """Return the strictest approval among the user's roles, else the one of the tool's setting."""
         said = [role.approvals[name] for role in self.roles if name in role.approvals]
         setting = self.settings.get(name)
         return max(said, key=_STRICTNESS.index) if said else setting.approval if setting else Approval.BY_DANGER
@@ -189,7 +191,7 @@ def policy_for(
     only: Sequence[frozenset[str]] = (),
     has_small_window: bool = False,
 ) -> Policy:
-    """Reads the rows that hold for a user: five queries. `denied` are the names that the session adds."""
+    """Load the policy of a user with five queries. `denied` are names denied by the session."""
     rows = RolePolicy.objects.filter(role__in=get_user_model().roles_of(user_id))
     of_user = UserPolicy.objects.filter(user=user_id).first() or UserPolicy()
     closed = ToolSetting.objects.closed_to(user_id).values_list("name", flat=True)
@@ -210,7 +212,7 @@ def policy_for(
 
 
 def definition_of(row: McpTool) -> ToolDefinition:
-    """The same object as long as nothing of the row changes."""
+    """Return the tool definition of a row. The object stays the same until the row changes."""
     return mcp_tool(
         server=row.server.name,
         tool=row.name,

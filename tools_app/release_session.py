@@ -1,4 +1,4 @@
-"""Ends what this process keeps for a session that is deleted."""
+"""Release of the resources that this process holds for a deleted session."""
 
 from tools_app import held_resources
 from tools_app.mcp.pool import pool
@@ -7,21 +7,21 @@ from tools_app.shell.background_jobs import jobs
 
 
 def held_sessions() -> set[str]:
-    """Those that this process keeps something for. Any thread may ask."""
+    """Return the sessions for which this process holds resources. Thread-safe."""
     return held_resources.sessions() | pool.sessions() | sandboxes.sessions()
 
 
 def untied_sessions() -> set[str]:
-    """Those that this process keeps nothing for but a sandbox in which nothing runs: another process may have them."""
+    """Return the sessions with nothing but an idle sandbox, which other processes can take over."""
     return sandboxes.idle() - held_resources.sessions()
 
 
 async def release_session(session: str) -> None:
-    """On the event loop. Its background commands, its sandbox, its connections to MCP servers, its page."""
+    """End a session's background commands, sandbox, MCP connections and page. Call it on the event loop."""
     await jobs.end(session)
     await sandboxes.end(session)
     await pool.close(session)
     if held_resources.PAGE in held_resources.held_for(session):
-        from tools_app.browser.pages import pages  # heavy, and loaded by now
+        from tools_app.browser.pages import pages  # heavy, but loaded already
 
         await pages.close(session)
