@@ -1,1 +1,1 @@
-"""Protocols: each one file with the bytes of a request, one with the folding of an answer."""
+"""Adapters: one module builds the requests of a protocol, another parses its responses."""

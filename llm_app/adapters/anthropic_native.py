@@ -1,4 +1,4 @@
-"""Anthropic messages with native tool use, and signed thinking on its way back."""
+"""The Anthropic Messages API with native tool use and signed thinking."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -16,12 +16,15 @@ from llm_app.types import Message, Prompt, ToolCall, ToolMode, ToolSpec
 
 
 def signed_blocks(message: Message, model: str, protocol: str = "anthropic") -> list[dict[str, Any]]:
-    """The blocks that go before a call, unchanged: only to the protocol and the model they came from."""
+    """Return the signed thinking blocks that precede a call, unchanged.
+
+    Only their own protocol and model accept them.
+    """
     return own_blocks(message, model, protocol) if message.tool_call else []
 
 
 def own_blocks(message: Message, model: str, protocol: str) -> list[dict[str, Any]]:
-    """The signed parts of a message's thinking, if they came from this protocol and model."""
+    """Return the signed blocks of a message's thinking if this protocol and model wrote them."""
     thinking = message.thinking
     if thinking is None or not thinking.is_from(protocol, model):
         return []
@@ -31,9 +34,9 @@ def own_blocks(message: Message, model: str, protocol: str) -> list[dict[str, An
 def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anthropic") -> bool:
     """Return whether this request can ask for thinking.
 
-    The protocol refuses it while the assistant's turn (all since the last words of a user) began with a call without
-    signed thinking: one of another model, say, or one whose thinking was redacted. Words of a user right after a result
-    may be taken for part of it, so the turn before them must fit as well.
+    The API rejects thinking while the assistant's current turn begins with a call without signed thinking, for example
+    a call of another model or one whose thinking was redacted. A turn contains everything after the last user text. The
+    API may take a user text right after a tool result as part of that result, so the turn before it must fit as well.
     """
     for place in range(len(messages) - 1, -1, -1):
         message, before = messages[place], messages[place - 1] if place else None
@@ -47,25 +50,25 @@ def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anth
 
 
 _EPHEMERAL = {"type": "ephemeral"}
-_LEAST_BUDGET = 1024  # tokens of thinking; the protocol refuses less
+_LEAST_BUDGET = 1024  # thinking tokens; the API rejects less
 _BINDING = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-_BINDING_BETA = "thinking-binding-controls-2026-08-01"  # without this header, the field is refused
+_BINDING_BETA = "thinking-binding-controls-2026-08-01"  # the API rejects the field without this header
 
 
 class AnthropicNative(Adapter):
-    """Cache points come after the stable part of the system prompt and after the newest message.
+    """The Anthropic Messages API. Cache points follow the stable part of the system prompt and the newest message.
 
-    Quirks, as data on the route:
+    Quirks of a route:
 
-    unsupported: the fields that are never sent, such as ["temperature", "top_p"].
-    tool_choice: "any" where each reply must be a call; while the model thinks, the protocol takes "auto" only.
-    parallel_tool_calls: false where the provider is to be asked for one call at a time.
-    thinking_form: "adaptive" where the model decides how much it thinks, and takes the budget as an effort only.
-    thinking_is_bound: true where signed thinking is refused once something before it has changed (a setting, the cut);
-        the provider is asked to drop it instead.
-    cache_points: false where `cache_control` is refused.
-    strict_tools: true where the provider holds calls to their schemas; tools whose schema it cannot say stay as they
-        are.
+    unsupported: fields that are never sent, such as ["temperature", "top_p"].
+    tool_choice: "any" if each reply must be a call. While the model thinks, the API only accepts "auto".
+    parallel_tool_calls: false to ask for one call at a time.
+    thinking_form: "adaptive" if the model decides how much it thinks, and takes the budget only as an effort.
+    thinking_is_bound: true if signed thinking is rejected after a change before it (of a setting, or by a cut). Then
+        the API is asked to drop such thinking instead.
+    cache_points: false if `cache_control` is rejected.
+    strict_tools: true if the API enforces the schemas of calls. Tools whose schema has no strict form are sent
+        unchanged.
     """
 
     name = "anthropic_native"
@@ -117,12 +120,15 @@ class AnthropicNative(Adapter):
         return parameters.without_unsupported(head | {"system": _system(prompt, parameters)} | tools)
 
     def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
-        """Adaptive thinking goes with any history: platform.claude.com/docs/en/build-with-claude/adaptive-thinking."""
+        """Return whether the history allows thinking. Adaptive thinking is allowed after any history.
+
+        Source: platform.claude.com/docs/en/build-with-claude/adaptive-thinking.
+        """
         is_adaptive = parameters.quirks.get("thinking_form") == "adaptive"
         return is_adaptive or thinking_fits(prompt.messages, parameters.model)
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
-        """The fields that tell the model of the tools."""
+        """Return the request fields that declare the tools."""
         is_strict = bool(parameters.quirks.get("strict_tools"))
         tools = [_tool(tool, is_strict=is_strict, null_is_none=self.null_is_none) for tool in prompt.tools]
         return {"tools": tools} if tools else {}
@@ -145,14 +151,14 @@ class AnthropicNative(Adapter):
 
 
 def _system(prompt: Prompt, parameters: RouteParameters) -> list[dict[str, Any]]:
-    """The stable part, a cache point, the dynamic part; the protocol refuses empty ones."""
+    """Return the system blocks: stable part, cache point, dynamic part. The API rejects empty blocks."""
     stable, dynamic = ({"type": "text", "text": part} for part in split_at_marker(prompt.system))
     point = {"cache_control": _EPHEMERAL} if _has_cache_points(parameters) else {}
     return [part for part in (stable | point, dynamic) if str(part["text"]).strip()]
 
 
 def _thinking(parameters: RouteParameters, budget: int) -> dict[str, Any]:
-    """Adaptive thinking is signed but not shown, unless a summary is asked for."""
+    """Return the thinking fields. Adaptive thinking is signed but hidden, unless a summary is requested."""
     if parameters.quirks.get("thinking_form") == "adaptive":
         shown = {"type": "adaptive", "display": "summarized"}
         return {"thinking": shown, "output_config": {"effort": parameters.thinking_effort}}
@@ -160,7 +166,7 @@ def _thinking(parameters: RouteParameters, budget: int) -> dict[str, Any]:
 
 
 def _with_binding(head: dict[str, Any]) -> dict[str, Any]:
-    """Models that bind their thinking think by default, so that saying so changes nothing else."""
+    """Add the binding behavior. Models that bind thinking also think by default, so `adaptive` changes nothing else."""
     thinking = head.get("thinking", {"type": "adaptive"})
     return head if thinking.get("type") == "disabled" else head | {"thinking": thinking | _BINDING}
 
@@ -180,7 +186,7 @@ def _tool(tool: ToolSpec, *, is_strict: bool, null_is_none: bool) -> dict[str, A
 
 
 def _input(call: ToolCall) -> Any:
-    """The protocol takes objects only; an object goes back as the model wrote it."""
+    """Return the arguments as an object. Valid objects are sent exactly as the model wrote them."""
     value = object_in(call.arguments)
     return value if "unreadable_arguments" in value else orjson.Fragment(call.arguments)
 
@@ -190,12 +196,12 @@ def _has_cache_points(parameters: RouteParameters) -> bool:
 
 
 def _with_cache_point(message: bytes) -> bytes:
-    """Marks the last block of an encoded message, whose bytes end in '}]}'."""
+    """Mark the last block of an encoded message, whose bytes end in '}]}'."""
     return message[:-3] + b',"cache_control":{"type":"ephemeral"}}]}'
 
 
 def picture_blocks(message: Message) -> list[dict[str, Any]]:
-    """Each picture after a line that names it."""
+    """Return the picture blocks of a message, each after a line that names it."""
     blocks: list[dict[str, Any]] = []
     for picture in message.pictures:
         source = {"type": "base64", "media_type": picture.media_type, "data": picture.data}
@@ -204,7 +210,7 @@ def picture_blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def result_content(message: Message) -> str | list[dict[str, Any]]:
-    """The content of a result: its words alone, or with pictures; the protocol refuses empty words beside pictures."""
+    """Return the content of a tool result. The API rejects an empty text next to pictures."""
     if not message.pictures:
         return message.content
     words = [{"type": "text", "text": message.content}] if message.content.strip() else []

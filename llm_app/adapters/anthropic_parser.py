@@ -1,4 +1,4 @@
-"""Anthropic's stream of message events, folded into a turn."""
+"""A parser of Anthropic's event stream."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -11,14 +11,14 @@ from llm_app.types import Delta, Usage
 
 
 class AnthropicParser(TurnParser):
-    """Unknown events, blocks and deltas are passed over, as the protocol asks."""
+    """A parser that ignores unknown events, blocks and deltas, as the API documentation asks."""
 
     protocol = "anthropic"
 
     def __init__(self, model: str, tools: Collection[str] = (), words: PlainWords | None = None) -> None:
         super().__init__(model, tools, words)
         self._counts = AnthropicUsage()
-        self._blocks: dict[int, dict[str, Any]] = {}  # of thinking, by index
+        self._blocks: dict[int, dict[str, Any]] = {}  # thinking blocks by index
 
     def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         fields = parse_object(event.data)
@@ -42,7 +42,7 @@ class AnthropicParser(TurnParser):
             self._foreign = event.data[:200]
 
     def _whole(self, fields: dict[str, Any]) -> Iterator[Delta]:
-        """An answer in one piece, from a server that does not stream."""
+        """Parse a complete response from a server that does not stream."""
         for index, block in enumerate(objects(fields.get("content"))):
             yield from self._start(index, block)
         self.usage = self._counts.add(fields.get("usage"))
@@ -73,32 +73,32 @@ class AnthropicParser(TurnParser):
             self._grow(index, "thinking", "signature", text(delta.get("signature")))
 
     def _grow(self, index: int, kind: str, name: str, piece: str) -> None:
-        """Keeps a piece of thinking. What comes after a call belongs to the next call, which does not run."""
+        """Append a fragment of thinking. Thinking after a call belongs to the next call, which does not run."""
         if piece and not self._calls:
             block = self._blocks.setdefault(index, {"type": kind})
             block[name] = block.get(name, "") + piece
 
     def _signed(self) -> tuple[Mapping[str, Any], ...]:
-        """A signed block has a text, though that may be empty."""
+        """Return the signed blocks. Each needs a text, even if it is empty."""
         texts = ({name: whole(value) for name, value in block.items()} for block in self._blocks.values())
         empty = {"thinking": {"thinking": ""}}
         return tuple(empty.get(b["type"], {}) | b for b in texts if b.get("signature") or b.get("data"))
 
 
 class AnthropicUsage:
-    """Later figures replace earlier ones: they are cumulative, and come in two events.
+    """Token counts of a response. Two events report cumulative counts, so later counts replace earlier ones.
 
-    A zero says nothing: some servers send it in the event that does not know. Sources: github.com/sgl-project/sglang/
-    pull/20830 (in message_start), github.com/envoyproxy/ai-gateway/pull/1631 (in message_delta).
+    A zero means that the event does not know the count. Sources: github.com/sgl-project/sglang/pull/20830 (in
+    message_start), github.com/envoyproxy/ai-gateway/pull/1631 (in message_delta).
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
     def add(self, usage: object) -> Usage:
-        """Takes what one event says; returns the whole so far.
+        """Add the counts of an event, and return the usage so far.
 
-        The protocol counts cached tokens beside the others; we count them as a part of the input.
+        The API counts cached tokens separately; here they are part of the input.
         """
         self._counts |= {name: known for name, value in dictionary(usage).items() if (known := count(value))}
         cached = self._counts.get("cache_read_input_tokens", 0)

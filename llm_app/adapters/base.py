@@ -1,4 +1,4 @@
-"""What a protocol must bring: two pure halves (bytes of a request, turn out of events) over one wire."""
+"""The interface of protocols: an adapter builds the bytes of requests, its parser turns events into a result."""
 
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -15,7 +15,7 @@ from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt
 
 @dataclass(frozen=True, kw_only=True)
 class RouteParameters:
-    """What shapes a request beside the prompt. Logged with each call, so that it can be rebuilt."""
+    """The parameters of a request apart from its prompt. They are logged, so that each request can be rebuilt."""
 
     model: str
     max_tokens: int
@@ -26,22 +26,25 @@ class RouteParameters:
     quirks: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Only what was set: a parameter that a later version adds must not change an old log."""
+        """Return the parameters that are set. Parameters of later versions must not change old logs."""
         return {name: value for name in _NAMES if (value := getattr(self, name)) not in (None, {})}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RouteParameters":
-        """Names in the order of the alphabet: not every database keeps theirs, and they are part of the bytes."""
+        """Build parameters with sorted names.
+
+        Some databases change the order of names, and the order is part of the bytes.
+        """
         return cls(**orjson.loads(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)))
 
     @property
     def thinking_effort(self) -> str:
-        """The budget as a word. The bounds are Gemini's: ai.google.dev/gemini-api/docs/openai."""
+        """Return the thinking budget as an effort. The bounds are Gemini's: ai.google.dev/gemini-api/docs/openai."""
         budget = self.thinking_budget or 0
         return "low" if budget <= 1_024 else "medium" if budget <= 8_192 else "high"
 
     def without_unsupported(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of a request, less those that the provider refuses (the quirk `unsupported`)."""
+        """Return the fields of a request without those that the provider rejects (the quirk `unsupported`)."""
         unsupported = self.quirks.get("unsupported", ())
         return {name: value for name, value in body.items() if name not in unsupported}
 
@@ -50,12 +53,12 @@ class RouteParameters:
 
     @cached_property
     def key(self) -> str:
-        """Tells apart all that shapes a request beside the prompt."""
+        """Return a key for everything that shapes a request apart from its prompt."""
         return orjson.dumps(self.as_json(), option=orjson.OPT_SORT_KEYS).decode()
 
     @cached_property
     def message_key(self) -> str:
-        """Tells apart what shapes the bytes of a message: the model, what it can see, and how its provider differs."""
+        """Return a key for everything that shapes the bytes of a message: the model, its vision and the quirks."""
         shaping = {"model": self.model, "takes_images": self.takes_images, "quirks": dict(self.quirks)}
         return orjson.dumps(shaping, option=orjson.OPT_SORT_KEYS).decode()
 
@@ -65,7 +68,7 @@ _NAMES = tuple(each.name for each in fields(RouteParameters))
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """Where a request goes. Nothing of it is part of the bytes or of the log."""
+    """The address and the credentials of requests. They are neither part of the bytes nor of the log."""
 
     base_url: str
     api_key: str = field(default="", repr=False)
@@ -75,27 +78,33 @@ class Endpoint:
 
 
 class Parser:
-    """Folds the events of one answer into a turn. One object an attempt; `done` when nothing more is to come.
+    """A parser that turns the events of one response into a result. `done` is true after the last event.
 
-    `usage` is what the provider has said of it so far, for answers that never come to their end.
+    `usage` is the usage that the provider has reported so far, for responses that never end.
     """
 
     done = False
     usage = Usage()
 
     def feed(self, event: ServerEvent) -> Iterable[Delta]:
-        """Takes one event; gives what a person may see of it. Raises LLMError."""
+        """Parse an event and return the deltas that users can see.
+
+        Raises: LLMError.
+        """
         raise NotImplementedError
 
     def result(self) -> LLMTurnResult:
-        """The whole turn. Raises StreamCut if its end never came."""
+        """Return the complete turn.
+
+        Raises: StreamCut if the response ended too early.
+        """
         raise NotImplementedError
 
 
 class Adapter:
-    """A protocol: `name` is what a provider's row says, `label` what administrators read.
+    """A protocol. `name` is stored in the rows of providers, `label` is shown to administrators.
 
-    `version` counts the changes of its bytes: an old one stays as long as there are logs of it.
+    `version` changes with the bytes of requests. Old versions stay as long as there are logs of them.
     """
 
     name: ClassVar[str]
@@ -104,11 +113,11 @@ class Adapter:
     tool_mode: ClassVar[ToolMode] = ToolMode.NATIVE
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
-        """One message as bytes of a request; empty if the protocol has no place for it."""
+        """Return the bytes of one message; empty if the protocol cannot express it."""
         raise NotImplementedError
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        """The whole request, byte for byte."""
+        """Return the bytes of the request body."""
         raise NotImplementedError
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
@@ -118,32 +127,35 @@ class Adapter:
         raise NotImplementedError
 
     def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
-        """Sends the request; yields the events of the answer. Raises LLMError, or what interrupts a wait of `run`."""
+        """Send the request and yield the events of the response.
+
+        Raises: LLMError, or the exception that interrupts a wait of `run`.
+        """
         return wire.events(self.request(body, endpoint), run, silence_s=endpoint.silence_s, total_s=endpoint.total_s)
 
     def prepare(self) -> None:
-        """Loads what the first call would otherwise wait for. It may take seconds: called in a thread."""
+        """Load everything that the first call needs. This may take seconds, so call it in a thread."""
 
     async def close(self) -> None:
-        """Closes what calls on the running loop have left open beside our own connections."""
+        """Close connections that calls on the running event loop have left open, apart from those of our own pool."""
 
     def opened(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        """What `opening` says, made once for as long as prompts share their system prompt and tools."""
+        """Return the result of `opening`, cached for prompts with the same system prompt and tools."""
         key = f"{self.name}.{self.version}.{self.may_think(prompt, parameters)}.{parameters.key}"
         if (opening := prompt.openings.get(key)) is None:
             opening = prompt.openings[key] = self.opening(prompt, parameters)
         return opening
 
     def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        """The request up to its messages, which decide over nothing in it but what `may_think` says."""
+        """Return the bytes of the request before its messages. Messages change them only through `may_think`."""
         raise NotImplementedError
 
     def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
-        """Whether these messages allow a request to ask for thinking."""
+        """Return whether a request with these messages can ask for thinking."""
         return True
 
     def encoded(self, prompt: Prompt, parameters: RouteParameters) -> list[bytes]:
-        """The messages' bytes; each message is serialized once in its life."""
+        """Return the bytes of the messages. Each message is serialized once."""
         key = f"{self.name}.{self.version}.{parameters.message_key}"
         known = prompt.messages.encoded[key] if isinstance(prompt.messages, GrowingMessages) else []
         for message in prompt.messages[len(known) :]:
@@ -154,5 +166,5 @@ class Adapter:
 
 
 def _as_seen(message: Message, parameters: RouteParameters) -> Message:
-    """With its pictures only where the model takes them."""
+    """Return the message, without its pictures if the model does not accept pictures."""
     return message.without_pictures() if message.pictures and not parameters.takes_images else message

@@ -1,20 +1,20 @@
-"""What a route adds to a request in its `extra_body`, less what is not its business."""
+"""The `extra_body` of routes: additional request fields that administrators configure."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-# What the log says of a call, and where a conversation would come from that the record does not have.
+# Fields that the log describes, and fields that would add a conversation which the record does not contain.
 _OURS = {"model", "messages", "system", "stream", "n", "prompt", "previous_response_id", "conversation"}
-# What would run at the provider's, where no policy sees it and nothing of it gets into the record.
+# Tools that would run at the provider, bypassing policies and the record.
 _AT_THE_PROVIDER = {
     "tools",
     "functions",
     "web_search_options",  # OpenAI, Perplexity
     "mcp_servers",  # Anthropic
     "container",  # Anthropic: skills and code execution
-    "context_management",  # Anthropic: takes results out of the conversation
+    "context_management",  # Anthropic: removes results from the conversation
     "plugins",  # OpenRouter
-    "transforms",  # OpenRouter: takes messages out of the conversation
+    "transforms",  # OpenRouter: removes messages from the conversation
     "search_parameters",  # xAI
     "compound_custom",  # Groq
     "connectors",  # Cohere
@@ -32,7 +32,7 @@ _AT_THE_PROVIDER = {
 
 
 def allowed_fields(extra_body: Mapping[str, Any]) -> dict[str, Any]:
-    """`extra_body` without the refused names. A provider's own tools are switched on nowhere in it, however deep."""
+    """Return `extra_body` without the forbidden fields. The provider's own tools are removed at any depth."""
     return _without(_without_server_tools(extra_body), _OURS)
 
 
@@ -48,7 +48,7 @@ def _without(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any
 
 
 def set_field(body: dict[str, Any], path: str, value: Any) -> None:
-    """Sets the field at `path` ("a.b" is the field b of the object a)."""
+    """Set the field at a dotted path: "a.b" is the field b of the object a."""
     *parents, name = path.split(".")
     for parent in parents:
         inner = body.get(parent)

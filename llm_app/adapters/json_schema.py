@@ -1,4 +1,4 @@
-"""OpenAI chat completions whose reply is constrained to one call: even a small model then gives a valid one."""
+"""OpenAI chat completions whose reply must be one call. The constraint makes even small models write valid calls."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
@@ -16,12 +16,14 @@ _KEYWORDS = frozenset({"type", "enum", "const"})
 
 
 class JSONSchema(OpenAINative):
-    """Quirks, beside those of openai_native:
+    """Chat completions with replies constrained by a JSON Schema.
 
-    schema_field: the field that takes the schema itself, where `response_format` is not understood: "format" (Ollama's
-        own way), "guided_json" or "structured_outputs.json" (vLLM).
-    schema_keywords: further keywords of JSON Schema that the server understands, such as ["minLength", "maximum"].
-    schema_root: "object" where the schema may not begin with alternatives (OpenAI).
+    Quirks of a route, in addition to those of openai_native:
+
+    schema_field: the field that takes the schema if `response_format` is not supported: "format" (Ollama's own API),
+        "guided_json" or "structured_outputs.json" (vLLM).
+    schema_keywords: additional JSON Schema keywords that the server supports, such as ["minLength", "maximum"].
+    schema_root: "object" if the root of the schema must not be a list of alternatives (OpenAI).
     """
 
     name = "json_schema"
@@ -37,7 +39,7 @@ class JSONSchema(OpenAINative):
         return {"role": message.role, "content": content}
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
-        """The constraint. The tools themselves are described in the prompt."""
+        """Return the constraint. The prompt describes the tools themselves."""
         fields: dict[str, Any] = {}
         if prompt.tools:
             schema, is_strict = _schema(prompt.tools, parameters.quirks)
@@ -54,7 +56,7 @@ class JSONSchema(OpenAINative):
 
 
 def _schema(tools: Sequence[ToolSpec], quirks: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The schema of a reply, and whether it is strict."""
+    """Return the schema of a reply, and whether it is strict."""
     schema = reply_schema(tools, keywords=quirks.get("schema_keywords", ()))
     if quirks.get("schema_root") != "object":
         return schema, True
@@ -64,7 +66,10 @@ def _schema(tools: Sequence[ToolSpec], quirks: Mapping[str, Any]) -> tuple[dict[
 
 
 def _with_object_at_root(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Tool and arguments each have their alternatives: so arguments may be those of another tool, which we refuse."""
+    """Return a schema with separate alternatives for tool and arguments.
+
+    Arguments of another tool are rejected later.
+    """
     calls = [alternative["properties"] for alternative in schema["anyOf"]]
     tool = {"type": "string", "enum": [call["tool"]["const"] for call in calls]}
     arguments = {"anyOf": [call["arguments"] for call in calls]}
@@ -73,10 +78,10 @@ def _with_object_at_root(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reply_schema(tools: Sequence[ToolSpec], *, keywords: Collection[str] = ()) -> dict[str, Any]:
-    """The schema of a reply that calls one of the tools: `{"tool": name, "arguments": {…}}`, one alternative for each.
+    """Return the schema of a reply that calls one tool: `{"tool": name, "arguments": {…}}`, one alternative per tool.
 
-    What llama.cpp, vLLM or Ollama may refuse (lengths, patterns, formats, ranges) is left out: the arguments are
-    checked by us in any case. `keywords` are to be kept beside the common ones.
+    Keywords that llama.cpp, vLLM or Ollama may reject (lengths, patterns, formats, ranges) are omitted unless
+    `keywords` names them. Arguments are validated against the complete schema later.
     """
     definitions: dict[str, Any] = {}
     alternatives = [_alternative(tool, definitions, _KEYWORDS.union(keywords)) for tool in tools]
@@ -84,7 +89,7 @@ def reply_schema(tools: Sequence[ToolSpec], *, keywords: Collection[str] = ()) -
 
 
 def _alternative(tool: ToolSpec, definitions: dict[str, Any], keywords: frozenset[str]) -> dict[str, Any]:
-    """The tool's own definitions go to the root, under names that no other tool can have."""
+    """Return the alternative of one tool. Its definitions move to the root, under names that no other tool can have."""
     own = [(key, name) for key in ("$defs", "definitions") for name in tool.parameters.get(key, {})]
     references = {f"#/{key}/{name}": f"{tool.name}.{number}" for number, (key, name) in enumerate(own)}
     plain = _Plain(references, keywords)
@@ -99,7 +104,7 @@ def _object(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str,
 
 
 class _Plain:
-    """Rewrites the schemas of one tool. What it cannot say in plain keywords allows any value."""
+    """A rewriter for the schemas of one tool. Schemas without a plain form allow any value."""
 
     def __init__(self, references: Mapping[str, str], keywords: frozenset[str]) -> None:
         self._references, self._keywords = references, keywords

@@ -1,4 +1,4 @@
-"""Values out of JSON of unknown shape: each reader returns its type, or that type's empty value."""
+"""Readers for JSON of unknown shape. Each returns its own type, or the empty value of that type."""
 
 import json
 import re
@@ -11,9 +11,9 @@ from llm_app.errors import LLMError, UnreadableReply
 from llm_app.text_calls.streams import whole
 from llm_app.transport.http_errors import error_for
 
-LARGEST_COUNT = 2**31 - 1  # what a database's integer holds; a provider that counts more tokens is wrong
+LARGEST_COUNT = 2**31 - 1  # the largest integer of the database; larger token counts are wrong anyway
 _STATUS = re.compile(r"[45]\d\d", re.ASCII)
-_STATUSES = {  # what OpenAI, Anthropic and those who speak like them call their errors inside a stream
+_STATUSES = {  # error codes inside a stream, of OpenAI, Anthropic and compatible servers
     "authentication_error": 401,
     "invalid_api_key": 401,
     "permission_error": 403,
@@ -36,7 +36,10 @@ _STATUSES = {  # what OpenAI, Anthropic and those who speak like them call their
 
 
 def parse_object(data: str) -> dict[str, Any]:
-    """The JSON object in `data`. Raises UnreadableReply for anything else."""
+    """Parse a JSON object.
+
+    Raises: UnreadableReply for anything else.
+    """
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -47,7 +50,7 @@ def parse_object(data: str) -> dict[str, Any]:
 
 
 def _lenient(data: str) -> object:
-    """Half a surrogate pair is an error to orjson; it comes when a server cuts a character in two."""
+    """Parse JSON with half a surrogate pair, which orjson rejects. Some servers split a character in two."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -67,14 +70,14 @@ def text(value: object) -> str:
 
 
 def count(value: object) -> int:
-    """A number of tokens, or an index."""
+    """Return a number of tokens or an index; 0 for anything else."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return min(value, LARGEST_COUNT) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def json_text(value: object) -> str:
-    """Arguments as text; some servers send the object itself. Anything else stays visible as what it was."""
+    """Return call arguments as text. Some servers send the object itself; other values become their JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     try:
@@ -84,7 +87,7 @@ def json_text(value: object) -> str:
 
 
 def error_in_stream(error: object) -> LLMError:
-    """An error inside a 200 stream: its code or its type is read like a status; 500 if neither is known."""
+    """Return the typed error for an error inside a 200 stream. An unknown code or type counts as status 500."""
     fields = dictionary(error)
     known = [status for name in ("code", "status", "type") if (status := _status(fields.get(name)))]
     return error_for(next(iter(known), 500), whole(json_text(error)))
@@ -96,6 +99,6 @@ def _status(code: object) -> int:
 
 
 def strings(value: object) -> Iterator[str]:
-    """The texts in a text, in a part with a text, or in a list of them: contents come in all three."""
+    """Yield the texts of a content: a text, a part with a text, or a list of them."""
     for part in value if isinstance(value, list) else [value]:
         yield text(part) or text(dictionary(part).get("text"))

@@ -1,4 +1,4 @@
-"""Every provider that has no protocol of ours, through litellm: called like openai_native, answered like it."""
+"""Providers without an adapter of their own, called through the litellm library."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from llm_app.transport.sse import ServerEvent
 from llm_app.transport.waiting import Runner, from_loop
 from llm_app.types import Delta, Message, Prompt
 
-# What a route may not say in `extra_body`, whose names are those of litellm's own function.
+# Arguments of litellm's function that `extra_body` must not set.
 _OURS = {"api_key", "api_base", "base_url", "extra_headers", "headers", "timeout", "num_retries", "max_retries"}
 _OTHER_WAYS = {"model_list", "fallbacks", "context_window_fallback_dict", "mock_response", "client", "shared_session"}
 _HOOKS = {"callbacks", "success_callback", "failure_callback", "logger_fn", "cache", "caching"}
@@ -30,7 +30,7 @@ _REFUSED = _OURS | _OTHER_WAYS | _HOOKS | _BEHIND_US
 
 
 class LiteLLMParser(OpenAIParser):
-    """Chunks of openai_native, and the signed parts of a model's thinking in addition."""
+    """A parser of chat completion chunks with signed thinking blocks."""
 
     protocol = "litellm"
 
@@ -44,7 +44,7 @@ class LiteLLMParser(OpenAIParser):
         yield from super()._delta(delta)
 
     def _collect(self, piece: dict[str, Any]) -> None:
-        """A block comes in pieces; its signature ends it."""
+        """Append a fragment of a block. The signature completes the block."""
         last = self._blocks[-1] if self._blocks else {}
         if piece.get("type") == last.get("type") == "thinking" and not last["signature"]:
             last["thinking"] += text(piece.get("thinking"))
@@ -60,9 +60,11 @@ class LiteLLMParser(OpenAIParser):
 
 
 class LiteLLM(OpenAINative):
-    """The body is the JSON of what litellm is called with, and the log's hash is that of the body: what litellm makes
-    of it is seen by the provider only. Quirks are those of openai_native; `extra_body` are further arguments of
-    `litellm.acompletion`, such as vertex_project or aws_region_name. Thinking that a provider signed goes back.
+    """A provider behind litellm. The request body is the JSON of the arguments of `litellm.acompletion`.
+
+    The log's hash is that of this JSON; only the provider sees the request that litellm makes of it. Quirks are those
+    of openai_native. `extra_body` adds arguments such as vertex_project or aws_region_name. Signed thinking is sent
+    back.
     """
 
     name = "litellm"
@@ -77,11 +79,14 @@ class LiteLLM(OpenAINative):
         head = super()._head(prompt, parameters)
         if parameters.thinking_budget and self.may_think(prompt, parameters):
             head["thinking"] = {"type": "enabled", "budget_tokens": parameters.thinking_budget}
-        head["drop_params"] = True  # what a provider does not know is left out, not refused
+        head["drop_params"] = True  # omit parameters that the provider does not know, instead of failing
         return {name: value for name, value in head.items() if name not in _REFUSED}
 
     def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
-        """Claude, at whatever provider, refuses it after a call of another model."""
+        """Return whether the history allows thinking.
+
+        Claude rejects it after a call of another model, at any provider.
+        """
         return "claude" not in parameters.model or thinking_fits(prompt.messages, parameters.model, self.name)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> LiteLLMParser:
@@ -108,7 +113,7 @@ class LiteLLM(OpenAINative):
         except Exception as error:
             raise _typed(error) from error
         if not (stream.received_finish_reason or stream.intermittent_finish_reason):
-            raise errors.StreamCut()  # litellm itself ends a stream without an end by a "stop" of its own
+            raise errors.StreamCut()  # litellm itself ends a truncated stream with "stop"
         yield ServerEvent("", "[DONE]")
 
     def prepare(self) -> None:
@@ -121,9 +126,9 @@ class LiteLLM(OpenAINative):
 
 @cache
 def _litellm() -> Any:
-    """Imported at a worker's start where a route needs it, else on first use: 3 to 6 s and 180 MB, in a thread.
+    """Import litellm, which takes 3 to 6 s and 180 MB; call this in a thread.
 
-    It reads no .env, fetches no prices, prints nothing.
+    Workers import it at their start if a route needs it. It reads no .env, fetches no prices and prints nothing.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
@@ -137,14 +142,17 @@ def _litellm() -> Any:
 
 
 def _rehearse(litellm: Any) -> None:
-    """A mock call: it loads what litellm imports late, which would block the event loop for 1.5 s."""
+    """Make a mock call. It imports modules that litellm loads late, which would block the event loop for 1.5 s."""
     tool = {"type": "function", "function": {"name": "a", "parameters": {"type": "object", "properties": {}}}}
     messages = [{"role": "user", "content": "a"}]
     list(litellm.completion(model="openai/a", messages=messages, tools=[tool], stream=True, mock_response="a"))
 
 
 def _access(endpoint: Endpoint) -> dict[str, Any]:
-    """What is not part of the bytes. A service account's JSON takes the place of a key. Retries are up to us."""
+    """Return the arguments that are not part of the bytes.
+
+    Credentials of a service account are JSON. litellm never retries.
+    """
     return {
         "vertex_credentials" if endpoint.api_key.lstrip().startswith("{") else "api_key": endpoint.api_key or None,
         "base_url": endpoint.base_url or None,
@@ -156,12 +164,15 @@ def _access(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _deadline(endpoint: Endpoint, until: float) -> asyncio.Timeout:
-    """For one wait: the longest silence, or what is left of the whole."""
+    """Return the timeout of one wait: the shorter of the silence limit and the remaining total time."""
     return asyncio.timeout_at(min(asyncio.get_running_loop().time() + endpoint.silence_s, until))
 
 
 def _typed(error: Exception) -> errors.LLMError:
-    """litellm keeps a provider's status and headers, and wraps what goes wrong in the middle of a stream."""
+    """Return the typed error for an exception of litellm, which keeps the provider's status and headers.
+
+    Errors in the middle of a stream are wrapped in another exception.
+    """
     cause = getattr(error, "original_exception", None) or error
     status = getattr(cause, "status_code", None)
     headers: Mapping[str, str] = getattr(cause, "litellm_response_headers", None) or {}

@@ -1,4 +1,4 @@
-"""OpenAI's embeddings, as nearly every server of models offers them too: texts in, a vector of each out."""
+"""OpenAI's embeddings API, which most model servers also offer: a vector for each text."""
 
 import base64
 from array import array
@@ -17,7 +17,7 @@ from llm_app.types import Delta, LLMTurnResult, Message, Prompt, Usage
 
 
 class OpenAIEmbeddings(Adapter):
-    """embeddings. Each message is a text; the turn's text has a line for each, its vector: see `vectors`."""
+    """The embeddings API. Each message is a text. The turn's content has one line per text; `vectors` decodes it."""
 
     name = "openai_embeddings"
 
@@ -36,12 +36,15 @@ class OpenAIEmbeddings(Adapter):
 
 
 def vectors(result: LLMTurnResult) -> "list[array[float]]":
-    """What the turn says, in the order of the messages. Raises ValueError where it says something else."""
+    """Return the vectors of a turn, in the order of the messages.
+
+    Raises: ValueError if the turn contains something else.
+    """
     return [array("f", base64.b64decode(line, validate=True)) for line in result.content.splitlines()]
 
 
 class _VectorParser(OneEvent):
-    """Lines of base64 over float32, all of one length."""
+    """A parser that encodes each vector as base64 of float32 numbers, one line each. All have the same length."""
 
     def __init__(self, expected: int) -> None:
         super().__init__()

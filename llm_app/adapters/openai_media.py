@@ -1,4 +1,4 @@
-"""OpenAI's images and speech, as LocalAI, LiteLLM and others offer them too: words in, a picture or a sound out."""
+"""OpenAI's APIs for images and speech, which LocalAI, LiteLLM and others also offer."""
 
 from collections.abc import Iterator
 
@@ -15,10 +15,10 @@ from llm_app.types import Delta, LLMTurnResult, Message, Prompt, Usage
 
 
 class OpenAIImages(Adapter):
-    """images/generations. The turn's text is the picture in base64. A route's `extra_body` sets size and quality.
+    """The images/generations API. The turn's content is the picture in base64. `extra_body` sets size and quality.
 
-    Quirk response_format: false where the field is refused; default: true, but false for gpt-image models, which answer
-    in base64 anyway.
+    Quirk response_format: false if the field is rejected. The default is true, except for gpt-image models, which
+    always return base64.
     """
 
     name = "openai_images"
@@ -41,9 +41,9 @@ class OpenAIImages(Adapter):
 
 
 class OpenAISpeech(Adapter):
-    """audio/speech: the words are spoken as they are. The turn's text is the sound (MP3), in base64.
+    """The audio/speech API, which speaks the text unchanged. The turn's content is the sound (MP3) in base64.
 
-    A route's `extra_body` sets the voice; default: alloy.
+    `extra_body` sets the voice; the default is alloy.
     """
 
     name = "openai_speech"
@@ -63,7 +63,7 @@ class OpenAISpeech(Adapter):
 
 
 class OneEvent(Parser):
-    """An answer in one piece."""
+    """A parser of responses that consist of one event."""
 
     def __init__(self) -> None:
         self._data = ""

@@ -1,4 +1,4 @@
-"""OpenAI chat completions, native tool calls: the way of vLLM, Ollama, llama.cpp, DeepSeek and most gateways too."""
+"""OpenAI chat completions with native tool calls, also used by vLLM, Ollama, llama.cpp, DeepSeek and most gateways."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -21,27 +21,30 @@ _PARTS = b'{"role":"user","content":['
 
 
 class OpenAINative(Adapter):
-    """Quirks, as data on the route; `llm_app.call.families` has those of known models:
+    """The chat completions API. `llm_app.call.families` has the quirks of known models.
 
-    unsupported: the fields that are never sent, such as ["temperature", "top_p"].
-    tool_choice: what is sent beside tools, such as "required"; default: nothing.
-    parallel_tool_calls: false where the provider is to be asked for one call at a time; default: nothing is sent.
-    reasoning_effort: what is sent beside tools, whatever the thinking budget ("none" where no other value may be).
-    thinking_field: the field that takes earlier thinking back: "reasoning_content" (DeepSeek, Kimi), "reasoning" or
-        "reasoning_details" (OpenRouter); default: none goes back.
-    thinking_budget_field: where the route's thinking budget goes, such as "reasoning.max_tokens" (OpenRouter) or
-        "thinking_budget" (DashScope); default: nowhere.
-    thinking_effort_field: where it goes as a word (low, medium, high), such as "reasoning_effort".
-    thinking_end: the tag that ends the thinking, such as "</think>", where the prompt's template has opened it already.
-    max_tokens_field: "max_tokens" or "max_completion_tokens"; default: "max_tokens".
-    stream_usage: false where `stream_options` is refused.
-    merge_user_messages: true where the roles must alternate (templates of Gemma and Mistral).
-    strict_tools: true where the provider holds calls to their schemas (OpenAI); tools whose schema it cannot say stay
-        as they are.
-    openapi_schemas: true where tools may only have the keywords of OpenAPI's schemas (Gemini).
-    call_id_length: where ids of calls must have so many letters and digits (9 at Mistral); they are hashed to it.
-    call_id_most: how long they may be (40 at OpenAI); longer ones, of another provider, are hashed to that length.
-    thought_signatures: true where each call must have a signature (Gemini 3): those of other models get a placeholder.
+    Quirks of a route:
+
+    unsupported: fields that are never sent, such as ["temperature", "top_p"].
+    tool_choice: the value sent with tools, such as "required"; by default the field is omitted.
+    parallel_tool_calls: false to ask for one call at a time; by default the field is omitted.
+    reasoning_effort: the value sent with tools, whatever the thinking budget ("none" if no other value is accepted).
+    thinking_field: the field that takes earlier thinking: "reasoning_content" (DeepSeek, Kimi), "reasoning" or
+        "reasoning_details" (OpenRouter). By default, thinking is not sent back.
+    thinking_budget_field: the field for the thinking budget, such as "reasoning.max_tokens" (OpenRouter) or
+        "thinking_budget" (DashScope). By default, the budget is not sent.
+    thinking_effort_field: the field for the budget as an effort (low, medium, high), such as "reasoning_effort".
+    thinking_end: the closing tag of thinking, such as "</think>", if the chat template already opens the thinking.
+    max_tokens_field: "max_tokens" (default) or "max_completion_tokens".
+    stream_usage: false if `stream_options` is rejected.
+    merge_user_messages: true if the roles must alternate (chat templates of Gemma and Mistral).
+    strict_tools: true if the provider enforces the schemas of calls (OpenAI). Tools whose schema has no strict form are
+        sent unchanged.
+    openapi_schemas: true if tool schemas may only use the keywords of OpenAPI (Gemini).
+    call_id_length: the exact length of call ids in letters and digits (9 at Mistral). Ids are hashed to this length.
+    call_id_most: the maximum length of call ids (40 at OpenAI). Longer ids, of other providers, are hashed to this
+        length.
+    thought_signatures: true if each call needs a signature (Gemini 3). Calls of other models get a placeholder.
     """
 
     name = "openai_native"
@@ -68,12 +71,15 @@ class OpenAINative(Adapter):
         return out | _thinking(message, parameters)
 
     def _arguments(self, call: ToolCall) -> str:
-        """Servers that parse the history refuse what is no object; an object goes back as the model wrote it."""
+        """Return the arguments as a JSON object, because servers that parse the history reject anything else.
+
+        Valid objects are sent exactly as the model wrote them.
+        """
         value = object_in(call.arguments)
         return orjson.dumps(value).decode() if "unreadable_arguments" in value else call.arguments
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        """The messages come last: each request then begins with the bytes of the one before."""
+        """Return the request body. Messages come last, so each request begins with the bytes of the previous one."""
         messages = self.encoded(prompt, parameters)
         if parameters.quirks.get("merge_user_messages"):
             messages = merge_user_messages(messages)
@@ -100,7 +106,7 @@ class OpenAINative(Adapter):
         return parameters.without_unsupported(head | self._tools(prompt, parameters))
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
-        """The fields that tell the model, or its server, of the tools."""
+        """Return the request fields that declare the tools."""
         if not prompt.tools:
             return {}
         tools = [_tool(tool, parameters.quirks, null_is_none=self.null_is_none) for tool in prompt.tools]
@@ -118,7 +124,10 @@ class OpenAINative(Adapter):
 
 
 def use_of_tools(parameters: RouteParameters) -> dict[str, Any]:
-    """How the model is to use its tools. The route's own `extra_body` decides, but not over the effort of thinking."""
+    """Return the fields that control tool use.
+
+    The route's `extra_body` overrides them, except for `reasoning_effort`.
+    """
     quirks, given = parameters.quirks, parameters.extra_body
     fields: dict[str, Any] = {}
     if "tool_choice" in quirks and "tool_choice" not in given:
@@ -141,9 +150,9 @@ def _tool(tool: ToolSpec, quirks: Mapping[str, Any], *, null_is_none: bool) -> d
 
 
 def _signature(message: Message, parameters: RouteParameters, *, is_unchanged: bool) -> dict[str, Any]:
-    """What came with the call, if it is this model's own and goes back as it was.
+    """Return the signature of an unchanged call if this model wrote it, or a placeholder.
 
-    The placeholder for calls of others is Google's: ai.google.dev/gemini-api/docs/gemini-3#migrating_from_other_models.
+    Google documents the placeholder: ai.google.dev/gemini-api/docs/gemini-3#migrating_from_other_models.
     """
     thinking = message.thinking
     own = thinking.blocks if thinking and thinking.is_from("openai", parameters.model) else ()
@@ -155,7 +164,10 @@ def _signature(message: Message, parameters: RouteParameters, *, is_unchanged: b
 
 
 def _thinking(message: Message, parameters: RouteParameters) -> dict[str, Any]:
-    """Only goes back to where it came from. A server that takes the field needs it in every message with a call."""
+    """Return the field that sends thinking back to the model that wrote it.
+
+    A server that takes the field requires it in each message with a call, even if it is empty.
+    """
     field, thinking = parameters.quirks.get("thinking_field"), message.thinking
     if not field or message.role != "assistant":
         return {}
@@ -174,7 +186,7 @@ def _call_id(call_id: str, parameters: RouteParameters) -> str:
 
 
 def with_pictures(message: dict[str, Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-    """The message with its pictures. A result is text only: its pictures follow it, as a message of the role user."""
+    """Return the message with its pictures. Tool results are text only, so their pictures follow in a user message."""
     if not pictures:
         return [message]
     parts = [part for picture in pictures for part in _picture_parts(picture)]
@@ -194,9 +206,10 @@ def _text_part(text: str) -> dict[str, Any]:
 
 
 def merge_user_messages(messages: Sequence[bytes]) -> list[bytes]:
-    """Joins consecutive messages of the role user, for chat templates in which roles must alternate.
+    """Join consecutive user messages, for chat templates in which the roles must alternate.
 
-    Works on encoded messages. One that ends in a user's words or parts takes up what follows of the same role."""
+    This works on encoded messages. A message that ends in a user's text or parts is extended by the next user message.
+    """
     out: list[bytes] = []
     for message in messages:
         if out and message.startswith((_WORDS, _PARTS)) and _ends_as_user(out[-1]):
@@ -207,7 +220,10 @@ def merge_user_messages(messages: Sequence[bytes]) -> list[bytes]:
 
 
 def _ends_as_user(message: bytes) -> bool:
-    """A result with pictures is encoded as two messages, of which the second is a user's."""
+    """Return whether the message ends as a user message.
+
+    A result with pictures is encoded as a result and a user message.
+    """
     return message.startswith(_WORDS) or _PARTS in message
 
 

@@ -1,4 +1,4 @@
-"""OpenAI chat completion chunks, folded into a turn: words, thinking, tool calls and the tokens that were counted."""
+"""A parser of OpenAI chat completion chunks."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -20,9 +20,10 @@ from llm_app.types import Delta, LLMTurnResult, Usage
 
 
 class OpenAIParser(TurnParser):
-    """Takes chunks (`delta`) and whole answers (`message`) alike; thinking from any of the fields in use.
+    """A parser of chunks (`delta`) and of complete responses (`message`).
 
-    These are `reasoning_content`, `reasoning`, `reasoning_details`, content parts of type thinking, and tags.
+    Thinking may arrive in `reasoning_content`, `reasoning` or `reasoning_details`, in content parts of type thinking,
+    or between tags.
     """
 
     protocol = "openai"
@@ -53,7 +54,7 @@ class OpenAIParser(TurnParser):
         return self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
 
     def _count(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
-        """Kimi reports usage inside the choice, Groq in a separate field."""
+        """Store the usage. Kimi reports it inside the choice, Groq in a separate field."""
         for usage in (chunk.get("usage"), choice.get("usage"), dictionary(chunk.get("x_groq")).get("usage")):
             if isinstance(usage, dict) and usage:
                 self.usage = usage_of(usage)
@@ -69,13 +70,13 @@ class OpenAIParser(TurnParser):
                 yield from self._piece_of_call(position, call)
 
     def _thought_in(self, delta: dict[str, Any]) -> str:
-        """Where several fields say the same, it is thought once."""
+        """Return the thinking in a delta. If several fields repeat the same thinking, only one counts."""
         details = self._details.add(delta["reasoning_details"]) if "reasoning_details" in delta else ""
         thoughts = delta.get("reasoning_content"), delta.get("reasoning")
         return next((thought for thought in thoughts if thought and isinstance(thought, str)), details)
 
     def _parts(self, content: object) -> Iterator[Delta]:
-        """A text, or a list of parts, of which some may be thinking."""
+        """Yield the deltas of a content: a text, or a list of parts, some of which may be thinking."""
         for part in content if isinstance(content, list) else [content]:
             thinking = dictionary(part).get("thinking")
             for piece in strings(thinking or part):
@@ -84,7 +85,7 @@ class OpenAIParser(TurnParser):
     def _piece_of_call(self, position: int, call: dict[str, Any]) -> Iterable[Delta]:
         index, function = call.get("index"), dictionary(call.get("function"))
         if not self._signature and (signature := dictionary(call.get("extra_content"))):
-            self._signature = {"extra_content": signature}  # of the first call, which is the one that is kept
+            self._signature = {"extra_content": signature}  # only the first call is used
         return self._call(
             index if isinstance(index, int) else position,
             is_index=isinstance(index, int),
@@ -94,18 +95,21 @@ class OpenAIParser(TurnParser):
         )
 
     def result(self) -> LLMTurnResult:
-        """A stream that came to its end without any choice did not break off."""
+        """Return the turn. A stream that ended properly but had no choice is unreadable, not truncated."""
         if self.done and not self._has_choice:
             self._foreign = self._foreign or self._silent
         return super().result()
 
     def _signed(self) -> tuple[Mapping[str, Any], ...]:
-        """`extra_content` is Gemini's: the signature of the thinking before a call, which goes back beside the call."""
+        """Return the signed parts.
+
+        `extra_content` is Gemini's signature of the thinking before a call; it returns with the call.
+        """
         return (*self._details.parts(), *([self._signature] if self._signature else []))
 
 
 def _first_choice(choices: object) -> dict[str, Any]:
-    """Of several that were asked for, only the first counts."""
+    """Return the choice with index 0."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, dict) and not choice.get("index"):
             return choice
@@ -113,22 +117,25 @@ def _first_choice(choices: object) -> dict[str, Any]:
 
 
 def _is_chunk(chunk: dict[str, Any]) -> bool:
-    """An event of a stream may have no choice: the last one, which counts, and Azure's first one."""
+    """Return whether an event without a choice belongs to the protocol: Azure's first event, or the last one with the
+    usage.
+    """
     is_named = chunk.get("object") == "chat.completion.chunk" or "prompt_filter_results" in chunk
     return "choices" in chunk and (is_named or bool(chunk.get("usage")))
 
 
 def _error(chunk: dict[str, Any], event_name: str) -> object:
-    """An error has its own field; some servers send the fields of the error at the top level."""
+    """Return the error of a chunk. Some servers send the fields of the error at the top level."""
     return chunk.get("error") or (chunk if event_name == "error" or chunk.get("object") == "error" else None)
 
 
 def usage_of(fields: dict[str, Any]) -> Usage:
-    """Tokens as OpenAI and compatible servers count them.
+    """Return the usage as reported by OpenAI and compatible servers.
 
-    Cached tokens: `prompt_tokens_details` (OpenAI), `prompt_cache_hit_tokens` (DeepSeek), `cached_tokens` (Kimi).
+    Cached tokens are in `prompt_tokens_details` (OpenAI), `prompt_cache_hit_tokens` (DeepSeek) or `cached_tokens`
+    (Kimi).
 
-    Some (xAI, Gemini) leave thinking out of `completion_tokens`; then `total_tokens` is more than the sum.
+    xAI and Gemini do not count thinking in `completion_tokens`; then `total_tokens` is greater than the sum.
     """
     prompt, completion = count(fields.get("prompt_tokens")), count(fields.get("completion_tokens"))
     sent = dictionary(fields.get("prompt_tokens_details"))
@@ -144,20 +151,20 @@ def usage_of(fields: dict[str, Any]) -> Usage:
     )
 
 
-_GROWING = ("text", "summary", "data")  # come in pieces; of all other fields the last one counts
+_GROWING = ("text", "summary", "data")  # fields that arrive in fragments; other fields are replaced
 
 
 class ReasoningDetails:
-    """`reasoning_details`: thinking in parts with signatures, as OpenRouter streams them and expects them back.
+    """`reasoning_details`: signed parts of thinking, as OpenRouter streams them and expects them back.
 
-    Joins the pieces of each part; parts differ by index and type.
+    Fragments with the same index and type belong to one part.
     """
 
     def __init__(self) -> None:
         self._parts: dict[tuple[int, str], dict[str, Any]] = {}
 
     def add(self, value: object) -> str:
-        """Takes the details of one chunk; returns what is readable of them."""
+        """Add the details of one chunk, and return their readable text."""
         readable = []
         for piece in objects(value):
             part = self._parts.setdefault((count(piece.get("index")), text(piece.get("type"))), {})

@@ -1,7 +1,7 @@
-"""OpenAI's Responses: a conversation of items, in which a model's reasoning goes back with the call that it led to.
+"""OpenAI's Responses API: a conversation of items. Reasoning is sent back with the call that followed it.
 
-Nothing is kept at the provider (`store: false`): each request carries the whole conversation, and reasoning comes and
-goes encrypted. Sources: platform.openai.com/docs/api-reference/responses and /docs/guides/reasoning.
+The provider stores nothing (`store: false`): each request contains the complete conversation, and reasoning is
+encrypted. Sources: platform.openai.com/docs/api-reference/responses and /docs/guides/reasoning.
 """
 
 from dataclasses import replace
@@ -19,18 +19,20 @@ from llm_app.cache_boundary import without_marker
 from llm_app.transport import wire
 from llm_app.types import Message, Picture, Prompt, ToolSpec
 
-_LEAST_TOKENS = 16  # "integer below minimum value": the provider refuses less
-# What would keep the conversation at the provider, take items out of it there, or end the stream; and what is ours.
+_LEAST_TOKENS = 16  # the API rejects less ("integer below minimum value")
+# Fields that would store the conversation at the provider, remove items or end the stream, and fields that are ours.
 _REFUSED = {"store", "background", "truncation", "include", "input", "instructions"}
 
 
 class OpenAIResponses(OpenAINative):
-    """Quirks, beside `unsupported`, `tool_choice` and `parallel_tool_calls` of openai_native:
+    """The Responses API.
 
-    encrypted_reasoning: true where the model reasons; others refuse to be asked for what they would encrypt.
-    thinking_effort_field: where the thinking budget goes as a word (low, medium, high): "reasoning.effort".
-    phases: true where the model tells words beside a call from an answer (GPT-5.3 and newer).
-    strict_tools: false where `strict` is refused; default: true, for tools whose schema it can say.
+    Quirks of a route, in addition to `unsupported`, `tool_choice` and `parallel_tool_calls` of openai_native:
+
+    encrypted_reasoning: true if the model reasons. Other models reject the request for encrypted reasoning.
+    thinking_effort_field: the field for the thinking budget as an effort (low, medium, high): "reasoning.effort".
+    phases: true if the model distinguishes commentary next to a call from an answer (GPT-5.3 and newer).
+    strict_tools: false if `strict` is rejected; the default is true, for tools whose schema has a strict form.
     """
 
     name = "openai_responses"
@@ -41,7 +43,10 @@ class OpenAIResponses(OpenAINative):
         return b",".join(map(orjson.dumps, self._items(message, parameters)))
 
     def _items(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
-        """Reasoning comes before what it led to; alone, the provider refuses it."""
+        """Return the items of a message.
+
+        Reasoning precedes the items that followed it; the API rejects reasoning alone.
+        """
         if message.role == "tool":
             output = _parts(message) if message.pictures else message.content
             return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": output}]
@@ -52,7 +57,7 @@ class OpenAIResponses(OpenAINative):
         return own_blocks(message, parameters.model, self.name) + items if items else []
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        """The items come last: each request then begins with the bytes of the one before."""
+        """Return the request body. Items come last, so each request begins with the bytes of the previous one."""
         return self.opened(prompt, parameters) + b",".join(self.encoded(prompt, parameters)) + b"]}"
 
     def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
@@ -87,14 +92,17 @@ class OpenAIResponses(OpenAINative):
 
 
 def _tool(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
-    """What is not said to be lenient is strict here, and refused where its schema is not."""
+    """Return the declaration of a tool. The API treats tools as strict by default, and rejects other schemas then."""
     strict = strict_form(tool.parameters, null_is_none=True) if is_strict else None
     schema = {"parameters": strict or tool.parameters, "strict": strict is not None}
     return {"type": "function", "name": tool.name, "description": tool.description, **schema}
 
 
 def _words(message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
-    """Source for the phase: platform.openai.com/docs/guides/latest-model ("preserve and resend phase")."""
+    """Return the text item of a message.
+
+    Source of the phase: platform.openai.com/docs/guides/latest-model ("preserve and resend phase").
+    """
     if not message.content.strip() and not message.pictures:
         return []
     item: dict[str, Any] = {"role": message.role, "content": _parts(message) if message.pictures else message.content}

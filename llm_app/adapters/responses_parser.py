@@ -1,4 +1,4 @@
-"""The stream of OpenAI's Responses, folded into a turn: items that are begun, grow, and are done."""
+"""A parser of the Responses API's stream, in which items are added, grow and are done."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ _ENDS = {"response.completed", "response.incomplete"}
 
 
 class ResponsesParser(TurnParser):
-    """Takes whole answers (`object: response`) too. Unknown events and items are passed over.
+    """A parser of streams and of complete responses (`object: response`). It ignores unknown events and items.
 
     Source: platform.openai.com/docs/api-reference/responses-streaming.
     """
@@ -35,7 +35,7 @@ class ResponsesParser(TurnParser):
     def __init__(self, model: str, tools: Collection[str] = ()) -> None:
         super().__init__(model, tools)
         self._reasoning: list[Mapping[str, Any]] = []
-        self._grown: set[int] = set()  # the places of items that have come in pieces
+        self._grown: set[int] = set()  # output indexes of items that arrived in fragments
 
     def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         fields = parse_object(event.data)
@@ -58,7 +58,7 @@ class ResponsesParser(TurnParser):
                 self._foreign = event.data[:200]
 
     def _whole(self, kind: str, fields: dict[str, Any]) -> Iterator[Delta]:
-        """The end of a stream, an answer in one piece, or an error."""
+        """Parse the end of a stream, a complete response, or an error."""
         response = fields if fields.get("object") == "response" else dictionary(fields.get("response"))
         if kind in ("error", "response.failed") or fields.get("error") or response.get("error"):
             raise error_in_stream(response.get("error") or fields.get("error") or fields)
@@ -85,7 +85,7 @@ class ResponsesParser(TurnParser):
             yield from self._call(place, **_head_of(item))
 
     def _end_item(self, place: int, item: dict[str, Any]) -> Iterator[Delta]:
-        """A server that streams no pieces has all of it here."""
+        """Parse a completed item. Servers that stream no fragments send the complete content here."""
         kind, is_new = item.get("type"), place not in self._grown
         if kind == "reasoning":
             self._keep(item)
@@ -99,17 +99,17 @@ class ResponsesParser(TurnParser):
             yield from self._call(place, **_head_of(item), fragment=json_text(item.get("arguments")))
 
     def _keep(self, item: dict[str, Any]) -> None:
-        """Reasoning goes back as it came; without its content it only names what nobody has stored, and is refused.
+        """Store a reasoning item, which is sent back unchanged.
 
-        What comes after a call belongs to the next call, which does not run.
-        Source: "Item with id … not found. Items are not persisted when `store` is set to false", as in
-        github.com/earendil-works/pi/issues/5059.
+        Without its content it only refers to an item that nobody has stored, and the API rejects it. Reasoning after a
+        call belongs to the next call, which does not run. Source: "Item with id … not found. Items are not persisted
+        when `store` is set to false", as in github.com/earendil-works/pi/issues/5059.
         """
         if self._calls or not (item.get("encrypted_content") or item.get("content")):
             return
         try:
             orjson.dumps(item)
-        except orjson.JSONEncodeError:  # half a character in it: changed, it would be refused
+        except orjson.JSONEncodeError:  # half a surrogate pair: the API would reject a repaired item
             return
         self._reasoning.append(item)
 

@@ -1,6 +1,6 @@
-"""Forms of a schema that providers take: the strict one, which what a model writes fits by construction, and OpenAPI's.
+"""Forms of JSON Schemas that providers accept: the strict form, which models cannot violate, and OpenAPI's.
 
-Arguments are checked by us against the whole schema in any case.
+Arguments are validated against the complete schema later in any case.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 # --- strict --------------------------------------------------------------------------------------------------------
 
-# What OpenAI and Anthropic both enforce or allow. Other keywords are left out.
+# Keywords that OpenAI and Anthropic both enforce or allow. Others are omitted.
 _PLAIN = ("type", "enum", "const", "description")
 _UNSAID = (
     "oneOf",
@@ -26,11 +26,11 @@ _UNSAID = (
 
 
 def strict_form(parameters: Mapping[str, Any], *, null_is_none: bool = False) -> dict[str, Any] | None:
-    """`parameters` as strict mode takes them; None for what it cannot say.
+    """Return the strict form of a schema, or None if it has none.
 
-    There every object names all of its fields, and all are required: one that may be left out must be one that may be
-    null, for only then do both say the same. With `null_is_none`, which whoever reads the arguments must know
-    (`tools_app/json_schema/coercion` does), null says of every such field that it is left out.
+    In strict mode every object lists all of its fields, and all of them are required. So an optional field must be
+    nullable. With `null_is_none`, null stands for every omitted field; then the code that reads the arguments must drop
+    nulls (`tools_app/json_schema/coercion` does).
     """
     try:
         form = _Strict(null_is_none)
@@ -41,7 +41,7 @@ def strict_form(parameters: Mapping[str, Any], *, null_is_none: bool = False) ->
 
 
 class _Unsaid(Exception):
-    """Strict mode has no words for it."""
+    """Strict mode cannot express this schema."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,17 @@ class _Strict:
 
 
 def _reference(place: str) -> dict[str, Any]:
-    """Without what stands beside it, which OpenAI refuses: github.com/camel-ai/camel/issues/3001 ("$ref cannot have
-    keywords"). Only definitions are where they were."""
+    """Return a reference without its sibling keywords, which OpenAI rejects ("$ref cannot have keywords").
+
+    Only references to definitions stay valid. Source: github.com/camel-ai/camel/issues/3001.
+    """
     if place != "#" and not re.fullmatch("#/[$]defs/[^/]+", place):
         raise _Unsaid
     return {"$ref": place}
 
 
 def _with_alternatives(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A list of types as alternatives, each with what is said of its type."""
+    """Return a schema with a list of types as alternatives, each with the keywords of its type."""
     if not {"object", "array"}.intersection(given["type"]):
         return given
     about = {"description": given["description"]} if "description" in given else {}
@@ -124,15 +126,15 @@ _OPENAPI = (
     "minLength", "maxLength", "pattern",
 )
 # fmt: on
-_DEEPEST = 12  # levels; a schema that contains itself ends there, or earlier where it would be too large
-_MOST = 256 * 1024  # characters, about; no schema without references that we accept has so many
-_FRAME = 20  # characters of a part beside its words
+_DEEPEST = 12  # levels; recursive schemas end there, or earlier if they become too large
+_MOST = 256 * 1024  # characters, about; accepted schemas without references are smaller
+_FRAME = 20  # characters per part, apart from its texts
 
 
 def openapi_form(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """`parameters` in the keywords of OpenAPI's schemas, which Gemini takes alone; empty if there are none.
+    """Return a schema in the keywords of OpenAPI, the only ones that Gemini accepts; empty if it has no properties.
 
-    Other keywords are rewritten or left out. Source: ai.google.dev/api/caching#Schema.
+    Other keywords are rewritten or omitted. Source: ai.google.dev/api/caching#Schema.
     """
     if not parameters.get("properties"):
         return {}
@@ -143,7 +145,7 @@ def openapi_form(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _TooLarge(Exception):
-    """What refers to itself in several places doubles with each level."""
+    """A schema with several references to itself doubles its size at each level."""
 
 
 class _OpenAPI:
@@ -151,7 +153,10 @@ class _OpenAPI:
         self._root, self._deepest, self._left = root, deepest, _MOST
 
     def schema(self, given: Any, level: int) -> dict[str, Any]:
-        """Raises _TooLarge."""
+        """Return the schema in OpenAPI's keywords.
+
+        Raises: _TooLarge.
+        """
         if not isinstance(given, Mapping) or level > self._deepest:
             return {}
         given = self._whole(given)
@@ -166,7 +171,7 @@ class _OpenAPI:
         return self._simple(given, level)
 
     def _whole(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """With what it refers to, and with all that it must fit at once."""
+        """Merge a schema with its reference and with the schemas of `allOf`."""
         parts = [self._referred(given["$ref"])] if "$ref" in given else []
         parts += [part for part in given.get("allOf", ()) if isinstance(part, Mapping)]
         whole: dict[str, Any] = {}
@@ -183,7 +188,10 @@ class _OpenAPI:
         return found if isinstance(found, Mapping) else {}
 
     def _either(self, given: Mapping[str, Any], options: Sequence[Any], level: int) -> dict[str, Any]:
-        """Null is no type of its own there. Where one option is left, it is the schema."""
+        """Return alternatives.
+
+        Null is a keyword there, not a type. A single remaining alternative replaces the list.
+        """
         about = {"description": given["description"]} if "description" in given else {}
         forms = [self.schema(option, level + 1) for option in options if not _is_null(option)]
         may_be_null = {"nullable": True} if len(forms) < len(options) else {}

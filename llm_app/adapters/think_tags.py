@@ -1,4 +1,4 @@
-"""Thinking that a model writes into its content, between tags, separated while it streams."""
+"""Thinking between tags in a model's content, separated while it streams."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,9 @@ TAGS = {
 
 
 class ThinkTags:
-    """Only a tag at the very beginning of the content opens; quoted later, it is text.
+    """A splitter of thinking and content. Only a tag at the very beginning opens thinking; later tags are text.
 
-    `open_with`: the closing tag of thinking that the prompt's template has opened already.
+    `open_with` is the closing tag of thinking that the chat template has already opened.
     """
 
     def __init__(self, open_with: str = "") -> None:
@@ -25,7 +25,7 @@ class ThinkTags:
         self._just_closed = False
 
     def feed(self, text: str) -> Iterator[tuple[DeltaKind, str]]:
-        """Yields pieces with their kind; holds back what may be the beginning of a tag."""
+        """Yield fragments with their kind. A possible beginning of a tag is held back."""
         if self._decided and not self._close:
             yield from self._content(text)
             return
@@ -38,14 +38,14 @@ class ThinkTags:
             yield from self.end()
 
     def _content(self, text: str) -> Iterator[tuple[DeltaKind, str]]:
-        """White space between the thinking and the content is part of neither, however the stream is split."""
+        """Yield content. White space between thinking and content belongs to neither."""
         text = text.lstrip() if self._just_closed else text
         if text:
             self._just_closed = False
             yield DeltaKind.WORDS, text
 
     def end(self) -> Iterator[tuple[DeltaKind, str]]:
-        """What is held back, when nothing more is to come."""
+        """Yield the fragment that was held back, at the end of the stream."""
         if self._held:
             yield (DeltaKind.THINKING if self._close else DeltaKind.WORDS), self._held
             self._held = ""

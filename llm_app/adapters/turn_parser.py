@@ -1,4 +1,4 @@
-"""What the parsers of all protocols have in common: pieces of thinking, words and calls, folded into a turn."""
+"""The common parser of all protocols: it collects thinking, text and calls into a turn."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -17,9 +17,9 @@ _CUT = "it reached the output limit before its end; say less in one call."
 
 
 class TurnParser(Parser):
-    """`tools` are the names of the visible tools; `words` decides what of the content streams.
+    """A parser that knows the names of the visible `tools`; `words` decides which part of the content is streamed.
 
-    A call out of the content is looked for only when the reply has none in a field of its own.
+    Calls in the content only count if the reply has no native calls.
     """
 
     protocol: ClassVar[str]
@@ -33,7 +33,7 @@ class TurnParser(Parser):
         self._content, self._thinking = Pieces(), Pieces()
         self._calls = CallAssembly()
         self._finish_reason = ""
-        self._foreign = ""  # an event that is none of the protocol
+        self._foreign = ""  # an event that does not belong to the protocol
 
     def feed(self, event: ServerEvent) -> Iterable[Delta]:
         data = event.data.strip()
@@ -43,7 +43,7 @@ class TurnParser(Parser):
         return self.read_event(event) if data else ()
 
     def read_event(self, event: ServerEvent) -> Iterable[Delta]:
-        """Takes an event that says something."""
+        """Parse an event with data."""
         raise NotImplementedError
 
     def _think(self, piece: str) -> Iterable[Delta]:
@@ -51,7 +51,7 @@ class TurnParser(Parser):
         return (Delta(kind=DeltaKind.THINKING, text=visible),) if visible else ()
 
     def _say(self, piece: str) -> Iterator[Delta]:
-        """Content, which may begin with thinking between tags."""
+        """Add a fragment of content, which may begin with thinking between tags."""
         for kind, part in self._tags.feed(piece) if piece else ():
             if kind is DeltaKind.THINKING:
                 yield from self._think(part)
@@ -59,12 +59,12 @@ class TurnParser(Parser):
                 yield from self._words.feed(part)
 
     def _call(self, place: int, **fields: Any) -> Iterable[Delta]:
-        """A piece of a call, as `CallAssembly.add` takes it."""
+        """Add a fragment of a call; `fields` are the arguments of `CallAssembly.add`."""
         visible = self._calls.add(place, **fields)
         return (Delta(kind=DeltaKind.TEXT, text=visible),) if visible else ()
 
     def result(self) -> LLMTurnResult:
-        """The end is the finish reason, or the protocol's own mark behind an answer whose server gives no reason."""
+        """Return the turn. It is complete with a finish reason, or with the protocol's end mark after some output."""
         for kind, part in self._tags.end():
             (self._thinking if kind is DeltaKind.THINKING else self._content).add(part)
         if self._finish_reason in BROKEN_OFF:
@@ -97,12 +97,12 @@ class TurnParser(Parser):
         return Thinking(text=text, protocol=self.protocol, model=self._model, blocks=blocks)
 
     def _signed(self) -> tuple[Mapping[str, Any], ...]:
-        """The parts that may go back to where they came from, and only unchanged."""
+        """Return the parts that only their own protocol and model accept, unchanged."""
         return ()
 
 
 class PartialCall:
-    """One call in the making: its id and name come first, its arguments in fragments."""
+    """A call that is still arriving: its id and name come first, its arguments in fragments."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -112,7 +112,7 @@ class PartialCall:
 
 
 class CallAssembly:
-    """The calls of one answer, in the order in which they began."""
+    """The calls of one response, in the order in which they began."""
 
     def __init__(self) -> None:
         self._calls: list[PartialCall] = []
@@ -122,11 +122,11 @@ class CallAssembly:
         return bool(self._calls)
 
     def add(self, place: int, *, call_id: str = "", name: str = "", fragment: str = "", is_index: bool = True) -> str:
-        """Takes a piece of the call at `place`; returns what became readable of a first `message` call's text.
+        """Add a fragment of the call at `place`, and return the new readable text of a first `message` call.
 
-        Not every server counts its calls: some give the same index to all, some none (then `place` is only the
-        position in the list), some no ids, or names as ids. So another name or id begins another call, and so does an
-        object after a whole one.
+        Servers number their calls differently: some give all calls the same index, some give none (then `place` is only
+        the position in the list), some omit ids or repeat names as ids. So another name or id begins another call, and
+        so does an object after a complete one.
         """
         call = self._places.get(place)
         if call is None or (name and call.name and _begins_another(call, call_id, name, fragment, is_index=is_index)):
@@ -149,7 +149,7 @@ class CallAssembly:
 
 
 def _begins_another(call: PartialCall, call_id: str, name: str, fragment: str, *, is_index: bool) -> bool:
-    """Of two with names."""
+    """Return whether a fragment with a name begins another call than `call`, which also has a name."""
     has_other_id = bool(call_id and call.id and call_id != call.id)
     if name != call.name or has_other_id or not (call_id or is_index):
         return True

@@ -1,6 +1,6 @@
-"""Protocols without a field for tools: they are described in the prompt and called in the text, as XML-like tags.
+"""Protocols without a field for tools: the prompt describes the tools, and calls are XML-like tags in the text.
 
-Calls and results of the history are text in the same form. Quirks are those of the native protocol.
+Calls and results of the history are written in the same form. Quirks are those of the native protocols.
 """
 
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ class AnthropicXML(AnthropicNative):
         return words + picture_blocks(message)
 
     def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
-        return True  # results are words of a user, so each reply begins a turn
+        return True  # results are user texts, so each reply begins a turn
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         return {}
@@ -37,7 +37,10 @@ class AnthropicXML(AnthropicNative):
 
 
 class OpenAIXML(OpenAINative):
-    """For gateways that drop the field `tools`. Thinking never goes back: each result begins a user's turn."""
+    """Chat completions for gateways that drop the field `tools`.
+
+    Thinking is never sent back: each result begins a user turn.
+    """
 
     name = "openai_xml"
     label = "OpenAI chat completions, tool calls as XML"

@@ -17,8 +17,9 @@ class InvalidAddress(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """A parsed URL. `path` includes the query, `authority` is the value of the Host header, and `user` is
-    "name:password".
+    """A parsed URL.
+
+    `path` includes the query, `authority` is the value of the Host header, and `user` is "name:password".
     """
 
     scheme: str

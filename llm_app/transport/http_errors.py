@@ -19,8 +19,9 @@ _SAID = re.compile(rf'"(?:{"|".join(_WORDS)})"\s*:\s*"((?:[^"\\]|\\.)*)')
 
 @dataclass(frozen=True)
 class ErrorBody:
-    """The parsed body of an error. `words` are its messages and codes in lower case, `param` is a path such as
-    "tools[0].function.strict".
+    """The parsed body of an error.
+
+    `words` are its messages and codes in lower case, `param` is a path such as "tools[0].function.strict".
     """
 
     words: str
@@ -28,8 +29,9 @@ class ErrorBody:
 
     @classmethod
     def from_text(cls, body: str) -> "ErrorBody":
-        """Parse a body. OpenAI, Anthropic and Google send an object `error`, vLLM and Mistral a message, FastAPI a list
-        `detail`.
+        """Parse a body.
+
+        OpenAI, Anthropic and Google send an object `error`, vLLM and Mistral a message, FastAPI a list `detail`.
         """
         try:
             value = json.loads(body)

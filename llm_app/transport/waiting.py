@@ -89,8 +89,9 @@ class Patience:
 
 
 def from_loop(stream: AsyncGenerator[T], run: Runner) -> Generator[T]:
-    """Yield the items of an asynchronous generator. It is closed at the end, and cancelled if a wait for it is
-    interrupted.
+    """Yield the items of an asynchronous generator.
+
+    It is closed at the end, and cancelled if a wait for it is interrupted.
     """
     try:
         while (item := run(_next(stream))) is not None:

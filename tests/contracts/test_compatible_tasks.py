@@ -1,4 +1,5 @@
-"""Whole tasks against the strict fakes of those who speak like OpenAI, each with rules of its own: nothing is refused."""
+"""Whole tasks against the strict fakes of those who speak like OpenAI, each with rules of its own: nothing is refused.
+"""
 
 from collections.abc import Callable
 from typing import Any
