@@ -1,4 +1,4 @@
-"""Which models a person has for what that of the conversation may not be able to do."""
+"""Models that a user can use for tasks which the conversation's own model may not support."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,9 @@ from llm_app.sql.composed_query import Select
 
 @dataclass(frozen=True, kw_only=True)
 class Abilities:
-    """Names of logical models: one that sees pictures, one that makes them, one that speaks, one that embeds.
+    """Names of logical models: one that sees pictures, and one each that makes images, speech and embeddings.
 
-    Empty: there is none.
+    Empty: none.
     """
 
     sees: str = ""
@@ -23,7 +23,10 @@ class Abilities:
 
 
 def of_user(user_id: int | None, preferred: str = "") -> Abilities:
-    """`preferred` is the conversation's own model, empty for the default one: if it can, it is taken. One query."""
+    """Return the abilities that a user's models have, with one query.
+
+    `preferred` is the conversation's own model (empty: the default one). It is chosen if it has the ability.
+    """
     found = list(_what_is_open(None)) if user_id is None else _open_to.rows(user_id)
     rows = sorted(found, key=lambda row: row[0] != preferred)
     return Abilities(
@@ -35,7 +38,7 @@ def of_user(user_id: int | None, preferred: str = "") -> Abilities:
 
 
 def _what_is_open(user: Any) -> "QuerySet[Route, tuple[str, str, bool]]":
-    """Name and kind of the model of each route, and whether it takes pictures."""
+    """Return the name and kind of the model of each allowed route, and whether the route takes pictures."""
     routes = Route.objects.filter(provider__enabled=True, model__in=LogicalModel.objects.open_to(user))
     by_name = routes.order_by("-model__is_default", "model__name")
     return by_name.values_list("model__name", "model__kind", "takes_images")

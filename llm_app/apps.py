@@ -13,6 +13,6 @@ class LlmAppConfig(AppConfig):
         from llm_app.budgets import counters
         from llm_app.models import Budget
 
-        encryption.cipher()  # before anything is sealed with a key that is none, and cannot be read again
+        encryption.cipher()  # fail before anything is encrypted with an invalid key
         logs.log_uncaught_errors()
         post_save.connect(counters.recount, sender=Budget)

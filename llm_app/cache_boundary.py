@@ -1,10 +1,10 @@
-"""The cache marker: what comes before it in a system prompt stays the same from task to task."""
+"""The cache marker in system prompts: the text before it stays the same from task to task."""
 
-MARKER = "\u2063\u200b\u2063"  # zero-width: invisible if it is ever shown
+MARKER = "\u2063\u200b\u2063"  # zero-width characters: invisible if they are ever displayed
 
 
 def split_at_marker(system: str) -> tuple[str, str]:
-    """The stable and the dynamic part of a system prompt; the second may be empty."""
+    """Return the stable and the dynamic part of a system prompt. The dynamic part may be empty."""
     stable, _, dynamic = system.partition(MARKER)
     return stable, dynamic.replace(MARKER, "")
 

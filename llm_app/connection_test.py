@@ -1,4 +1,4 @@
-"""One tiny call with a fixed prompt, so that an administrator sees whether a provider works, or why it does not."""
+"""Connection tests: a small call with a fixed prompt tells administrators whether a provider works, or why not."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ from llm_app.types import Message, Prompt, Purpose, ToolSpec
 T = TypeVar("T")
 SILENCE = 20.0  # seconds; an administrator waits for the page
 TOTAL = 60.0  # seconds
-_MOST = 5  # models; more would only cost
+_MOST = 5  # models
 _QUOTED = 300  # characters of the provider's own words
 _WORD = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 _PROMPT = Prompt(
@@ -37,7 +37,7 @@ _PROMPT = Prompt(
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result for one model of the provider, in words for administrators. `error`: why there was no answer."""
+    """The result for one model, in words for administrators. `error` is the reason for a missing answer."""
 
     model: str
     ok: bool
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind)) -> Iterator[Outcome]:
-    """Tries each model of these kinds that is routed to the provider, until the provider itself is clearly at fault."""
+    """Test each model of these kinds that has a route to the provider. Stop at a failure of the provider itself."""
     for route in _targets(provider, kinds):
         outcome = try_route(route)
         _keep(outcome, route)
@@ -58,7 +58,7 @@ def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKin
 
 
 def _targets(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
-    """One route for each of its models, the first in priority."""
+    """Return one route per model of the provider, the one with the first priority."""
     routes = {}
     routed = provider.routes.filter(model__kind__in=kinds).select_related("model")
     for route in routed.order_by("-priority", "-pk"):
@@ -68,7 +68,7 @@ def _targets(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
 
 
 def _keep(outcome: Outcome, route: Route) -> None:
-    """The verdict is shown until the next test."""
+    """Store the verdict, which is shown until the next test."""
     tested = {"works": outcome.ok, "verdict": outcome.sentence, "tested_at": timezone.now()}
     Route.objects.filter(provider=route.provider, provider_model=route.provider_model).update(**tested)
     if outcome.ok:
@@ -76,10 +76,10 @@ def _keep(outcome: Outcome, route: Route) -> None:
 
 
 def try_route(route: Route) -> Outcome:
-    """One call, of a tool where the model is of text; the route need not be stored.
+    """Make one call, with a tool if the model is a text model. The route may be unsaved.
 
-    The breaker neither stops the call nor counts it; `try_models` closes it after an answer. Not for a thread with an
-    event loop.
+    The breaker neither blocks nor counts the call; `try_models` closes it after an answer. Do not call this in a thread
+    with a running event loop.
     """
     try:
         completion = _call(_limited(route))
@@ -103,7 +103,7 @@ def answer_time(milliseconds: int) -> str:
 
 
 def _limited(route: Route) -> Route:
-    """The same with the time limits of a test."""
+    """Return a copy of the route with the timeouts of a test."""
     limited, limited.provider = copy(route), copy(route.provider)
     limited.provider.timeout_s = min(route.provider.timeout_s, SILENCE)
     limited.provider.total_timeout_s = min(route.provider.total_timeout_s, TOTAL)
@@ -119,7 +119,7 @@ def _call(route: Route) -> Completion:
 
 
 class OwnLoop:
-    """For the thread of a page or of a command, which has no event loop. Nobody interrupts it."""
+    """A runner with its own event loop, for the thread of a page or a command. Its waits cannot be interrupted."""
 
     def __enter__(self) -> Self:
         self._runner = asyncio.Runner().__enter__()
@@ -140,9 +140,9 @@ def _prompt_for(recipient: Recipient) -> StoredPrompt:
 
 
 def explanation(error: errors.LLMError, provider: Provider, route: Route | None = None) -> str:
-    """`error` is what a request to the provider raised; the wire's own error behind it may tell more."""
+    """Explain the error of a request to the provider. Its cause, such as an error of the network, may tell more."""
     words = _own_words(error.detail)
-    status = f" (HTTP {error.status})" if error.status else ""  # a stream that has begun has none for its error
+    status = f" (HTTP {error.status})" if error.status else ""  # errors inside a stream have no status
     if fault := fault_of_account(error, has_key=bool(provider.api_key)):
         return fault + words
     if isinstance(error, errors.ModelNotFound):
@@ -171,11 +171,11 @@ def _own_words(detail: str) -> str:
 
 
 def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:
-    """What another model of the provider would not change; empty if it is something else.
+    """Return the fault that all models of the provider share, such as a wrong key; empty for other faults.
 
-    Not each provider has a status of its own for a wrong key, or for an account without credit.
-    Sources: Gemini answers 400 with the reason API_KEY_INVALID (github.com/continuedev/continue/issues/12960),
-    Anthropic 400 with these words (github.com/anthropics/claude-code/issues/66314), OpenAI 429 with this code
+    Some providers have no status of their own for a wrong key, or for an account without credit. Sources: Gemini
+    answers 400 with the reason API_KEY_INVALID (github.com/continuedev/continue/issues/12960), Anthropic 400 with this
+    text (github.com/anthropics/claude-code/issues/66314), OpenAI 429 with this code
     (platform.openai.com/docs/guides/error-codes).
     """
     status = f"(HTTP {error.status})"
@@ -193,7 +193,7 @@ def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:
 
 
 def _not_found(error: errors.LLMError, model: str) -> str:
-    """A provider with this API mentions the model; any other server has no such page."""
+    """Explain a 404. A provider with this API names the model; other servers have no such page."""
     if error.status == 403:
         return f"The key may not use the model {model} (HTTP 403)."
     if model and "model" in error.detail.lower():
@@ -205,7 +205,7 @@ def _connection(cause: BaseException | None, address: str) -> str:
     if isinstance(cause, socket.gaierror):
         to = address_of(address)
         return f"The proxy {to.proxy.host} is not known." if to.proxy else f"The host {to.host} is not known."
-    if isinstance(cause, ssl.SSLCertVerificationError):  # which is a ValueError, too
+    if isinstance(cause, ssl.SSLCertVerificationError):  # a subclass of ValueError, so it comes first
         return f"The certificate of {urlsplit(address).hostname} is not valid."
     if isinstance(cause, ValueError):
         return f"The address is not valid: {address}"

@@ -1,4 +1,7 @@
-"""Encrypted columns. `FIELD_ENCRYPTION_KEY` has the keys, comma-separated, newest first, so that they can rotate."""
+"""Encrypted columns.
+
+`FIELD_ENCRYPTION_KEY` contains comma-separated keys, the newest first, so that keys can rotate.
+"""
 
 from typing import Any
 
@@ -25,7 +28,10 @@ def encrypted(value: str) -> str:
 
 
 def decrypted(stored: str) -> str:
-    """Raises ImproperlyConfigured for a value of an unknown key."""
+    """Decrypt a value.
+
+    Raises: ImproperlyConfigured if no key fits.
+    """
     try:
         value = cipher().decrypt(stored.encode()).decode()
     except InvalidToken as error:
@@ -37,7 +43,7 @@ def decrypted(stored: str) -> str:
 
 
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
-    """Text that is encrypted in the database and in clear only in memory."""
+    """Text that is encrypted in the database."""
 
     def get_prep_value(self, value: Any) -> Any:
         text = super().get_prep_value(value)

@@ -1,4 +1,4 @@
-"""How a provider can fail. The docstring is the sentence that a person reads; `retry` decides what follows."""
+"""Errors of provider calls. The docstring of a class is shown to users; `retry` decides how a call continues."""
 
 
 class LLMError(Exception):
@@ -7,16 +7,16 @@ class LLMError(Exception):
     def __init__(
         self, detail: str = "", *, status: int = 0, retry_after: float | None = None, words: str = "", param: str = ""
     ) -> None:
-        """`words` and `param` are what the provider's answer says: for decisions, neither for people nor for a log."""
+        """Store the details. `words` and `param` come from the provider's answer: use them only for decisions."""
         super().__init__(detail)
-        self.detail = detail.replace("\0", "\ufffd")  # which no database stores
+        self.detail = detail.replace("\0", "\ufffd")  # PostgreSQL cannot store NUL
         self.status = status
         self.retry_after = retry_after
         self.words, self.param = words, param
 
     @property
     def sentence(self) -> str:
-        """What happened, in words for the person who waits; never the provider's own text."""
+        """Return the sentence for the waiting user. It never contains the provider's own text."""
         return " ".join((self.__doc__ or "").split())
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What this process has counted since its start, for Prometheus: calls of providers, their tokens and their cost."""
+"""Prometheus counters of this process: provider calls, their tokens and their cost."""
 
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ _COST = Counter("agentsite_cost_usd", "What requests to providers have cost, in 
 
 
 def count_call(log: LLMLog) -> None:
-    """A request that has ended, with its outcome (`succeeded`, `failed`, `aborted`) and what it used."""
+    """Count a finished request with its outcome (`succeeded`, `failed`, `aborted`), tokens and cost."""
     _calls(log.provider, log.status).inc()
     for kind in ("input", "cached", "output", "thinking"):
         if tokens := getattr(log, f"{kind}_tokens"):

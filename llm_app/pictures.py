@@ -1,6 +1,6 @@
-"""Pictures as models take them: small enough, upright, and without what a camera wrote into them.
+"""Pictures in a form that models accept: small enough, upright, and without metadata.
 
-Hostile bytes can exploit a decoder, so `answer` runs in a child process with limits.
+Hostile data can exploit a decoder, so `answer` runs in a child process with limits.
 """
 
 import base64
@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from io import BytesIO
 from typing import Any
 
-from PIL import (  # these four and no others: to look for them all takes longer than to decode
+from PIL import (  # only these four formats: loading all plugins takes longer than decoding
     GifImagePlugin,  # noqa: F401
     Image,
     ImageOps,
@@ -19,11 +19,11 @@ from PIL import (  # these four and no others: to look for them all takes longer
     WebPImagePlugin,  # noqa: F401
 )
 
-LONGEST_EDGE = 1568  # pixels; beyond it providers scale down themselves, and charge for what they threw away
+LONGEST_EDGE = 1568  # pixels; providers scale larger pictures down, and charge for the full size
 LARGEST = 3_750_000  # bytes; 5 MB as base64, Anthropic's limit for one picture
-MOST_PIXELS = 16_000_000  # that are decoded: 64 MB
+MOST_PIXELS = 16_000_000  # decoded pixels: 64 MB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
-_SHARP = ("PNG", "GIF")  # drawings and screenshots, mostly
+_SHARP = ("PNG", "GIF")  # mostly drawings and screenshots
 _QUALITY = 85
 _TOO_MANY = f"it has more than {MOST_PIXELS // 10**6} million pixels; make it smaller"
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -35,7 +35,7 @@ class UnreadablePicture(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedPicture:
-    """`data` is base64, `width` and `height` are pixels."""
+    """A picture with base64 `data`, and its size in pixels."""
 
     media_type: str
     data: str
@@ -44,7 +44,7 @@ class EncodedPicture:
 
 
 def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
-    """What a child process says of the picture in `body`: {"picture": an EncodedPicture} or {"fault": why not}."""
+    """Return the response of the child process: {"picture": an EncodedPicture} or {"fault": a reason for the model}."""
     try:
         return {"picture": asdict(encode(body))}
     except UnreadablePicture as error:
@@ -52,7 +52,10 @@ def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def encode(data: bytes) -> EncodedPicture:
-    """A PNG or JPEG of the (first) picture in `data`. Raises UnreadablePicture."""
+    """Return the (first) picture in `data` as PNG or JPEG.
+
+    Raises: UnreadablePicture.
+    """
     try:
         with Image.open(BytesIO(_mended(data)), formats=FORMATS) as file:
             _shrink_while_decoding(file)
@@ -67,12 +70,15 @@ def encode(data: bytes) -> EncodedPicture:
 
 
 def _mended(data: bytes) -> bytes:
-    """A PNG without those chunks that do not matter and are damaged: its pixels may still be intact."""
+    """Return a PNG without damaged ancillary chunks: its pixels may still be intact."""
     return _PNG + b"".join(_good_chunks(data)) if data.startswith(_PNG) else data
 
 
 def _good_chunks(data: bytes) -> Iterator[bytes]:
-    """Length, name, content, checksum: https://www.w3.org/TR/png-3/#5Chunk-layout. A small letter: it is ancillary."""
+    """Yield the chunks of a PNG (length, name, content, checksum). Ancillary chunks have a lower-case name.
+
+    Source: https://www.w3.org/TR/png-3/#5Chunk-layout.
+    """
     place = len(_PNG)
     while place < len(data):
         end = place + 12 + int.from_bytes(data[place : place + 4])
@@ -83,7 +89,10 @@ def _good_chunks(data: bytes) -> Iterator[bytes]:
 
 
 def _shrink_while_decoding(file: Image.Image) -> None:
-    """A JPEG is decoded at a smaller size; stored in passes (progressive), it still needs memory for all of it."""
+    """Prepare a JPEG to be decoded at a smaller size. A progressive JPEG needs memory for all of its pixels.
+
+    Raises: UnreadablePicture for too many pixels.
+    """
     whole = file.width * file.height
     file.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))
     if (whole if file.info.get("progressive") else file.width * file.height) > MOST_PIXELS:
@@ -91,11 +100,11 @@ def _shrink_while_decoding(file: Image.Image) -> None:
 
 
 def _scaled(file: Image.Image) -> Image.Image:
-    """Upright, at most LONGEST_EDGE long, RGB or RGBA; a new image, so nothing else comes along."""
+    """Return a new upright RGB or RGBA image, at most LONGEST_EDGE long, without metadata."""
     file.seek(0)
     mode = "RGBA" if file.has_transparency_data else "RGB"
     image: Image.Image = file
-    if file.mode.startswith("I"):  # 16 bits a pixel, of which the upper eight are seen
+    if file.mode.startswith("I"):  # 16 bits per pixel; the upper eight are visible
         image = file.convert("I").point(lambda level: level / 256).convert("L")
     image = image if image.mode == mode else image.convert(mode)
     image.thumbnail((LONGEST_EDGE, LONGEST_EDGE))
@@ -105,7 +114,7 @@ def _scaled(file: Image.Image) -> Image.Image:
 
 
 def _encoded(image: Image.Image, kind: str) -> EncodedPicture:
-    """PNG keeps what is sharp; where it is too large, JPEG."""
+    """Encode an image. A PNG that is too large becomes a JPEG."""
     data = _bytes(image, kind)
     while len(data) > LARGEST:
         image = image.reduce(2) if kind == "JPEG" else image

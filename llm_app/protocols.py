@@ -1,4 +1,4 @@
-"""The protocols that a provider may speak, by name: those that ship with this server, and those of plugins.
+"""The protocols of providers by name: built-in ones and those of plugins.
 
 A plugin is a package with an entry point in the group `agentsite.protocols`: its name → a subclass of `Adapter`.
 """
@@ -51,17 +51,17 @@ _MEDIA: Mapping[tuple[str, str], Adapter] = {
 }
 
 
-# Versions in which no request is made any more; they stay as long as there are logs to rebuild by them.
+# Earlier versions, which send no more requests. They stay as long as there are logs to rebuild with them.
 
 
 class _NullIsAValue:
-    """A strict schema could not say of an optional argument that it is left out; then the tool was not strict."""
+    """Strict schemas without null for omitted arguments: a tool with optional arguments was not strict."""
 
     null_is_none: ClassVar[bool] = False
 
 
 class _ArgumentsAsWritten(_NullIsAValue):
-    """The arguments of a call went back as they came, also where they were no JSON."""
+    """Call arguments were sent back as received, even if they were not JSON."""
 
     version: ClassVar[int] = 1
 
@@ -107,7 +107,10 @@ _EARLIER: tuple[Adapter, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Plugins:
-    """`faults` says why an entry point is not used, by its name. It does not affect the other protocols."""
+    """The loaded plugins.
+
+    `faults` contains the reasons for unusable entry points, by name; other protocols are not affected.
+    """
 
     adapters: Mapping[str, Adapter]
     faults: Mapping[str, str]
@@ -115,7 +118,7 @@ class Plugins:
 
 @cache
 def plugins() -> Plugins:
-    """Loaded on first use, once for each process."""
+    """Load the plugins on first use, once per process."""
     adapters: dict[str, Adapter] = {}
     faults: dict[str, str] = {}
     for point in entry_points(group=GROUP):
@@ -128,7 +131,10 @@ def plugins() -> Plugins:
 
 
 def _loaded(point: EntryPoint, taken: set[str]) -> Adapter:
-    """Raises ValueError or TypeError for what cannot be a protocol, and whatever the plugin raises."""
+    """Load a plugin.
+
+    Raises: ValueError or TypeError for an invalid protocol, and the exceptions of the plugin.
+    """
     if point.name in taken:
         raise ValueError("there is a protocol of this name already")
     if len(point.name) > LONGEST_NAME:
@@ -146,22 +152,25 @@ def _loaded(point: EntryPoint, taken: set[str]) -> Adapter:
 
 
 def adapters() -> Mapping[str, Adapter]:
-    """Of models of text, by the name of the protocol."""
+    """Return the adapters of text models by protocol."""
     return {**_BUILT_IN, **plugins().adapters}
 
 
 def adapter_names() -> set[str]:
-    """Of all that logs may have."""
+    """Return all adapter names that logs may contain."""
     return {*adapters(), *(adapter.name for adapter in _MEDIA.values())}
 
 
 def labels() -> dict[str, str]:
-    """What an administrator reads, by the name of the protocol."""
+    """Return the labels for administrators, by protocol."""
     return {name: adapter.label or name for name, adapter in adapters().items()}
 
 
 def adapter_for(protocol: str, kind: str = ModelKind.TEXT) -> Adapter:
-    """Raises ProtocolUnavailable for a protocol that is not installed, or that has no models of this kind."""
+    """Return the adapter of a protocol for models of a kind.
+
+    Raises: ProtocolUnavailable if the protocol is not installed, or does not support the kind.
+    """
     adapter = adapters().get(protocol) if kind == ModelKind.TEXT else _MEDIA.get((protocol, kind))
     if adapter is None:
         raise ProtocolUnavailable(f"the protocol {protocol!r} is not available for models of {kind}")
@@ -169,25 +178,30 @@ def adapter_for(protocol: str, kind: str = ModelKind.TEXT) -> Adapter:
 
 
 def prepare() -> None:
-    """Loads what the enabled routes need for their first calls. Seconds, with litellm: for a thread of its own."""
+    """Load everything that the enabled routes need for their first calls. litellm takes seconds, so call this in a
+    thread.
+    """
     used = Route.objects.filter(provider__enabled=True).values_list("provider__protocol", flat=True)
     for name in adapters().keys() & set(used):
         adapters()[name].prepare()
 
 
 async def close() -> None:
-    """Closes all connections to providers, at the end of a process; run on the loop that calls were made on."""
+    """Close all connections to providers when the process ends. Run this on the event loop of the calls."""
     wire.close()
     for adapter in adapters().values():
         await adapter.close()
 
 
 def adapter_of(name: str, version: int) -> Adapter:
-    """The exact one that a log names. Raises KeyError for a version that this server does not have."""
+    """Return the exact adapter that a log names.
+
+    Raises: KeyError for a version that this server does not have.
+    """
     return by_version()[name, version]
 
 
 def by_version() -> dict[tuple[str, int], Adapter]:
-    """Every adapter that a log may name."""
+    """Return every adapter that a log may name, by name and version."""
     every = (*adapters().values(), *_MEDIA.values(), *_EARLIER)
     return {(adapter.name, adapter.version): adapter for adapter in every}

@@ -1,4 +1,4 @@
-"""The status of a provider: its newest evidence, which is a real call or a test, whichever came last."""
+"""The status of providers: the outcome of the newest call or test."""
 
 import re
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from llm_app.connection_test import answer_time, explanation, fault_of_account
 from llm_app.models import BreakerState, CallStatus, LLMLog, Provider, Route
 from llm_app.types import Purpose
 
-_SAYS_NOTHING = [
+_SAYS_NOTHING = [  # errors that are no evidence about the provider: caused by the request, or before it was sent
     "ContextTooLong",
     "ContentRefused",
     "ProtocolUnavailable",
-]  # of the provider: it was the request, or was not sent
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderStatus:
-    """`works` is None if the provider was never called. `needs_key`: another key would help."""
+    """A provider's status. `works` is None if it was never called. `needs_key`: another key might help."""
 
     works: bool | None
     sentence: str
@@ -51,14 +51,14 @@ def status_of_provider(provider: Provider) -> ProviderStatus:
 
 
 def settings_changed(provider: Provider, by: Any = None) -> None:
-    """Close its breaker, and forget what its earlier settings led to, until it is called again."""
+    """Close the provider's breaker and reset its test results, until it is called again."""
     give_new_chance(provider, by)
     sentence = "Its settings were changed, and it was not called since."
     provider.routes.update(works=None, verdict=sentence, tested_at=timezone.now())
 
 
 def with_outcomes(rows: "QuerySet[Any]") -> "QuerySet[Any]":
-    """Annotate routes or providers with what `listed_outcome` reads, so that a list costs one query."""
+    """Annotate routes or providers with the columns that `listed_outcome` reads, so that a list costs one query."""
     if rows.model is Route:
         calls = _calls().filter(provider=OuterRef("provider__name"), provider_model=OuterRef("provider_model"))
         tests = Route.objects.filter(pk=OuterRef("pk"))
@@ -82,7 +82,7 @@ def listed_outcome(row: Any) -> tuple[bool | None, datetime | None]:
 
 
 def _newest(provider: Provider, tested: Route | None, **conditions: Any) -> ProviderStatus:
-    """Return the outcome of the newest call; that of the test, if no call came after it."""
+    """Return the status after the newest call, or after the test if no call came later."""
     calls = _calls().filter(provider=provider.name, **conditions)
     if tested is not None:
         calls = calls.filter(created_at__gte=tested.tested_at)
@@ -91,12 +91,12 @@ def _newest(provider: Provider, tested: Route | None, **conditions: Any) -> Prov
         return _status_after_call(provider, log)
     if tested is None:
         return ProviderStatus(works=None, sentence="It was not called yet.")
-    needs_key = tested.works is False  # entering one tests the provider again, whatever was wrong
+    needs_key = tested.works is False  # entering a key tests the provider again, whatever was wrong
     return ProviderStatus(works=tested.works, sentence=tested.verdict, at=tested.tested_at, needs_key=needs_key)
 
 
 def _calls() -> "QuerySet[LLMLog]":
-    """Return the calls of work that say something about their provider, newest first. Routes have the tests."""
+    """Return the calls that are evidence about their provider, newest first. Results of tests are stored in routes."""
     ended = LLMLog.objects.filter(status__in=[CallStatus.SUCCEEDED, CallStatus.FAILED]).exclude(purpose=Purpose.TEST)
     return ended.exclude(error_type__in=_SAYS_NOTHING).order_by("-created_at")
 
@@ -116,7 +116,7 @@ def _status_after_call(provider: Provider, log: LLMLog) -> ProviderStatus:
 
 
 def _error(log: LLMLog) -> errors.LLMError:
-    """Return the failure as it was raised, as far as its log has it."""
+    """Return the failure with the details that its log contains."""
     kind = getattr(errors, log.error_type, errors.LLMError) if log.error_type in errors.NAMES else errors.LLMError
     status = re.match(r"HTTP (\d{3})", log.error)
     return kind(log.error, status=int(status[1]) if status else 0)

@@ -1,4 +1,4 @@
-"""A prompt that is no step of a conversation: kept whole before it is sent, and read again from its log."""
+"""Prompts that are not steps of a conversation: stored completely before they are sent, and read back for their logs."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from llm_app.types import Message, Picture, Prompt, ToolSpec
 
 
 def store_prompt(prompt: Prompt) -> StoredPrompt:
-    """Its messages are words and pictures, redacted already; they are numbered, so that a log can name them."""
+    """Store a prompt of already redacted texts and pictures. Messages are numbered, so that a log can refer to them."""
     messages = [replace(message, seq=number) for number, message in enumerate(prompt.messages, 1)]
     references = References(
         system_blob=Blob.keep(prompt.system),
@@ -23,18 +23,18 @@ def store_prompt(prompt: Prompt) -> StoredPrompt:
 
 
 def _message_row(message: Message) -> dict[str, object]:
-    """Each picture is a blob of its own."""
+    """Return a message as JSON. Each picture is stored as its own blob."""
     pictures = [{**asdict(picture), "data": Blob.keep(picture.data)} for picture in message.pictures]
     return {"role": message.role, "content": message.content, "pictures": pictures}
 
 
 def picture_addresses(text: str) -> list[str]:
-    """The addresses of the pictures in kept messages."""
+    """Return the blob addresses of the pictures in stored messages."""
     return [picture["data"] for message in json.loads(text) for picture in message["pictures"]]
 
 
 def messages_in(text: str, pictures: dict[str, str]) -> list[Message]:
-    """Kept messages as they were; `pictures` are the contents of their blobs, by address."""
+    """Return the stored messages. `pictures` contains the blobs of their pictures by address."""
     return [
         Message(
             role=message["role"],
@@ -47,7 +47,7 @@ def messages_in(text: str, pictures: dict[str, str]) -> list[Message]:
 
 
 def tools_text(tools: Sequence[ToolSpec]) -> str:
-    """A tool list as it is kept: in its order, and each schema in its own."""
+    """Return a tool list as stored: the order of tools and the order of names in schemas are preserved."""
     rows = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
     return orjson.dumps(rows).decode()
 

@@ -1,4 +1,4 @@
-"""The values that go into a provider call and come out of it. Nothing here knows a protocol."""
+"""The input and output of provider calls, independent of protocols."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Origin = Literal["native", "xml", "json", "text"]
 
 
 class Purpose(StrEnum):
-    """Why a provider is called. Every call goes through the same client and the same log."""
+    """The purpose of a provider call. All calls use the same client and the same log."""
 
     STEP = "step"
     TITLE = "title"
@@ -26,24 +26,24 @@ class Purpose(StrEnum):
 
 
 class ToolMode(StrEnum):
-    """How a protocol carries tools and calls. The prompt differs by it: what a mode must explain is a section of it."""
+    """The way in which a protocol carries tools and calls. Some sections of the prompt explain it to the model."""
 
-    NATIVE = "native"  # in fields of their own
+    NATIVE = "native"  # in separate fields
     XML = "xml"  # described in the prompt, called in the text
-    JSON = "json"  # described in the prompt, the whole reply is one call
+    JSON = "json"  # described in the prompt, the complete reply is one call
 
 
 CUT = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
-)  # finish reasons: the output limit was reached
-# Finish reasons of answers that broke off at the provider: OpenRouter and Mistral, DeepSeek, Z.ai, vLLM and SGLang.
+)  # finish reasons of answers that reached the output limit
+# Finish reasons of answers that the provider aborted: OpenRouter and Mistral, DeepSeek, Z.ai, vLLM and SGLang.
 BROKEN_OFF = frozenset({"error", "insufficient_system_resource", "network_error", "abort"})
 
 
 class DeltaKind(StrEnum):
-    TEXT = "text"  # of a `message` call, decoded while it arrives
+    TEXT = "text"  # the text of a `message` call, decoded while it arrives
     THINKING = "thinking"
-    WORDS = "words"  # beside a call: shown as progress
+    WORDS = "words"  # text next to a call, displayed as progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +54,7 @@ class Delta:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolSpec:
-    """A tool as a model sees it; `parameters` is a JSON Schema of type object."""
+    """A tool as a model sees it. `parameters` is a JSON Schema of type object."""
 
     name: str
     description: str
@@ -63,7 +63,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """A call as it was received: `arguments` is the JSON text, neither parsed nor repaired."""
+    """A call as received. `arguments` is JSON text, neither parsed nor repaired."""
 
     id: str
     name: str
@@ -72,7 +72,10 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thinking:
-    """What a model thought. `blocks` (signed parts) go back unchanged, to the protocol and model they came from."""
+    """The thinking of a model.
+
+    Signed `blocks` are sent back unchanged, only to the protocol and model that wrote them.
+    """
 
     text: str
     protocol: str = ""
@@ -85,7 +88,7 @@ class Thinking:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Picture:
-    """A picture of a message. `data` is base64; `path` is what the conversation calls it."""
+    """A picture in a message. `data` is base64; `path` is its path in the conversation."""
 
     path: str
     media_type: str
@@ -95,21 +98,21 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """Comes before the picture, so that a model knows which one it sees."""
+        """Return the line before the picture, which tells the model which picture it sees."""
         return f"[picture: {self.path}, {self.width}×{self.height}]"
 
     @property
     def placeholder(self) -> str:
-        """Replaces the picture where the model takes none."""
+        """Return the text that replaces the picture for models without vision."""
         return f"{self.label[:-1]}; this model cannot see pictures]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    """One message of the conversation. `encoded` keeps its serialized bytes by adapter, so that no call pays twice.
+    """A message of the conversation. `encoded` caches its serialized bytes by adapter.
 
-    `seq` is its entry's in the record, `masked_with` the version of the secrets that were redacted in it there;
-    `redacted` caches the message as redacted with another version.
+    `seq` is the sequence number of its entry in the record. `masked_with` is the version of the secrets that were
+    redacted in that entry; `redacted` caches the message redacted with other versions.
     """
 
     role: Role
@@ -124,13 +127,16 @@ class Message:
     redacted: dict[str, tuple["Message", Any]] = field(default_factory=dict, compare=False, repr=False)
 
     def without_pictures(self) -> "Message":
-        """The same in words only."""
+        """Return the message with placeholders instead of pictures."""
         words = "\n".join([self.content, *(picture.placeholder for picture in self.pictures)])
         return replace(self, content=words, pictures=(), encoded={})
 
 
 class GrowingMessages(list[Message]):
-    """Messages to which others are only ever appended: each is looked at once for `encoded`, their bytes by adapter."""
+    """Messages that are only appended to.
+
+    `encoded` caches their bytes by adapter, so each message is processed once.
+    """
 
     def __init__(self, messages: Sequence[Message]) -> None:
         super().__init__(messages)
@@ -139,10 +145,10 @@ class GrowingMessages(list[Message]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """All that a model sees. `system` carries the cache marker between its stable and its dynamic part.
+    """Everything that a model sees. `system` contains the cache marker between its stable and its dynamic part.
 
-    `openings` keeps the bytes of what precedes the messages, by adapter and parameters: prompts that differ in nothing
-    but their messages may share them.
+    `openings` caches the bytes before the messages, by adapter and parameters. Prompts that only differ in their
+    messages can share it.
     """
 
     system: str
@@ -155,13 +161,13 @@ class Prompt:
         return frozenset(map(_name, self.tools))
 
     def with_messages(self, messages: Sequence[Message]) -> "Prompt":
-        """The same before other messages."""
+        """Return the prompt with other messages."""
         return Prompt(system=self.system, tools=self.tools, messages=messages, openings=self.openings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """Tokens of a call. Those read from a cache or written into it are part of the input, thinking is of the output."""
+    """Tokens of a call. The input includes tokens read from or written to a cache; the output includes thinking."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -172,10 +178,10 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LLMTurnResult:
-    """One turn, whatever the protocol.
+    """The model's turn, whatever the protocol.
 
-    `origin` tells where the calls were in the reply: in separate fields, or in its words as XML, as JSON, or
-    behind the text markers of a model family. `unreadable` says, to the model, why what looks like a call is none.
+    `origin` tells where the reply contained its calls: in native fields, or in its text as XML, as JSON, or between the
+    markers of a model family. `unreadable` tells the model why something that looks like a call is not a valid call.
     """
 
     content: str = ""
@@ -188,5 +194,5 @@ class LLMTurnResult:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the reply ended at the output limit, not where the model would have ended it."""
+        """Return whether the reply reached the output limit."""
         return self.finish_reason in CUT

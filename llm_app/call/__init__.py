@@ -1,4 +1,4 @@
-"""One call of a model: its routes, attempts, retries and log."""
+"""Calls of models: routes, attempts, retries and logs."""
 
 from llm_app.call.known_routes import KnownRoutes
 from llm_app.call.llm_call import Completion, LLMCall, Observer, References, StoredPrompt

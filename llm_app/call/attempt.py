@@ -1,4 +1,4 @@
-"""One request to one provider: its bytes, its stream, its log."""
+"""One request to one provider: its bytes, its stream and its log."""
 
 import asyncio
 import random
@@ -27,13 +27,13 @@ from llm_app.sql.new_row import new
 from llm_app.transport.waiting import Runner
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
 
-SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two looks: they grow, because hundreds may wait
+SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two checks; the pause grows, because hundreds may wait
 
 
 def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runner) -> Completion:
-    """One attempt. A refusal that teaches a quirk is answered by sending the call again, once for each quirk.
+    """Make one attempt. If a rejection teaches a quirk, the call is sent again, once per quirk.
 
-    Raises LLMError, BudgetExceeded, or whatever `run` raises when the wait is interrupted.
+    Raises: LLMError, BudgetExceeded, or the exception that interrupts a wait of `run`.
     """
     learned: list[Lesson] = []
     while True:
@@ -52,18 +52,18 @@ def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runne
 
 
 def _keep(lesson: Lesson, route: Route, reason: str) -> None:
-    """Of a quirk with one value, the newest value counts. A route that is only tried has no place for it."""
+    """Store a learned quirk. Only `unsupported` has several values. A route that is only tested cannot store quirks."""
     if route.provider.pk is None:
         return
     place = {"provider": route.provider, "provider_model": route.provider_model, "quirk": lesson.quirk}
     if lesson.quirk != UNSUPPORTED:
         LearnedQuirk.objects.filter(**place).delete()
     row = LearnedQuirk(**place, value=lesson.value, reason=reason)
-    LearnedQuirk.objects.bulk_create([row], ignore_conflicts=True)  # another call may have learned it, too
+    LearnedQuirk.objects.bulk_create([row], ignore_conflicts=True)  # another call may have stored it already
 
 
 class Attempt:
-    """Number `number` (from 1) on `route`. Its log is kept in any case."""
+    """An attempt on a route, numbered from 1. Its log is always saved."""
 
     def __init__(
         self, call: LLMCall, route: Route, number: int, observer: Observer, learned: Sequence[Lesson] = ()
@@ -73,7 +73,7 @@ class Attempt:
         self._stored = call.prompt_for(settings.recipient)
         self._redactor = call.redactor or active_secrets.of_people([]).redactor
         self._redacted = redacted_prompt(self._stored.prompt, self._redactor)
-        self._learned = learned  # in this very call
+        self._learned = learned  # during this call
         self._parameters = parameters_of(route, *learned) if learned else settings.parameters
         self._body = self._adapter.body(self._redacted.prompt, self._parameters)
         self._sha256 = settings.sha256
@@ -85,7 +85,10 @@ class Attempt:
         self._log = self._new_log(call, number)
 
     def run(self, run: Runner) -> Completion:
-        """Raises LLMError, BudgetExceeded, or whatever `run` raises when the wait is interrupted."""
+        """Send the request and return the completion.
+
+        Raises: LLMError, BudgetExceeded, or the exception that interrupts a wait of `run`.
+        """
         self._reserve(run)
         self._observer.attempt(self._route.provider.name, self._endpoint.silence_s)
         try:
@@ -102,7 +105,7 @@ class Attempt:
         return Completion(result=result, log=self._succeeded(result), allowance=self._allowance)
 
     def lesson(self, error: BadRequest) -> Lesson | None:
-        """The first one that would change the request: what an administrator has configured stays."""
+        """Return the first quirk that would change the request. Settings of an administrator cannot be changed."""
         for lesson in lessons_of(error, self._body):
             parameters = parameters_of(self._route, *self._learned, lesson)
             if self._adapter.body(self._redacted.prompt, parameters) != self._body:
@@ -110,7 +113,7 @@ class Attempt:
         return None
 
     def _reserve(self, run: Runner) -> None:
-        """No budget limits an administrator's test of a provider."""
+        """Reserve the cost in the budgets. Connection tests of administrators are not limited."""
         if self._log.purpose != Purpose.TEST:
             size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
             _reserve_or_wait(self._allowance, size, self._observer, run)
@@ -120,7 +123,9 @@ class Attempt:
             for event in events:
                 for delta in self._parser.feed(event):
                     self._delta(delta)
-                self._meter.event(event)  # afterwards: a stream that begins with an error is a refusal
+                self._meter.event(
+                    event
+                )  # after parsing: a stream that begins with an error was rejected and costs nothing
                 if self._parser.done:
                     break
         return self._parser.result()
@@ -162,9 +167,10 @@ class Attempt:
         )
 
     def _as_logged(self) -> tuple[dict[str, Any], bytes]:
-        """The parameters, and the bytes that are made with them: as sent, unless a route's own hold a secret.
+        """Return the parameters for the log and the bytes that they produce: the sent bytes, unless the route contains
+        a secret.
 
-        A key that a route gives to its provider in `extra_body` must reach it, but must not be logged.
+        A key in `extra_body` must reach the provider but must not be logged.
         """
         redacted, logged = _redacted(self._parameters, self._redactor)
         is_same = redacted.key == self._parameters.key
@@ -178,16 +184,16 @@ class Attempt:
     def _succeeded(self, result: LLMTurnResult) -> LLMLog:
         log, usage = self._finish(CallStatus.SUCCEEDED), result.usage
         log.finish_reason = result.finish_reason[:50]
-        log.usage_estimated = not usage.input_tokens  # no request is empty, so its provider does not count
+        log.usage_estimated = not usage.input_tokens  # a provider that counts no input reports no usage
         self._count(self._meter.usage(usage) if log.usage_estimated else usage)
         count_call(log)
         return log
 
     def _settle_without_answer(self, *, was_read: bool) -> None:
-        """Keeps the log. What the provider has read costs, also if no answer came of it: estimated, never left out.
+        """Save the log and charge an estimate: input is billed even if no answer arrives.
 
-        A refused request costs nothing, and one that never arrived; an aborted one, or one that ran out of time, may
-        have been read (`was_read`).
+        Rejected requests, and requests that never arrived, cost nothing. After an interruption or a timeout the
+        provider may have read the request (`was_read`).
         """
         if was_read or self._meter.has_begun:
             self._log.usage_estimated = True
@@ -205,7 +211,7 @@ class Attempt:
         log.cost_usd = prices.cost(usage, self._price)
 
     def _without_secrets(self, detail: str) -> str:
-        """A provider may echo the key that it refused, or what it did not understand; only the beginning is kept."""
+        """Return the redacted beginning of an error. Providers may repeat the rejected key or parts of the request."""
         key = self._endpoint.api_key
         return self._redactor.redacted_beginning(detail.replace(key, "[key]") if key else detail)
 
@@ -215,7 +221,7 @@ class Attempt:
 
 @lru_cache(maxsize=64)
 def _redacted(parameters: RouteParameters, redactor: Redactor) -> tuple[RouteParameters, dict[str, Any]]:
-    """The same ones, unless something in them is secret; and as they are logged."""
+    """Return the parameters, redacted only if they contain a secret, and their form in the log."""
     plain = parameters.as_json()
     redacted = redactor.redacted_json(plain)
     found = parameters if redacted == plain else RouteParameters.from_json(redacted)
@@ -223,13 +229,16 @@ def _redacted(parameters: RouteParameters, redactor: Redactor) -> tuple[RoutePar
 
 
 def _reserve_or_wait(allowance: Allowance, size: CallSize, observer: Observer, run: Runner) -> None:
-    """Raises BudgetExceeded, or whatever `run` raises when the wait is interrupted."""
+    """Reserve the cost of a call, waiting while other calls have reserved the budget.
+
+    Raises: BudgetExceeded, or the exception that interrupts a wait of `run`.
+    """
     full = allowance.take(size)
     if full is None:
         return
     observer.waiting(full.sentence_when_reserved)
     pause = SHORTEST_WAIT
     while full is not None:
-        run(asyncio.sleep(pause * (0.5 + random.random())))  # noqa: S311  only so that they do not come all at once
+        run(asyncio.sleep(pause * (0.5 + random.random())))  # noqa: S311  only spreads the checks
         pause = min(2 * pause, LONGEST_WAIT)
         full = allowance.still_full(size) or allowance.take(size)

@@ -1,4 +1,4 @@
-"""The only way to call a provider: routes by priority, retries, failover, and a log of every attempt."""
+"""The only client of providers: it tries routes by priority, retries, and logs every attempt."""
 
 import asyncio
 import logging
@@ -24,9 +24,10 @@ _UNREACHABLE = (
 
 
 def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
-    """Tries the routes of the model until one answers. Raises LLMError, or whatever `run` raises.
+    """Try the routes of the model until one answers.
 
-    ContextTooLong comes after one attempt: a caller that can shorten the prompt may call again.
+    Raises: LLMError, or the exception that interrupts a wait of `run`. ContextTooLong is raised after one attempt, so
+    that the caller can shorten the prompt and call again.
     """
     routes = [route for route in _usable(call) if route.takes_images or not call.needs_sight]
     if not routes:
@@ -47,7 +48,7 @@ def _usable(call: LLMCall) -> Iterable[Route]:
 
 
 class _Attempts:
-    """All attempts on one route."""
+    """The attempts on one route."""
 
     def __init__(self, call: LLMCall, route: Route, *, has_next: bool, observer: Observer, run: Runner) -> None:
         self._call, self._route, self._has_next = call, route, has_next
@@ -55,7 +56,10 @@ class _Attempts:
         self._overload: errors.Overloaded | None = None
 
     def until_answered(self, failures: list[errors.LLMError]) -> Completion | None:
-        """None if another route is to be tried; adds each failure. Raises an error that no other route would avoid."""
+        """Return the completion, or None if the next route should be tried. Each failure is added to `failures`.
+
+        Raises: an error that every other route would raise, too.
+        """
         number = 0
         while not failures or self._is_usable():
             number += 1
@@ -74,7 +78,10 @@ class _Attempts:
         return None
 
     def _decide(self, error: errors.LLMError, number: int, gate: Gate) -> RetryDecision:
-        """An open breaker ends the attempts; only an overload is waited out, by attempts that send nothing."""
+        """Decide how to continue after an error. Only overload is waited out; an open breaker ends the attempts.
+
+        While the breaker is open, attempts send nothing.
+        """
         was_sent = not isinstance(error, errors.CircuitOpen)
         if was_sent:
             self._overload = error if isinstance(error, errors.Overloaded) else None
@@ -86,7 +93,10 @@ class _Attempts:
         return decision
 
     def _is_usable(self) -> bool:
-        """Reads the route and its breaker again: others may have failed in the meantime, or an administrator acted."""
+        """Read the route and its breaker again, and return whether the route can be used.
+
+        Other calls may have failed since, or an administrator may have changed the settings.
+        """
         call = self._call
         usable = Route.objects.usable_for(call.model, call.user_id, call.task_id)
         route = usable.filter(pk=self._route.pk).first()
@@ -102,7 +112,7 @@ def _without_route(call: LLMCall) -> errors.LLMError:
 
 
 def _verdict(failures: list[errors.LLMError]) -> errors.LLMError:
-    """What all failures together mean."""
+    """Return the error that sums up all failures."""
     detail = failures[-1].detail
     if all(_is_refused_key(error) for error in failures):
         return errors.AuthenticationFailed(detail)
@@ -116,7 +126,7 @@ def _verdict(failures: list[errors.LLMError]) -> errors.LLMError:
 
 
 def _is_refused_key(error: errors.LLMError) -> bool:
-    """Also where the breaker is open because of it."""
+    """Return whether the key was rejected now, or earlier so that the breaker is open."""
     return isinstance(error, errors.AuthenticationFailed) or (
         isinstance(error, errors.CircuitOpen) and error.key_refused
     )

@@ -1,7 +1,7 @@
-"""How families of models differ from their protocol, as data: the quirks of a route whose administrator named none.
+"""Differences of model families from their protocol, as default quirks of routes.
 
-A row holds for the protocols and the names of models that it gives; of several rows that fit, the later ones decide.
-A model that no row knows gets only what every server of its protocol takes.
+A row applies to its protocols and to matching model names; later rows override earlier ones. A model without a row only
+gets what every server of its protocol accepts.
 """
 
 import re
@@ -18,7 +18,7 @@ _OPENAI_SAMPLING = (*_SAMPLING, "logprobs", "top_logprobs", "stop")
 
 @dataclass(frozen=True)
 class _Family:
-    names: str  # a regular expression that the beginning of the model's name matches
+    names: str  # a regular expression for the beginning of the model's name
     protocols: frozenset[str]
     quirks: Mapping[str, Any]
 
@@ -93,7 +93,7 @@ _FAMILIES = (
 
 
 def quirks_of_family(protocol: str, model: str) -> dict[str, Any]:
-    """Names may carry an owner ("openai/gpt-5") or say that a model was tuned ("ft:o4-mini:…")."""
+    """Return the quirks of a model. Its name may have a prefix ("openai/gpt-5", "ft:o4-mini:…")."""
     name = model.lower().rpartition("/")[2].removeprefix("ft:")
     quirks: dict[str, Any] = {}
     for family in _FAMILIES:

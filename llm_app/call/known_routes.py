@@ -1,4 +1,4 @@
-"""The routes of a model, read once for the calls of many steps."""
+"""Routes of a model that are read once for many calls."""
 
 from copy import copy
 from uuid import UUID
@@ -15,10 +15,12 @@ _usable_default = Select(lambda user, task: Route.objects.usable_for("", user, t
 
 
 class KnownRoutes:
-    """The routes that a task may use, as `usable_for` reads them: 5 ms of CPU, which a step need not spend.
+    """The routes that a task can use, as read by `usable_for`.
 
-    Who keeps them reads them anew after a change of settings, and calls `refresh` before each step. Whether the task
-    has tried a real model cannot change meanwhile: the routes are all real, or all of the demo.
+    Reading them costs 5 ms of CPU, which is saved in each step.
+
+    Create a new object after a change of settings, and call `refresh` before each step. Whether the task has used a
+    real model cannot change in between: the routes are either all real or all of the demo.
     """
 
     def __init__(self, model: str, user_id: int | None, task_id: UUID | None) -> None:
@@ -32,7 +34,7 @@ class KnownRoutes:
         self._settings: dict[int, tuple[Route, RouteSettings]] = {}
 
     def refresh(self, changes: int) -> None:
-        """Reads the breakers again, if any has changed: `changes` counts those of all, as of now."""
+        """Read the breakers again if one has changed. `changes` is the current counter of changes of all breakers."""
         if changes == self._changes:
             return
         found = _breakers.of_keys([route.provider_id for route in self._routes])
@@ -43,7 +45,10 @@ class KnownRoutes:
         self._changes = changes
 
     def settings_of(self, route: Route) -> RouteSettings:
-        """Made once for each row; one that was read anew has its own. Raises ProtocolUnavailable."""
+        """Return the settings of a route, cached until its row is read again.
+
+        Raises: ProtocolUnavailable.
+        """
         row, settings = self._settings.get(route.pk, (None, None))
         if row is not route or settings is None:
             settings = RouteSettings.of(route)
@@ -51,19 +56,22 @@ class KnownRoutes:
         return settings
 
     def has_learned(self, route: Route) -> None:
-        """A refusal has taught something of the route's model: the next call begins with it."""
+        """Note that a rejection taught a quirk of the route's model, so that the next call uses it."""
         route.has_learned = True  # type: ignore[attr-defined]  # annotated by usable_for
         self._settings.pop(route.pk, None)
 
     def now(self) -> list[Route]:
-        """`probe_is_due` goes by this host's clock. The update that takes a probe asks the database's."""
+        """Return the routes with a current `probe_is_due`, by this host's clock.
+
+        Taking a probe uses the database's clock.
+        """
         for route in self._routes:
             route.probe_is_due = _is_due(route.provider.circuit_breaker)  # type: ignore[attr-defined]
         return self._routes
 
 
 def _is_due(breaker: CircuitBreaker) -> bool:
-    """As the query `probe_is_due` says it."""
+    """Evaluate the query `probe_is_due` for one breaker."""
     if breaker.probe_at is None:
         return False
     now, changed_at = timezone.now(), breaker.changed_at

@@ -1,6 +1,6 @@
-"""What a refusal teaches of a model at its provider, as data: a parameter that it names → a quirk of the routes to it.
+"""Quirks that are learned from rejections: a parameter named in an error → a quirk of the routes to the model.
 
-Where a provider refuses a field that we sent, the same call is sent again with the quirk, and later ones begin with it.
+After a rejection the same call is sent again with the quirk, and later calls use it from the start.
 """
 
 import re
@@ -12,7 +12,7 @@ import orjson
 
 from llm_app.errors import BadRequest, ContextTooLong
 
-UNSUPPORTED = "unsupported"  # a quirk of many values: the fields that are never sent
+UNSUPPORTED = "unsupported"  # a quirk with several values: the fields that are never sent
 _REFUSED = (
     r"unsupported|not support|unavailable|unknown|unrecognized|unexpected|not permitted|not allowed|deprecated"
     r"|extra inputs|forbid|cannot find|incompatible|may only|may not|only .{0,60} (is|are) (allowed|supported)|does not"
@@ -22,7 +22,7 @@ _UNKNOWN = r"unsupported|unknown|unrecognized|unexpected|not permitted|extra inp
 
 @dataclass(frozen=True)
 class Lesson:
-    """`field` is what was refused, as the request names it."""
+    """A learned quirk. `field` is the rejected field of the request."""
 
     field: str
     quirk: str
@@ -35,7 +35,9 @@ class Lesson:
 
 @dataclass(frozen=True)
 class _Rule:
-    """It holds where the request has `sent` (empty: the field itself) and the refusal names the field and says so."""
+    """A rule that applies if the request has the field `sent` (default: `field`) and the error names `field` and
+    matches `says`.
+    """
 
     field: str
     quirk: str
@@ -83,7 +85,10 @@ _RULES = (
 
 
 def lessons_of(error: BadRequest, body: bytes) -> Iterator[Lesson]:
-    """What the refusal of a request may teach, the likeliest first. A prompt that is too long teaches nothing."""
+    """Yield the quirks that the rejection of a request may teach, the most likely first.
+
+    ContextTooLong teaches none.
+    """
     if isinstance(error, ContextTooLong):
         return
     sent = orjson.loads(body)
@@ -93,7 +98,10 @@ def lessons_of(error: BadRequest, body: bytes) -> Iterator[Lesson]:
 
 
 def _names(error: BadRequest, field: str) -> bool:
-    """As its parameter (a path), or in its words, unless its parameter is another field that we know."""
+    """Return whether an error names a field: as its parameter (a path), or in its text.
+
+    The text does not count if the parameter is another known field.
+    """
     path = re.findall(r"[a-z_]+", error.param) or [""]
     if field in (path[0], path[-1]):
         return True

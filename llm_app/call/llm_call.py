@@ -18,9 +18,9 @@ from llm_app.types import Delta, LLMTurnResult, Prompt, Purpose
 
 @dataclass(frozen=True, kw_only=True)
 class References:
-    """Where the record has the parts of a prompt, for the log. Addresses are those of blobs.
+    """References of the log to the parts of a prompt in the record. Blobs are named by their addresses.
 
-    `estimated_tokens` is its size before any provider has counted it: what was sent calibrates what is sent next.
+    `estimated_tokens` is the estimated size of the prompt; the reported usage calibrates the next estimate.
     """
 
     system_blob: str = ""
@@ -34,7 +34,7 @@ class References:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredPrompt:
-    """All that a model sees, and where it is kept."""
+    """A prompt, and the references to its stored parts."""
 
     prompt: Prompt
     references: References
@@ -42,12 +42,12 @@ class StoredPrompt:
 
 @dataclass(frozen=True, kw_only=True)
 class LLMCall:
-    """`prompt_for` gives what a route's model sees: routes differ in it, and it is stored before it is sent.
+    """A call of a model. `prompt_for` builds and stores the prompt for the model of a route, because routes differ.
 
-    `model` is a logical model; empty means the default one. `user_id` is whose roles decide whether it may be used, and
-    whose budgets bind; who makes one call after the other in a lease gives its `allowance`. `needs_sight`: only routes
-    that take images. Who makes many calls of one model gives its `routes`, as long as no setting has changed. The
-    budgets of the `tree` that a task stands in bind its calls.
+    `model` is a logical model; empty means the default. `user_id` determines which models are allowed and which budgets
+    apply. A caller that makes several calls during a lease passes its `allowance`. With `needs_sight`, only routes that
+    accept images are used. A caller that makes many calls of one model passes its `routes` until a setting changes. The
+    budgets of the task's `tree` apply, too.
     """
 
     purpose: Purpose
@@ -66,36 +66,39 @@ class LLMCall:
 
 
 class Observer:
-    """Watches a call, in the caller's thread; the base ignores everything."""
+    """An observer of a call, called in the caller's thread. This base class ignores everything."""
 
     def attempt(self, provider: str, silence_s: float) -> None:
-        """A new attempt begins; what was streamed before is void. It gives up after `silence_s` without a byte."""
+        """A new attempt begins, so discard streamed text.
+
+        The attempt times out after `silence_s` seconds without a byte.
+        """
 
     def delta(self, delta: Delta) -> None: ...
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
-        """An attempt failed, and what follows."""
+        """An attempt failed; `then` is the next action, `delay` seconds later."""
 
     def adapted(self, sentence: str) -> None:
-        """A parameter was refused; the call is sent again in another form."""
+        """The provider rejected a parameter, and the call is sent again in another form."""
 
     def waiting(self, why: str) -> None:
-        """The call waits until others have left room in a budget."""
+        """The call waits for budget that other calls have reserved."""
 
     def used(self, log: LLMLog) -> None:
-        """An attempt without an answer was logged; it may still have cost something."""
+        """An attempt without an answer was logged. It may have cost something."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """A turn and its log, unsaved: the caller saves it in the transaction that stores the turn."""
+    """A turn and its unsaved log. The caller saves the log in the transaction that stores the turn."""
 
     result: LLMTurnResult
     log: LLMLog
     allowance: Allowance
 
     def save(self) -> None:
-        """Keeps the log, and settles what was reserved for the call: in the caller's transaction, if there is one."""
+        """Save the log and settle the reservation, inside the caller's transaction if there is one."""
         with transaction.atomic(savepoint=False):
             self.log.save()
             self.allowance.settle(self.log)

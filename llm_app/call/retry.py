@@ -1,4 +1,4 @@
-"""What follows a failed attempt: a pure decision, without a clock and without a database."""
+"""The decision after a failed attempt, as a pure function without clock or database."""
 
 import random
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from llm_app.errors import (
     UnreadableReply,
 )
 
-ATTEMPTS = 3  # on one route, for faults of the network and of the server
+ATTEMPTS = 3  # per route, for network and server errors
 ATTEMPTS_OVERLOADED = 5  # on the last route
 LONGEST_RETRY_AFTER = 60.0  # seconds
 _ONLY_ANOTHER_ROUTE_HELPS = (AuthenticationFailed, ModelNotFound, ProtocolUnavailable, UnreadableReply, CircuitOpen)
@@ -25,8 +25,8 @@ _ONLY_ANOTHER_ROUTE_HELPS = (AuthenticationFailed, ModelNotFound, ProtocolUnavai
 class Action(Enum):
     RETRY = "retry"
     NEXT_ROUTE = "next route"
-    GIVE_UP = "give up"  # the route, which was the last one
-    FAIL = "fail"  # the call: no route would do better
+    GIVE_UP = "give up"  # this was the last route
+    FAIL = "fail"  # every route would fail
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class RetryDecision:
 def decide_retry(
     error: LLMError, attempt: int, *, has_next_route: bool, jitter: Callable[[], float] = random.random
 ) -> RetryDecision:
-    """After `attempt` failed attempts (1 or more) on a route with `error`.
+    """Decide how to continue after `attempt` failed attempts (1 or more) on a route, the last one with `error`.
 
-    Backoff 0.5 and 1 s for faults, 2 to 16 s or Retry-After for overload, each up to a quarter longer by jitter
-    (in [0, 1)). What is wrong with the request is never tried again; "context too long" is among it, for only the
-    caller can shorten it and call again.
+    Delays are 0.5 and 1 s after network and server errors, and 2 to 16 s or Retry-After after overload. Jitter (in [0,
+    1)) adds up to a quarter. Rejected requests are never retried, including ContextTooLong: only the caller can shorten
+    the prompt.
     """
     onward = RetryDecision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
     if isinstance(error, BadRequest):
@@ -56,7 +56,7 @@ def decide_retry(
 
 
 def _overload_delay(error: Overloaded, attempt: int) -> float:
-    """A Retry-After of nothing is no advice."""
+    """Return the delay in seconds. A Retry-After of 0 is ignored."""
     return min(error.retry_after, LONGEST_RETRY_AFTER) if error.retry_after else min(2.0**attempt, 32.0)
 
 

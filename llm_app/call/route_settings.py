@@ -1,4 +1,4 @@
-"""What a route says of a request: who it is for, what shapes it, where it goes, and what it costs."""
+"""Settings of a route for its requests: recipient, parameters, endpoint and price."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,12 @@ from llm_app.protocols import adapter_for
 from llm_app.types import ToolMode
 
 SMALL_WINDOW = 32_000  # tokens
-_CLOSING = 64  # bytes: what may follow the newest message, such as a cache point
+_CLOSING = 64  # bytes that may follow the newest message, such as a cache point
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipient:
-    """The model that a prompt is made for. Figures are tokens, `model` is the name at the provider."""
+    """The model that receives a prompt. Sizes are in tokens, `model` is the name at the provider."""
 
     model: str
     tool_mode: ToolMode
@@ -29,7 +29,7 @@ class Recipient:
 
 
 class GrowingHash:
-    """SHA-256 of requests of which each begins as the one before: only what is new is hashed."""
+    """The SHA-256 of requests that each extend the previous one: only new bytes are hashed."""
 
     def __init__(self) -> None:
         self._newest, self._state = b"", hashlib.sha256()
@@ -39,14 +39,14 @@ class GrowingHash:
         if not body.startswith(known, 0, end):
             known, self._state = b"", hashlib.sha256()
         self._state.update(memoryview(body)[len(known) : end])
-        self._newest, whole = body, self._state.copy()  # the request itself, which is on its way: no copy of it
+        self._newest, whole = body, self._state.copy()  # keeps a reference to the request, not a copy
         whole.update(memoryview(body)[end:])
         return whole.hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouteSettings:
-    """Made of a row as it was read, with what it has learned by then."""
+    """The settings of a route as it was read, including learned quirks."""
 
     adapter: Adapter
     recipient: Recipient
@@ -57,7 +57,10 @@ class RouteSettings:
 
     @classmethod
     def of(cls, route: Route) -> "RouteSettings":
-        """Raises ProtocolUnavailable."""
+        """Return the settings of a route.
+
+        Raises: ProtocolUnavailable.
+        """
         adapter = adapter_for(route.provider.protocol, route.model.kind)
         return cls(
             adapter=adapter,
@@ -79,7 +82,7 @@ def _recipient(route: Route, adapter: Adapter) -> Recipient:
 
 
 def parameters_of(route: Route, *lessons: Lesson) -> RouteParameters:
-    """With what is to be learned in addition to what is stored."""
+    """Return the parameters of a route's requests, with stored quirks and with `lessons`."""
     parameters = RouteParameters(
         model=_name_of_model(route),
         max_tokens=_max_tokens(route),
@@ -93,7 +96,10 @@ def parameters_of(route: Route, *lessons: Lesson) -> RouteParameters:
 
 
 def _quirks_of(route: Route, lessons: Iterable[Lesson]) -> dict[str, Any]:
-    """What an administrator has configured decides, then what was learned, then what is known of the family."""
+    """Return the quirks of a route.
+
+    Settings of an administrator override learned quirks, which override the family's.
+    """
     quirks = quirks_of_family(route.provider.protocol, route.provider_model)
     learned = [*route.learned_quirks(), *((lesson.quirk, lesson.value) for lesson in lessons)]
     for quirk, value in learned:
@@ -102,7 +108,7 @@ def _quirks_of(route: Route, lessons: Iterable[Lesson]) -> dict[str, Any]:
 
 
 def _max_tokens(route: Route) -> int:
-    """An embedding has no words to pay for. Of a small window the reply has a quarter at most."""
+    """Return the maximum of output tokens: 0 for embeddings, at most a quarter of a small context window."""
     if route.model.kind == ModelKind.EMBEDDING:
         return 0
     wanted, window = route.max_tokens or route.model.max_output_tokens, _window(route)
@@ -114,7 +120,7 @@ def _window(route: Route) -> int:
 
 
 def _name_of_model(route: Route) -> str:
-    """As the adapter needs it: litellm tells by the name's beginning which provider it has before it."""
+    """Return the model name that the adapter needs. litellm recognizes the provider by a prefix."""
     prefix = route.provider.litellm_provider if route.provider.protocol == Protocol.LITELLM else ""
     return f"{prefix}/{route.provider_model}" if prefix else route.provider_model
 
