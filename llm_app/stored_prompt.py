@@ -1,4 +1,4 @@
-"""Prompts that are not steps of a conversation: stored completely before they are sent, and read back for their logs."""
+"""Prompts outside of conversations: stored completely before they are sent, and read back for their logs."""
 
 import json
 from collections.abc import Sequence

@@ -145,7 +145,7 @@ class GrowingMessages(list[Message]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """Everything that a model sees. `system` contains the cache marker between its stable and its dynamic part.
+    """The complete input of a model. `system` contains the cache marker between its stable and its dynamic part.
 
     `openings` caches the bytes before the messages, by adapter and parameters. Prompts that only differ in their
     messages can share it.
