@@ -31,8 +31,8 @@ _FAMILIES = (
     # gpt-5-chat-latest is none: github.com/BerriAI/litellm/issues/13781.
     _Family(r"o\d+\b|gpt-[5-9]", _CHAT, {"max_tokens_field": "max_completion_tokens"}),
     _Family(r"o\d+\b|gpt-[5-9](?!.*-chat)", _CHAT | _RESPONSES, {"unsupported": _OPENAI_SAMPLING}),
-    # `reasoning_effort` in chat completions: up to GPT-5.1. GPT-5.2 to 5.5 refuse it beside tools; from GPT-5.6 on, it
-    # must be "none" beside them. Sources: github.com/openai/openai-openapi/issues/541,
+    # `reasoning_effort` in chat completions: up to GPT-5.1. GPT-5.2 to 5.5 refuse it with tools; from GPT-5.6 on, it
+    # must be "none" then. Sources: github.com/openai/openai-openapi/issues/541,
     # github.com/livekit/agents/pull/5088 and /7169, github.com/BerriAI/litellm/pull/34569.
     _Family(r"o\d+\b|gpt-5(\.1)?(?![.\d])(?!-chat)", _CHAT, {"thinking_effort_field": "reasoning_effort"}),
     _Family(r"gpt-(5\.[6-9]|5\.\d\d|[6-9])(?!.*-chat)", _CHAT, {"reasoning_effort": "none"}),

@@ -1,4 +1,4 @@
-"""Secrets are redacted here: whole texts, streams, requests, answers and the log."""
+"""Redaction of secrets in texts, streams, requests, answers and the log."""
 
 from llm_app.redaction.redactor import Redactor, StreamRedactor, names_in, placeholder, texts_in
 from llm_app.redaction.refusal import is_too_plain, why_refused

@@ -1,4 +1,4 @@
-"""The forms in which a secret may occur in a text: as it is, escaped for another language, or encoded."""
+"""The forms in which a secret may occur in a text: unchanged, escaped for another language, or encoded."""
 
 import base64
 import html
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from urllib.parse import quote, quote_plus
 
-SHORTEST_LINE = 8  # characters; a shorter line of a secret says little, and occurs in too many texts
-_HEADING = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")  # of a PEM file: the same in all of them
+SHORTEST_LINE = 8  # characters; shorter lines of a secret reveal little and occur in many texts
+_HEADING = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")  # the same in all PEM files
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _UNICODE = re.compile(r"\\u[0-9a-f]{4}")
-_SAFE = ("", "/", "!'()*", "!#$&'()*+,/:;=?@[]~")  # what quote(), encodeURIComponent() and encodeURI() leave alone
-_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})  # how JSON is made safe inside of HTML
+_SAFE = ("", "/", "!'()*", "!#$&'()*+,/:;=?@[]~")  # unescaped by quote(), encodeURIComponent() and encodeURI()
+_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})  # escapes of JSON inside HTML
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forms:
-    """`written` ones occur in a text as they are; `packed` ones may have white space anywhere inside.
+    """The forms of a secret. `written` forms occur unchanged; `packed` forms may contain white space.
 
-    Programs that print base64 or hex wrap their lines, and some part the bytes by spaces.
+    Programs that print base64 or hex wrap lines, and some separate the bytes with spaces.
     """
 
     written: frozenset[str]
@@ -29,7 +29,7 @@ class Forms:
 
 @lru_cache(maxsize=4096)
 def forms_of(value: str) -> Forms:
-    """All forms of `value` and, if it has several lines, of each line. White space around it is not part of it."""
+    """Return all forms of a value and of each of its lines. Surrounding white space is not part of it."""
     pieces = _pieces(value.strip())
     return Forms(
         written=frozenset().union(*map(_written, pieces)),
@@ -56,7 +56,9 @@ def _dumped(value: str) -> set[str]:
 
 
 def _json(value: str) -> set[str]:
-    """As a JSON string: non-ASCII escaped or not, slashes and markup too, hex digits in either case."""
+    """Return JSON strings: with and without escapes for non-ASCII, slashes and markup, and with hex digits in either
+    case.
+    """
     dumped = _dumped(value)
     dumped |= {form.replace("/", "\\/") for form in dumped} | {form.translate(_MARKUP) for form in dumped}
     return dumped | {_UNICODE.sub(_upper, form) for form in dumped}
@@ -79,7 +81,7 @@ def _html(value: str) -> set[str]:
 
 
 def _literal(value: str) -> set[str]:
-    """As Python prints it, and as a shell quotes it."""
+    """Return Python literals and shell-quoted forms."""
     printed = {repr(value)[1:-1], ascii(value)[1:-1], repr(value.encode())[2:-1]}
     return printed | {value.replace("'", "'\"'\"'"), value.replace("'", "'\\''")}
 
@@ -88,7 +90,7 @@ def _literal(value: str) -> set[str]:
 
 
 def _packed(value: str) -> set[str]:
-    """Without white space, like the text that they are sought in."""
+    """Return the encoded forms without white space. They are searched in texts without white space."""
     data = value.encode()
     encoded = {data.hex(), data.hex().upper()}
     for form in map(partial(_base64, data), range(3)):
@@ -97,6 +99,6 @@ def _packed(value: str) -> set[str]:
 
 
 def _base64(data: bytes, before: int) -> str:
-    """The digits that depend on nothing but `data`, when so many bytes (modulo 3) come before it."""
+    """Return the base64 digits that only depend on `data` when `before` bytes (modulo 3) precede it."""
     whole = base64.b64encode(bytes(before) + data + bytes(3)).decode()
     return whole[-(-8 * before // 6) : 8 * (before + len(data)) // 6]

@@ -1,4 +1,4 @@
-"""Nothing secret gets into the log or onto the terminal: each line is redacted last, tracebacks included."""
+"""Log formatters that redact each line last, including tracebacks."""
 
 import json
 import logging
@@ -14,22 +14,25 @@ logger = logging.getLogger(__name__)
 
 
 class RedactingFormatter(logging.Formatter):
-    """Never raises, and logs nothing itself: a record that cannot be put together or redacted is withheld."""
+    """A formatter that never raises and never logs. It withholds a record that cannot be formatted or redacted."""
 
     def format(self, record: logging.LogRecord) -> str:
         try:
             return self.redacted(super().format(record))
-        except Exception:  # noqa: BLE001  whatever it is, the text must not pass
+        except Exception:  # noqa: BLE001  after any failure, the text must not pass
             return f"{record.levelname} {record.name}: {WITHHELD}"
 
     @staticmethod
     def redacted(text: str) -> str:
-        """Raises whatever goes wrong."""
+        """Redact a text.
+
+        Raises: any exception of the redactor.
+        """
         return with_placeholders(text, seen_values.redactor().spans(text))
 
 
 class JSONFormatter(RedactingFormatter):
-    """One JSON object a line: time (ISO 8601), level, logger, message, ids, and the traceback if there is one."""
+    """A formatter that writes one JSON object per line: time (ISO 8601), level, logger, message, ids and traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         row = {"time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"), "level": record.levelname, "logger": record.name}
@@ -44,14 +47,14 @@ class JSONFormatter(RedactingFormatter):
 
 
 def log_uncaught_errors() -> None:
-    """Errors that nobody catches go through the redacted log; by default, Python prints them as they are.
+    """Log uncaught errors through the redacted log; by default, Python prints them unredacted.
 
-    These are errors of threads, of finalizers, and of the program itself.
+    This covers errors of threads, of finalizers, and of the program itself.
     """
     threading.excepthook = _log_thread_error
     sys.unraisablehook = _log_ignored_error
     sys.excepthook = _log_program_error
-    logging.raiseExceptions = False  # a line that cannot be written would be printed with its arguments
+    logging.raiseExceptions = False  # a failing handler would print the record with its arguments
 
 
 def _log_thread_error(failed: Any) -> None:

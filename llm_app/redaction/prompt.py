@@ -1,7 +1,7 @@
-"""Redacts a request before it is sent, and notes for the log what the record has in clear.
+"""Redaction of requests before they are sent. The log stores the spans that the record contains unredacted.
 
-A secret may be saved after it was said. Older entries stay as they are, so each request made of them is redacted. From
-the noted spans the exact request can be rebuilt, even after the secret is deleted.
+A secret may be saved after it was mentioned. Older entries do not change, so each request made of them is redacted.
+With the stored spans the exact request can be rebuilt, even after the secret is deleted.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ class RedactedPrompt:
 
 
 def redacted_prompt(prompt: Prompt, redactor: Redactor) -> RedactedPrompt:
-    """With each message redacted. What was redacted with these secrets, or scanned for them, is not scanned again."""
+    """Return the prompt with redacted messages. Messages already scanned for these secrets are not scanned again."""
     if set(map(_masked_with, prompt.messages)) == {redactor.version}:
         return RedactedPrompt(prompt=prompt, spans=[])
     redacted = {
@@ -35,7 +35,7 @@ def redacted_prompt(prompt: Prompt, redactor: Redactor) -> RedactedPrompt:
         if message.masked_with != redactor.version
     }
     spans = [span for _, noted in redacted.values() for span in noted]
-    if spans:  # else they stay the same ones, which have their bytes
+    if spans:  # otherwise keep the same objects, which cache their bytes
         messages = [redacted[place][0] if place in redacted else one for place, one in enumerate(prompt.messages)]
         prompt = replace(prompt, messages=messages)
     return RedactedPrompt(prompt=prompt, spans=spans)
@@ -63,12 +63,12 @@ def _spans(message: Message, redactor: Redactor) -> Iterable[Noted]:
 
 
 def _must_be_left_out(message: Message, redactor: Redactor) -> bool:
-    """Whether the signed parts of the thinking say what the text beside them does not."""
+    """Return whether the signed parts of the thinking contain a secret that the visible text does not."""
     return message.thinking is not None and redacted_thinking(message.thinking, redactor) != message.thinking
 
 
 def with_spans(message: Message, spans: Iterable[Noted]) -> Message:
-    """The message as it was sent: with the placeholders of a log's spans. Nothing else is needed for that."""
+    """Return the message as it was sent, with the placeholders of a log's spans. Replay needs nothing else."""
     by_field: defaultdict[str, list[Span]] = defaultdict(list)
     for _, field, offset, length, placeholder in spans:
         by_field[field].append(Span(offset=offset, length=length, placeholder=placeholder))
@@ -77,7 +77,7 @@ def with_spans(message: Message, spans: Iterable[Noted]) -> Message:
 
 
 def _texts(message: Message) -> dict[str, str]:
-    """All in a message that may say a secret. Names and ids of calls were redacted when they came."""
+    """Return the texts of a message that may contain a secret. Names and ids of calls were redacted on arrival."""
     texts = {_CONTENT: message.content}
     if message.tool_call:
         texts[_ARGUMENTS] = message.tool_call.arguments
@@ -87,7 +87,7 @@ def _texts(message: Message) -> dict[str, str]:
 
 
 def _with_texts(message: Message, texts: Mapping[str, str]) -> Message:
-    """The message with some of its texts. Thinking that changes loses its signed parts."""
+    """Return the message with some texts replaced. Changed thinking loses its signed parts."""
     if not texts:
         return message
     call, thinking = message.tool_call, message.thinking
@@ -105,7 +105,7 @@ def _with_texts(message: Message, texts: Mapping[str, str]) -> Message:
     )
 
 
-# --- what is stored before it is sent -----------------------------------------------------------------------------
+# --- parts that are stored before they are sent ----------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Placeholders for the secrets in a text, also in one that arrives in pieces: no piece shows a part of a secret."""
+"""Placeholders for the secrets in texts and streams. No fragment of a stream reveals a part of a secret."""
 
 import hashlib
 import json
@@ -22,12 +22,12 @@ _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def placeholder(name: str) -> str:
-    """In a form that needs no escaping in JSON, URLs or Markdown."""
+    """Return a placeholder that needs no escaping in JSON, URLs or Markdown."""
     return f"[secret:{_OTHER.sub('_', name)}]"
 
 
 def names_in(value: Any) -> set[str]:
-    """The names of all placeholders in a JSON value."""
+    """Return the names of all placeholders in a JSON value."""
     if isinstance(value, str):
         return set(_PLACEHOLDER.findall(value))
     if isinstance(value, dict):
@@ -37,7 +37,7 @@ def names_in(value: Any) -> set[str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """A part of a text that a placeholder replaces; in code points of the text before redacting."""
+    """A part of a text that a placeholder replaces, in code points of the unredacted text."""
 
     offset: int
     length: int
@@ -51,9 +51,9 @@ class Redacted:
 
 
 class Redactor:
-    """Knows some secrets, as pairs of name and value. Of two names for one value, the first is shown.
+    """A redactor of some secrets, given as pairs of name and value. If a value has several names, the first is used.
 
-    `version` differs between two sets of secrets, and is the same for the same set in every process.
+    `version` identifies the set of secrets, and is the same in every process.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
@@ -64,16 +64,16 @@ class Redactor:
         packed: dict[str, str] = {}
         for name, value in secrets:
             for needles, forms in ((written, forms_of(value).written), (packed, forms_of(value).packed)):
-                # A name is no secret, and redacting what is redacted already must change nothing.
+                # Names are not secret, and redacting a redacted text again must not change it.
                 needles |= {form: placeholder(name) for form in forms - needles.keys() if form not in placeholders}
         self._written, self._packed = Needles(written), Needles(packed)
 
     def redact(self, text: str) -> Redacted:
-        """Never raises: a text that cannot be redacted is withheld."""
+        """Redact a text. Never raises: a text that cannot be redacted is withheld."""
         try:
             spans = self.spans(text)
             return Redacted(text=with_placeholders(text, spans), spans=spans) if spans else Redacted(text=text)
-        except Exception as error:  # noqa: BLE001  whatever it is, the text must not pass
+        except Exception as error:  # noqa: BLE001  after any failure, the text must not pass
             logger.error("redaction failed, a text is withheld: %s", type(error).__name__)
             return Redacted(text=WITHHELD, spans=(Span(offset=0, length=len(text), placeholder=WITHHELD),))
 
@@ -81,7 +81,7 @@ class Redactor:
         return text if self.is_clean(text) else self.redact(text).text
 
     def redacted_beginning(self, text: str) -> str:
-        """For a text whose end was cut off: without a tail that could be the beginning of a secret."""
+        """Redact a truncated text. A tail that could be the beginning of a secret is removed."""
         try:
             text = text[: self.open_end(text)]
         except Exception as error:  # noqa: BLE001  as in `redact`
@@ -90,23 +90,23 @@ class Redactor:
         return self.redacted(text)
 
     def redacted_json(self, value: Any) -> Any:
-        """A JSON value with every text in it redacted, the names of fields too.
+        """Return a JSON value with every text redacted, including the names of fields.
 
-        Most have no secret: one look at all texts together is five times as cheap as one at each.
+        Most values contain no secret: checking all texts together is five times as fast as checking each.
         """
         return value if self.is_clean(texts_in(value)) else _with_each(value, self.redacted)
 
     def is_clean(self, text: str) -> bool:
-        """Whether nothing of it would be redacted."""
+        """Return whether nothing in the text would be redacted."""
         try:
             return not (self._written.occur_in(text) or self._packed.occur_in("".join(text.split())))
         except Exception:  # noqa: BLE001  `redact` withholds what fails, and logs it
             return False
 
-    # --- what a stream needs beside it --------------------------------------------------------------------------
+    # --- for streams --------------------------------------------------------------------------------------------
 
     def spans(self, text: str) -> tuple[Span, ...]:
-        """What to replace, in order and apart from each other."""
+        """Return the parts to replace, in order and without overlaps."""
         hits = self._written.hits(text)
         packed = "".join(text.split())
         if found := self._packed.hits(packed):
@@ -114,7 +114,7 @@ class Redactor:
         return _joined(hits) if hits else ()
 
     def open_end(self, text: str) -> int:
-        """From where on the text is the beginning of a form of a secret; its length if it ends with none."""
+        """Return the position from which the text is the beginning of a secret's form, else the length of the text."""
         written, packed = self._written.open_end(text), "".join(text.split())
         place = self._packed.open_end(packed)
         if place == len(packed):
@@ -123,10 +123,13 @@ class Redactor:
 
 
 def texts_in(value: Any) -> str:
-    """All texts of a JSON value. As JSON, which is made quickly, they stay as they are where nothing is escaped."""
+    """Return all texts of a JSON value in one string.
+
+    Its JSON, which is fast to make, suffices if nothing is escaped.
+    """
     try:
         written = orjson.dumps(value, default=str).decode()
-    except TypeError:  # a name that is no text, or half of a surrogate pair
+    except TypeError:  # a field name that is no string, or half of a surrogate pair
         written = "\\"
     return "\n".join(_texts(value)) if "\\" in written else written
 
@@ -146,7 +149,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _with_each(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with each of its texts changed."""
+    """Return a JSON value with a function applied to each text."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -155,7 +158,7 @@ def _with_each(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def with_placeholders(text: str, spans: Iterable[Span]) -> str:
-    """`text` with placeholders in the place of `spans`. This is all that replay needs."""
+    """Return the text with placeholders in place of the spans. Replay needs nothing else."""
     parts, end = [], 0
     for span in spans:
         parts += [text[end : span.offset], span.placeholder]
@@ -164,7 +167,7 @@ def with_placeholders(text: str, spans: Iterable[Span]) -> str:
 
 
 def _unpacked(hits: Iterable[Hit], text: str) -> list[Hit]:
-    """Hits in a text without its white space → the same in the text."""
+    """Convert hits in a text without white space to hits in the original text."""
     places = _places(text)
     return [Hit(start=places[hit.start], end=places[hit.end - 1] + 1, label=hit.label) for hit in hits]
 
@@ -174,7 +177,7 @@ def _places(text: str) -> list[int]:
 
 
 def _last_begin(text: str, count: int) -> int:
-    """Where its last characters begin, so many that are no white space."""
+    """Return the position of the last `count` characters that are not white space."""
     for place in range(len(text) - 1, -1, -1):
         count -= not text[place].isspace()
         if not count:
@@ -183,7 +186,7 @@ def _last_begin(text: str, count: int) -> int:
 
 
 def _joined(hits: list[Hit]) -> tuple[Span, ...]:
-    """Where hits overlap, all that they cover becomes one span with the label of the longest, of the first if equal."""
+    """Merge overlapping hits into spans with the label of the longest hit; of the first one if equal."""
     hits.sort(key=lambda hit: (hit.start, -hit.end, hit.label))
     groups: list[list[Hit]] = []
     end = 0
@@ -201,15 +204,14 @@ def _span(group: list[Hit], end: int) -> Span:
     return Span(offset=group[0].start, length=end - group[0].start, placeholder=longest.label)
 
 
-_LONG = 4_096  # characters; only a secret that goes on in itself ("abab…") is held back for longer
+_LONG = 4_096  # characters; only repetitive secrets ("abab…") can hold back more
 
 
 class StreamRedactor:
-    """Whatever the pieces, together they give what redacting the whole text gives.
+    """A redactor of streams. Its output is the same as that of redacting the complete text.
 
-    Held back is only a tail that is itself the beginning of some form of a secret, until it goes on in another way.
-    A tail that has become very long is looked at again only after an eighth of it has been added, so that the time
-    grows with the text.
+    It only holds back a tail that may be the beginning of a secret's form. A very long tail is only checked again after
+    it has grown by an eighth, so that the time stays linear.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -220,15 +222,15 @@ class StreamRedactor:
         self._failed = False
 
     def feed(self, text: str) -> str:
-        """The next piece of the redacted text; empty while all of it is held back."""
+        """Add a fragment, and return the next part of the redacted text; empty while everything is held back."""
         return self._redacted_part(text, is_last=False)
 
     def flush(self) -> str:
-        """The rest, when nothing more is to come."""
+        """Return the rest at the end of the stream."""
         return self._redacted_part("", is_last=True)
 
     def _redacted_part(self, text: str, *, is_last: bool) -> str:
-        """Never raises: after a failure the stream is withheld."""
+        """Return the next part of the redacted text. Never raises: after a failure the stream is withheld."""
         if self._failed:
             return ""
         try:
@@ -239,7 +241,7 @@ class StreamRedactor:
             text = "".join([self._held, *self._added])
             self._added, self._added_size = [], 0
             return self._next(text, is_last=is_last)
-        except Exception as error:  # noqa: BLE001  whatever it is, the text must not pass
+        except Exception as error:  # noqa: BLE001  after any failure, the text must not pass
             logger.error("redaction failed, a stream is withheld: %s", type(error).__name__)
             self._failed, self._held, self._added = True, "", []
             return WITHHELD
@@ -247,7 +249,7 @@ class StreamRedactor:
     def _next(self, text: str, *, is_last: bool) -> str:
         end = len(text) if is_last else self._redactor.open_end(text)
         spans = self._redactor.spans(text)
-        # What begins at `end` may overlap a secret before it: then they are redacted as one, when it is known.
+        # The held-back tail may overlap a secret before it. Then both are redacted as one span later.
         end = min([end, *(span.offset for span in spans if span.offset < end < span.offset + span.length)])
         self._held = text[end:]
         return with_placeholders(text[:end], [span for span in spans if span.offset < end])

@@ -1,17 +1,17 @@
-"""Values that cannot be kept secret, because redacting them would redact ordinary text as well."""
+"""Rejection of values that cannot be kept secret, because redacting them would redact ordinary text as well."""
 
 SHORTEST = 8  # characters
 LONGEST = 16_384  # characters
 MOST_LINES = 200
-_LONGEST_WORD = 11  # characters; "password", "development": a longer word is rarely written by chance
-_LONGEST_NUMBER = 9  # digits; a date, an amount, an id
+_LONGEST_WORD = 11  # characters; "password", "development": longer words rarely occur by chance
+_LONGEST_NUMBER = 9  # digits of dates, amounts and ids
 _FEWEST_DIFFERENT = 4  # characters
 
 
 def why_refused(value: str, ordinary: str = "") -> str:
-    """One sentence that says why, and what would do; empty if the value can be redacted.
+    """Return a sentence with the reason and a remedy; empty if the value can be redacted.
 
-    `ordinary` is text that must never be redacted: our own prompt and tools.
+    `ordinary` is text that must never be redacted: the server's own prompt and tools.
     """
     value = value.strip()
     if len(value) < SHORTEST:

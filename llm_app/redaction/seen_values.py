@@ -1,4 +1,4 @@
-"""The secrets that this process has ever had in clear. Whatever it logs shows none of them."""
+"""The secrets that this process has ever decrypted. They are redacted in its log."""
 
 import threading
 from functools import lru_cache
@@ -15,7 +15,7 @@ _names: dict[str, str] = {}  # by value
 
 
 def remember(value: str, name: str = "") -> None:
-    """Called wherever a secret is decrypted or encrypted, with its name where that is known."""
+    """Remember a secret with its name, if known. Called when a secret is decrypted or encrypted."""
     name = name or _names.get(value, _UNNAMED)
     if _names.get(value) == name or is_too_plain(value):
         return
@@ -26,7 +26,7 @@ def remember(value: str, name: str = "") -> None:
 
 
 def redactor() -> Redactor:
-    """Redacts all of them, and the server's own keys."""
+    """Return a redactor of all remembered secrets and the server's own keys."""
     with _lock:
         return _redactor((*server_keys(), *((name, value) for value, name in _names.items())))
 

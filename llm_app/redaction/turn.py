@@ -1,4 +1,4 @@
-"""Redacts a model's answer before anything else sees it."""
+"""Redaction of a model's answer, before any other code sees it."""
 
 import json
 from dataclasses import replace
@@ -8,7 +8,10 @@ from llm_app.types import LLMTurnResult, Thinking, ToolCall
 
 
 def redacted_turn(turn: LLMTurnResult, redactor: Redactor) -> LLMTurnResult:
-    """Most have no secret: one look at all texts together is cheaper than one at each."""
+    """Return the redacted turn.
+
+    Most turns contain no secret: checking all texts together is faster than checking each.
+    """
     calls = [text for call in turn.tool_calls for text in (call.id, call.name, call.arguments)]
     texts = "\n".join([turn.content, turn.unreadable, turn.finish_reason, *calls])
     if turn.thinking is None and not has_escapes(texts) and redactor.is_clean(texts):
@@ -29,7 +32,10 @@ def redacted_call(call: ToolCall, redactor: Redactor) -> ToolCall:
 
 
 def redacted_thinking(thinking: Thinking, redactor: Redactor) -> Thinking:
-    """Signed parts in which something must be redacted are left out: their signature would no longer hold."""
+    """Return the redacted thinking.
+
+    Signed parts are removed if one needs redaction, because the signature would be invalid.
+    """
     text = redactor.redacted(thinking.text)
     if text == thinking.text and _is_clean(thinking, redactor):
         return thinking
@@ -42,7 +48,7 @@ def _is_clean(thinking: Thinking, redactor: Redactor) -> bool:
 
 
 def redacted_arguments(text: str, redactor: Redactor) -> str:
-    """The JSON text. Any character may be escaped, so such a text is parsed before it is redacted."""
+    """Return the redacted JSON text. Any character may be escaped, so a text with escapes is parsed first."""
     text = redactor.redacted(text)
     if not has_escapes(text):
         return text
@@ -55,5 +61,5 @@ def redacted_arguments(text: str, redactor: Redactor) -> str:
 
 
 def has_escapes(text: str) -> bool:
-    """Of those that JSON leaves to whoever writes it: of any character, and of the slash."""
+    """Return whether the JSON text contains optional escapes: of any character, or of the slash."""
     return "\\u" in text or "\\/" in text

@@ -1,1 +1,1 @@
-"""Calls that a model writes into the text of its reply: read, streamed, and written into the history."""
+"""Calls that a model writes into the text of its reply: parsed, streamed, and written into the history."""

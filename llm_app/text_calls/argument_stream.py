@@ -1,4 +1,4 @@
-"""The value of one argument, decoded while the JSON of a call still arrives."""
+"""The value of one argument, decoded while the JSON of a call arrives."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _NO_STRUCTURE = re.compile(r'[^"{}\[\]:,]+')
 
 
 def _object_in(fragment: str) -> dict[str, Any] | None:
-    """The whole object, where it comes in one piece: many servers send their calls so."""
+    """Return the object if the fragment is a complete one: many servers send calls in one piece."""
     if fragment[:1] != "{" or fragment[-1:] != "}":
         return None
     try:
@@ -30,27 +30,27 @@ def _text_at(value: Any, path: Sequence[str | None]) -> str:
 
 
 class ArgumentStream:
-    """Yields the growing string at `path` (keys of nested objects) of a JSON object; skips everything else.
+    """A decoder that yields the growing string at `path` (keys of nested objects) and skips everything else.
 
-    Linear in time, and without an error on malformed input: the whole call is parsed and judged when it is complete.
+    It works in linear time and raises no errors for malformed input: the complete call is parsed and checked later.
     Source of the escapes: RFC 8259, section 7.
     """
 
     def __init__(self, *path: str) -> None:
         self._path: list[str | None] = list(path)
-        self._keys: list[str | None] = []  # of each open object the key at hand; None for a list
-        self._between, self._within = self._structure, self._string  # in and outside of a string
+        self._keys: list[str | None] = []  # the current key of each open object; None for a list
+        self._between, self._within = self._structure, self._string  # outside and inside of a string
         self._state = self._between
         self._is_value = False
         self._name: list[str] = []
         self._digits = ""
         self._high = ""
         self._out: list[str] = []
-        self._target: list[str] | None = None  # where the characters of the string at hand go
+        self._target: list[str] | None = None  # receives the characters of the current string
 
     def feed(self, fragment: str) -> str:
-        """Takes the next piece of JSON; returns what became readable of the value."""
-        if self._state is self._within and self._target is self._out and _PLAIN.fullmatch(fragment):  # as most are
+        """Decode a fragment of JSON, and return the new readable part of the value."""
+        if self._state is self._within and self._target is self._out and _PLAIN.fullmatch(fragment):  # the usual case
             self._high = ""
             return fragment
         if not self._keys and self._state is self._between and (whole := _object_in(fragment)) is not None:
@@ -116,7 +116,7 @@ class ArgumentStream:
         return at + len(digits)
 
     def _code_unit(self, unit: int) -> None:
-        """A code point; the first half of a surrogate pair waits for the second."""
+        """Add a UTF-16 code unit. The first half of a surrogate pair waits for the second."""
         high = self._high
         if 0xD800 <= unit < 0xDC00:
             self._high = chr(unit)

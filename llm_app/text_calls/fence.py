@@ -1,15 +1,15 @@
-"""The one code fence that a model may put around its reply, and calls that cannot be read."""
+"""A code fence around a reply, and the error for unreadable calls."""
 
 import re
 from collections.abc import Collection
 
 _FENCE = "```"
 _FIRST_LINE = re.compile(r"```[\w+-]*[ \t]*\r?\n")
-_LONGEST = 100  # characters that are held back at most
+_LONGEST = 100  # maximum of characters that are held back
 
 
 def unfenced(text: str) -> str:
-    """The text without white space around it and without a fence around all of it."""
+    """Return the text without surrounding white space and without a code fence around all of it."""
     text = text.strip()
     first = _FIRST_LINE.match(text)
     if first and text.endswith(_FENCE) and len(text) >= first.end() + len(_FENCE):
@@ -18,9 +18,9 @@ def unfenced(text: str) -> str:
 
 
 class Opening:
-    """The beginning of a reply that streams, held back until it is known whether it may be a call.
+    """The beginning of a streamed reply, held back until it is clear whether it may be a call.
 
-    `starts`: with what a call begins. `is_call` is None while that is open.
+    `starts` are the possible beginnings of a call. `is_call` is None until it is decided.
     """
 
     def __init__(self, *starts: str) -> None:
@@ -29,7 +29,10 @@ class Opening:
         self.is_call: bool | None = None
 
     def feed(self, piece: str) -> str:
-        """All that was held back, once it is known (of a call without a fence's first line); until then nothing."""
+        """Return the text that was held back once it is decided, else nothing.
+
+        A call loses the first line of its code fence.
+        """
         self._held += piece
         text = self._held.lstrip()
         if first := _FIRST_LINE.match(text):
@@ -49,7 +52,10 @@ _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
 class Unreadable(Exception):
-    """Says why, in a sentence for the model. It quotes only names from the reply: half a secret is not redacted."""
+    """A call that cannot be read. The message is a sentence for the model; it quotes only names from the reply.
+
+    Other quotes could contain part of a secret, which is not redacted.
+    """
 
 
 def no_such_tool(name: str, tools: Collection[str]) -> Unreadable:

@@ -1,4 +1,4 @@
-"""A reply that is nothing but a call as JSON, in the spellings that models use."""
+"""Replies that are calls as JSON, in the variants that models use."""
 
 import json
 import re
@@ -10,14 +10,14 @@ from llm_app.types import ToolCall
 
 _NAMES = ("tool", "name", "function", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input")
-_BESIDE = {"id", "type", "index"}  # what is allowed beside name and arguments
+_BESIDE = {"id", "type", "index"}  # fields that are allowed next to name and arguments
 _LIKE_A_CALL = re.compile(r'[\[{][^"]*"(?:tool|name|function|tool_name|tool_calls|arguments|parameters)"\s*:')
 
 
 def calls_in_json(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
-    """The calls that `text` is; none if it is something else. Raises Unreadable for what only looks like a call.
+    """Return the calls in a text that is nothing but calls; none for other text. Truncated calls are never repaired.
 
-    Nothing is repaired: a call that was cut off must never run.
+    Raises: Unreadable for text that only looks like a call.
     """
     try:
         value = json.loads(text)
@@ -29,7 +29,10 @@ def calls_in_json(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
 
 
 def calls_from_value(value: Any, tools: Collection[str]) -> tuple[ToolCall, ...]:
-    """The same for what was parsed already: one call, a list of calls, or an object that holds such a list."""
+    """Return the calls in a parsed value: one call, a list of calls, or an object that contains such a list.
+
+    Raises: Unreadable for a value that only looks like a call.
+    """
     if isinstance(value, dict) and isinstance(listed := value.get("tool_calls"), list):
         value = listed
     items = value if isinstance(value, list) else [value]
@@ -58,7 +61,10 @@ def _call(value: dict[str, Any], tools: Collection[str]) -> ToolCall:
 
 
 def checked_call(name: str, arguments: Any, tools: Collection[str]) -> ToolCall:
-    """A call of a visible tool with an object as arguments, or the JSON text of one. Raises Unreadable."""
+    """Return a call of a visible tool. The arguments are an object, or its JSON text.
+
+    Raises: Unreadable.
+    """
     if name not in tools:
         raise no_such_tool(name, tools)
     if isinstance(arguments, str):

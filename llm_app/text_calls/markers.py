@@ -1,4 +1,4 @@
-"""Calls between the text markers of model families, for servers that pass them on as text."""
+"""Calls between the text markers of model families, for servers that do not parse them."""
 
 import json
 import re
@@ -16,10 +16,10 @@ _decoder = json.JSONDecoder()
 
 @dataclass(frozen=True)
 class Markers:
-    """A family's form: `begin`, JSON, `end`, as often as there are calls; around all of it perhaps `before`, `after`.
+    """The markers of a family: each call is `begin`, JSON, `end`; `before` and `after` may enclose all calls.
 
-    `sign` is how the first `begin` begins. Where `begin` has a tool's name, the JSON is the arguments; otherwise it is
-    the call, or a list of calls.
+    `sign` is the literal beginning of the first `begin`. If `begin` contains a tool name, the JSON is the arguments;
+    otherwise it is the call, or a list of calls.
     """
 
     sign: str
@@ -64,7 +64,10 @@ FAMILIES = {
 
 
 def calls_between_markers(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
-    """The calls that `text` is; none if it has no family's form. Raises Unreadable for a form that is not complete."""
+    """Return the calls in a text that is nothing but calls; none if no family's markers begin it.
+
+    Raises: Unreadable for an incomplete call.
+    """
     for markers in FAMILIES.values():
         is_enclosed = bool(markers.before) and text.startswith(markers.before)
         inner = text.removeprefix(markers.before).lstrip()
@@ -95,7 +98,7 @@ def _read(text: str, markers: Markers, after: str, tools: Collection[str]) -> tu
 
 
 def _json(text: str, at: int) -> tuple[object, int]:
-    """The JSON value that begins at `at`, and the place of what follows it."""
+    """Return the JSON value at a position, and the position after it."""
     try:
         value, end = _decoder.raw_decode(text, _after_space(text, at))
     except (ValueError, RecursionError) as error:

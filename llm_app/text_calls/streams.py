@@ -1,7 +1,7 @@
-"""The part of a reply's words that a person sees while they arrive.
+"""The part of a streamed reply that users see immediately.
 
-A call that is nothing but a first `message` shows its text; anything else that looks like a call shows nothing.
-A server may cut a character in two: the halves are joined here.
+The text of a first `message` call is visible; other possible calls are hidden. Servers may split a character in two, so
+the halves are joined here.
 """
 
 import re
@@ -20,7 +20,7 @@ _FIRST_CHARACTERS = frozenset(sign[0] for sign in SIGNS)
 
 
 class PlainWords:
-    """Words are words; a call that hides in them is found at the end."""
+    """A stream of plain text. Calls inside of the text are found at the end."""
 
     def __init__(self) -> None:
         self._opening = Opening("{", "[", *SIGNS)
@@ -35,14 +35,14 @@ class PlainWords:
             yield from self._said(piece)
 
     def read_reply(self, content: str, tools: Collection[str]) -> ReplyReading:
-        """The whole reply, at its end."""
+        """Parse the complete reply."""
         return read_reply(content, tools)
 
     def _said(self, piece: str) -> Iterator[Delta]:
         yield from _delta(DeltaKind.WORDS, self._words.feed(piece))
 
     def _message_text(self, piece: str) -> str:
-        """What a piece of a call adds to the text of its message."""
+        """Return the new part of the message text in a fragment of a call."""
         return ""
 
 
@@ -73,7 +73,7 @@ class JSONWords(PlainWords):
         self._is_shown: bool | None = None
 
     def _message_text(self, piece: str) -> str:
-        """The name comes first; a text that came before it is not shown."""
+        """Return the new part of the message text. A text that precedes the tool name stays hidden."""
         visible = self._text.feed(piece)
         if self._is_shown is None:
             self._name += self._tool.feed(piece)
@@ -82,7 +82,7 @@ class JSONWords(PlainWords):
 
 
 class _WordsBeforeCall:
-    """Passes words on until a sign of a call comes; holds back what may become one, and white space at the end."""
+    """A filter that passes text until a sign of a call. It holds back possible signs, and white space at the end."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -109,7 +109,10 @@ class _WordsBeforeCall:
 
 
 def _open_sign(text: str) -> int:
-    """Where the text ends, or before that in the middle of a sign; only its first character begins a sign."""
+    """Return the position of an incomplete sign at the end of the text, else the length of the text.
+
+    Only the first character of a sign can begin one.
+    """
     at = max(map(text.rfind, _FIRST_CHARACTERS))
     return at if at >= 0 and any(sign.startswith(text[at:]) for sign in SIGNS) else len(text)
 
@@ -120,14 +123,14 @@ def _delta(kind: DeltaKind, text: str) -> Iterator[Delta]:
 
 
 class Pieces:
-    """JSON writes a character beyond U+FFFF as two halves (surrogates); some servers send each in its own chunk."""
+    """A text that arrives in fragments. Characters beyond U+FFFF may be split into surrogates in two fragments."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._half = ""
 
     def add(self, piece: str) -> str:
-        """Takes a piece; returns what is whole of it: halves are joined, one that stays alone becomes U+FFFD."""
+        """Add a fragment, and return its complete characters. Surrogates are joined; a single one becomes U+FFFD."""
         if self._half or not piece.isascii():
             piece, self._half = _without_open_half(self._half + piece)
             piece = whole(piece)
@@ -143,7 +146,7 @@ class Pieces:
 
 
 def whole(text: str) -> str:
-    """The text with halves joined where both are there; a single one becomes U+FFFD."""
+    """Return the text with joined surrogates. Single surrogates become U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -152,5 +155,5 @@ def whole(text: str) -> str:
 
 
 def _without_open_half(text: str) -> tuple[str, str]:
-    """The text, and apart from it a last first half, whose second one may still come."""
+    """Return the text, and separately a first surrogate at its end, whose second one may follow."""
     return (text[:-1], text[-1]) if "\ud800" <= text[-1:] <= "\udbff" else (text, "")

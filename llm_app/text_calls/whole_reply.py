@@ -1,4 +1,4 @@
-"""What the text of a whole reply is: a call, or several, or words."""
+"""The interpretation of a complete reply: one call, several calls, or text."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from llm_app.text_calls.fence import Unreadable, unfenced
 from llm_app.text_calls.last_block import BLOCK, split_reply
 from llm_app.types import Origin, ToolCall
 
-# With what a call begins, in any form but JSON.
+# Beginnings of a call in all forms except JSON.
 SIGNS = (
     BLOCK,
     "<invoke ",
@@ -23,9 +23,11 @@ _NOT_THE_END = (
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyReading:
-    """`words` are those before the calls. `unreadable` says what was wrong with what looks like a call.
+    """A parsed reply.
 
-    Neither that nor calls: the reply is words.
+    `words` is the text before the calls, `unreadable` tells the model why a possible call is not valid.
+
+    Without calls and `unreadable`, the reply is text.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -35,10 +37,10 @@ class ReplyReading:
 
 
 def read_reply(text: str, tools: Collection[str]) -> ReplyReading:
-    """`text` is a reply without its thinking, `tools` the names of the visible tools.
+    """Parse a reply without its thinking. `tools` are the names of the visible tools.
 
-    A call counts only if the whole text, less one code fence around it, is the complete call, or calls, of visible
-    tools. A call that is quoted in prose or in code is text.
+    A call only counts if the complete text, apart from a code fence around it, consists of complete calls of visible
+    tools. Calls that are quoted in prose or code are text.
     """
     whole = unfenced(text)
     try:
@@ -56,7 +58,7 @@ def read_reply(text: str, tools: Collection[str]) -> ReplyReading:
 
 
 def read_reply_in_xml(text: str, tools: Collection[str]) -> ReplyReading:
-    """The same in the XML mode, whose prompt teaches the form: there may be words before the one block."""
+    """Parse a reply in XML mode, whose prompt teaches the form: text may precede the one block of calls."""
     words, block = split_reply(text)
     if not words or not block:
         reading = read_reply(text, tools)

@@ -1,4 +1,4 @@
-"""Calls and results as text, in the history of a model that has no fields for them."""
+"""Calls and results as text, for the history of models without native tool calls."""
 
 import re
 from typing import Any
@@ -13,17 +13,17 @@ _PARAMETER_TAGS = ("<parameter", "</parameter", CDATA_BEGIN)
 
 
 def object_in(arguments: str) -> dict[str, Any]:
-    """The arguments of a call as an object; anything else is kept under a name that says so."""
+    """Return call arguments as an object. Other values are wrapped as `unreadable_arguments`."""
     try:
         value = orjson.loads(arguments)
-        orjson.dumps(value)  # refuses what is nested too deeply
+        orjson.dumps(value)  # raises for values that are nested too deeply
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         value = None
     return value if isinstance(value, dict) else {"unreadable_arguments": arguments}
 
 
 def xml_message(message: Message) -> str:
-    """A message of the XML mode: its words or the result in its tag, then the call."""
+    """Return a message in XML mode: its text, or the result in its tag, then the call."""
     parts = [tool_result_text(message.content) if message.role == "tool" else message.content]
     if message.tool_call:
         parts.append(xml_call(message.tool_call))
@@ -31,7 +31,7 @@ def xml_message(message: Message) -> str:
 
 
 def xml_call(call: ToolCall) -> str:
-    """The call in the form that the XML mode asks for: texts as they are, all else as JSON."""
+    """Return a call in the form of the XML mode. Strings are written unchanged, other values as JSON."""
     arguments = object_in(call.arguments)
     if not all(map(_PLAIN_NAME.fullmatch, arguments)):
         arguments = {"unreadable_arguments": call.arguments}
@@ -40,14 +40,14 @@ def xml_call(call: ToolCall) -> str:
 
 
 def json_call(call: ToolCall) -> str:
-    """The call in the form that the JSON mode asks for, its arguments as the model wrote them."""
+    """Return a call in the form of the JSON mode. The arguments stay as the model wrote them."""
     is_object = "unreadable_arguments" not in object_in(call.arguments)
     arguments = call.arguments if is_object else orjson.dumps({"unreadable_arguments": call.arguments}).decode()
     return f'{{"tool": {orjson.dumps(call.name).decode()}, "arguments": {arguments}}}'
 
 
 def tool_result_text(content: str) -> str:
-    """A tool's result inside a tag that nothing in it can close."""
+    """Return a tool result inside a tag that its content cannot close."""
     return f"<tool_result>\n{_guarded(content, ('</tool_result', CDATA_BEGIN))}\n</tool_result>"
 
 
@@ -56,7 +56,7 @@ def _value(value: Any) -> str:
 
 
 def _guarded(text: str, misleading: tuple[str, ...]) -> str:
-    """As it is, or as CDATA where it could be misread; an end of a section in it is parted between two sections."""
+    """Return the text, as CDATA if it could be misread. A CDATA end in the text is split between two sections."""
     if not any(sign in text for sign in misleading):
         return text
     return CDATA_BEGIN + text.replace(CDATA_END, "]]" + CDATA_END + CDATA_BEGIN + ">") + CDATA_END

@@ -1,4 +1,4 @@
-"""Calls written as XML-like tags, taken apart while they arrive."""
+"""A parser of calls in XML-like tags, which parses while they arrive."""
 
 import json
 import re
@@ -15,9 +15,11 @@ _LONGEST_TAG = 200  # characters
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """`sign` is how a call begins; `begin` patterns have a group `name`; `nested` opens a parameter inside of another.
+    """A form of XML calls.
 
-    `trims`: a line break after the opening and before the closing tag of a parameter is not part of its value.
+    `sign` begins a call, `begin` patterns have a group `name`, `nested` opens an inner parameter.
+
+    `trims`: line breaks after the opening and before the closing tag of a parameter are not part of its value.
     """
 
     sign: str
@@ -60,9 +62,9 @@ DIALECTS = (OURS, QWEN_CODER, MINIMAX)
 
 
 def calls_in_xml(text: str, tools: Collection[str], *, blocks: int | None = None) -> tuple[ToolCall, ...]:
-    """The calls that `text` is, in so many `blocks` at most; none if it does not begin like one.
+    """Return the calls in a text, from at most so many `blocks`; none if the text does not begin with a call.
 
-    Raises Unreadable for one that is not complete.
+    Raises: Unreadable for an incomplete call.
     """
     for dialect in DIALECTS:
         if dialect.begins(text):
@@ -73,16 +75,16 @@ def calls_in_xml(text: str, tools: Collection[str], *, blocks: int | None = None
 
 
 def _call(name: str, parameters: dict[str, str], tools: Collection[str]) -> ToolCall:
-    """All values are texts; they are converted to what the tool's schema requires when they are checked."""
+    """Return a call. All values are strings; validation converts them to the types of the tool's schema."""
     if name not in tools:
         raise no_such_tool(name, tools)
     return ToolCall(id="", name=name, arguments=json.dumps(parameters, ensure_ascii=False))
 
 
 class XMLCallStream:
-    """Reads calls in linear time, whatever the pieces, out of at most so many `blocks`.
+    """A parser that reads calls in linear time, from at most so many `blocks`.
 
-    `shown` names the tool and the parameter that streams.
+    `shown` names the tool and the parameter whose value is streamed.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class XMLCallStream:
     ) -> None:
         self._dialect, self._shown = dialect, shown
         self._blocks, self._most_blocks = 0, blocks
-        self._text, self._at = "", 0  # what is not yet read
+        self._text, self._at = "", 0  # unread text
         self._state: Callable[[], bool] = self._outside
         self._calls: list[tuple[str, dict[str, str]]] = []
         self._name, self._value = "", self._new_value()
@@ -98,7 +100,7 @@ class XMLCallStream:
         self._fault = ""
 
     def feed(self, piece: str) -> str:
-        """Takes the next piece; returns what became readable of the parameter that is shown."""
+        """Parse a fragment, and return the new readable part of the streamed parameter."""
         self._visible.clear()
         self._text, self._at = self._text[self._at :] + piece, 0
         try:
@@ -109,14 +111,17 @@ class XMLCallStream:
         return "".join(self._visible)
 
     def end(self) -> list[tuple[str, dict[str, str]]]:
-        """The calls, as names and parameters. Raises Unreadable if there is none, or if the last is not complete."""
+        """Return the calls as names and parameters.
+
+        Raises: Unreadable if there is no call, or if the last one is incomplete.
+        """
         if self._fault:
             raise Unreadable(self._fault)
         if self._state != self._outside or self._text[self._at :].strip() or not self._calls:
             raise Unreadable("it is not complete.")
         return self._calls
 
-    # --- the states: each reads on, and returns False when it needs more --------------------------------------------
+    # --- states: each reads on, and returns False if it needs more text --------------------------------------------
 
     def _broken(self) -> bool:
         self._text, self._at = "", 0
@@ -165,7 +170,10 @@ class XMLCallStream:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _tag(self) -> str:
-        """The next tag; empty if it has not arrived. Raises Unreadable for anything else."""
+        """Return the next tag; empty if it has not arrived.
+
+        Raises: Unreadable for anything else.
+        """
         space = _SPACE.match(self._text, self._at)
         self._at = space.end() if space else self._at
         held = self._text[self._at : self._at + _LONGEST_TAG]

@@ -1,4 +1,4 @@
-"""The value of one parameter of a call in XML, taken apart while it arrives."""
+"""The value of one parameter of an XML call, parsed while it arrives."""
 
 import re
 from collections.abc import Callable
@@ -9,15 +9,15 @@ CDATA_BEGIN, CDATA_END = "<![CDATA[", "]]>"
 _SPACE = re.compile(r"\s*")
 _AFTER_NAME = " \t\r\n>="
 _MOST_SPACE = 64  # characters before a CDATA section
-_LONGEST_TAG = 20  # characters, of those that count in a value
+_LONGEST_TAG = 20  # characters of the tags that matter in a value
 
 
 class XMLValue:
-    """`end` is the tag that ends the value, `nested` the beginning of a tag that opens another such value in it.
+    """A value that ends at the tag `end`. `nested` is the beginning of a tag that opens an inner value.
 
-    The value is taken as it is: entities are not decoded, tags in it are text, and those of parameters must be
-    balanced. A value that is one or more CDATA sections and nothing else is their text; in the middle of a value a
-    section stays as it is, and hides what is in it.
+    The value is raw text: entities are not decoded, other tags are text, and inner parameter tags must be balanced. A
+    value that only consists of CDATA sections is the text of these sections. A section in the middle of a value stays
+    unchanged, and tags in it do not count.
     """
 
     def __init__(self, end: str, nested: str) -> None:
@@ -31,9 +31,9 @@ class XMLValue:
         self.is_complete = False
 
     def read_on(self, text: str, at: int) -> tuple[int, str]:
-        """Reads `text` from `at`; returns the place from which it must be read again, and what it read of the value.
+        """Read `text` from `at`. Return the position to continue from, and the new part of the value.
 
-        Raises Unreadable.
+        Raises: Unreadable.
         """
         self._text, self._at = text, at
         self._new = []
@@ -46,10 +46,10 @@ class XMLValue:
     def value(self) -> str:
         return "".join(self._parts)
 
-    # --- the states: each reads on, and returns False when it needs more --------------------------------------------
+    # --- states: each reads on, and returns False if it needs more text --------------------------------------------
 
     def _beginning(self) -> bool:
-        """A value of CDATA sections has only white space before them."""
+        """Decide whether the value consists of CDATA sections, which only white space may precede."""
         start = self._after_space()
         rest = self._text[start : start + len(CDATA_BEGIN)]
         if start - self._at > _MOST_SPACE or not CDATA_BEGIN.startswith(rest):
@@ -91,7 +91,7 @@ class XMLValue:
         return self._until_section_ends(self._plain, len(CDATA_END))
 
     def _until_section_ends(self, then: Callable[[], bool], kept: int) -> bool:
-        """Takes the text of a section, and so many characters of its end."""
+        """Add the text of a section to the value, and so many characters of its end."""
         end = self._text.find(CDATA_END, self._at)
         if end < 0:
             self._take(len(self._text) - len(CDATA_END) + 1)
@@ -121,18 +121,18 @@ class XMLValue:
         return space.end() if space else self._at
 
     def _before_open_tag(self) -> int:
-        """Where the text ends, or before that in the middle of a tag."""
+        """Return the position of an incomplete tag at the end of the text, else the length of the text."""
         place = self._text.rfind("<", max(self._at, len(self._text) - _LONGEST_TAG))
         is_open = place >= 0 and self._may_become(place, self._end, self._nested, CDATA_BEGIN)
         return place if is_open else len(self._text)
 
     def _may_become(self, place: int, *tags: str) -> bool:
-        """Whether the text ends in the middle of one of the tags."""
+        """Return whether the text ends inside one of the tags."""
         rest = self._text[place : place + _LONGEST_TAG]
         return any(tag.startswith(rest) for tag in tags)
 
     def _take(self, end: int) -> None:
-        """All up to `end` is part of the value."""
+        """Add the text up to `end` to the value."""
         if end > self._at:
             self._new.append(self._text[self._at : end])
             self._at = end

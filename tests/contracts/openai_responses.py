@@ -1,5 +1,4 @@
-"""OpenAI's Responses: items, of which those that belong together must come together, and reasoning that is encrypted.
-"""
+"""OpenAI's Responses: items, of which those that belong together must come together, and reasoning that is encrypted."""
 
 import hashlib
 import json

@@ -1,5 +1,4 @@
-"""Whole tasks against the strict fakes of those who speak like OpenAI, each with rules of its own: nothing is refused.
-"""
+"""Whole tasks against the strict fakes of those who speak like OpenAI, each with rules of its own: nothing is refused."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,4 @@
-"""A model so small that it understands nothing: constrained by the schema that is sent, each of its replies is a call.
-"""
+"""A model so small that it understands nothing: constrained by the schema that is sent, each of its replies is a call."""
 
 import json
 from collections.abc import Callable

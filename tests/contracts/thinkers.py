@@ -52,8 +52,7 @@ def deepseek_parameters(body: Any, headers: Mapping[str, str]) -> Refusal | None
 
 
 def pictures(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Source: api-docs.deepseek.com/api/create-chat-completion (content is text); its parser's words for other parts.
-    """
+    """Source: api-docs.deepseek.com/api/create-chat-completion (content is text); its parser's words for other parts."""
     for message in body["messages"]:
         if isinstance(message.get("content"), list) and any(part["type"] != "text" for part in message["content"]):
             words = "messages: unknown variant `image_url`, expected `text`"

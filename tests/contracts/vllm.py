@@ -15,8 +15,7 @@ WINDOW = 60_000  # tokens
 
 
 def tools(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Source: check_tool_usage in vllm/entrypoints/openai/chat_completion/protocol.py of github.com/vllm-project/vllm.
-    """
+    """Source: check_tool_usage in vllm/entrypoints/openai/chat_completion/protocol.py of github.com/vllm-project/vllm."""
     if body.get("tools") == []:
         return _bad("`tools` must not be an empty array. Either provide at least one tool or omit the field entirely.")
     if body.get("tool_choice", "none") != "none" and not body.get("tools"):

@@ -1,5 +1,4 @@
-"""Whose fault a refusal is, where its status does not say: the key's, the model's, the conversation's or the answer's.
-"""
+"""Whose fault a refusal is, where its status does not say: the key's, the model's, the conversation's or the answer's."""
 
 import json
 from typing import Any
