@@ -1,1 +1,1 @@
-"""Sessions, tasks, the record of what a model saw, and the engine that advances them."""
+"""Sessions, tasks, the record of model contexts, and the engine that advances tasks."""

@@ -1,4 +1,4 @@
-"""Who is signed in, and which session or task an address means: every id of a request is looked up here."""
+"""Access to sessions, tasks and projects by the ids of a request, and requests of signed-in users."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -23,7 +23,7 @@ _visible_session = Select(
     lambda user, pk: Session.objects.visible_to(user).filter(pk=pk).select_related("owner", "model").order_by()[:1]
 )
 _writable_session = Select(lambda user, pk: Session.objects.writable_by(user).filter(pk=pk).order_by()[:1])
-_visible_task = Select(  # of this task's session alone, not all of them
+_visible_task = Select(  # checks only this task's session, not all sessions
     lambda user, pk: (
         Task.objects.filter(Exists(Session.objects.visible_to(user).filter(pk=OuterRef("session"))), pk=pk)
         .select_related("session", "agent_version")
@@ -40,7 +40,7 @@ class Request(HttpRequest):
 
 
 def signed_in(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Only for people who are signed in; others come back here after they are. Pages of people are never cached."""
+    """Require a signed-in user; others return to the page after signing in. The response is never cached."""
 
     @never_cache
     @wraps(view)
@@ -56,12 +56,12 @@ def signed_in(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
 
 
 def posted(request: Request, name: str) -> str:
-    """A field of the form, or an empty text. Forms send lines with CRLF; and no database takes a NUL."""
+    """Return a form field or "", with LF instead of CRLF and without NUL, which no database accepts."""
     return request.POST.get(name, "").replace("\r\n", "\n").replace("\0", "")
 
 
 def visible_session(user: Any, session_id: UUID) -> Session:
-    """Raises Http404 for what is neither the user's own nor shared with them."""
+    """Return the session. Raises Http404 unless the user owns it or it is shared with them."""
     session = _visible_session.first(user.pk, session_id)
     if session is None:
         raise Http404()
@@ -69,19 +69,19 @@ def visible_session(user: Any, session_id: UUID) -> Session:
 
 
 def is_visible(user: Any, session_id: UUID) -> bool:
-    """Whether there is such a session for the user."""
+    """Return whether the session exists for the user."""
     return _visible_session.first(user.pk, session_id) is not None
 
 
 def writable_session(user: Any, session_id: UUID) -> Session:
-    """Raises Http404, and PermissionDenied where the user may only read."""
+    """Return the session. Raises Http404, or PermissionDenied if the user may only read."""
     session = visible_session(user, session_id)
     _require_writable(user, session)
     return session
 
 
 def owned_session(user: Any, session_id: UUID) -> Session:
-    """Raises Http404, and PermissionDenied where it belongs to someone else."""
+    """Return the session. Raises Http404, or PermissionDenied if the user does not own it."""
     session = visible_session(user, session_id)
     if session.owner_id != user.pk:
         raise PermissionDenied("Only its owner can delete a session.")
@@ -89,7 +89,7 @@ def owned_session(user: Any, session_id: UUID) -> Session:
 
 
 def visible_task(user: Any, task_id: UUID) -> Task:
-    """Raises Http404."""
+    """Return the task. Raises Http404."""
     task = _visible_task.first(user.pk, task_id)
     if task is None:
         raise Http404()
@@ -97,14 +97,14 @@ def visible_task(user: Any, task_id: UUID) -> Task:
 
 
 def writable_task(user: Any, task_id: UUID) -> Task:
-    """Raises Http404 and PermissionDenied."""
+    """Return the task. Raises Http404 and PermissionDenied."""
     task = visible_task(user, task_id)
     _require_writable(user, task.session)
     return task
 
 
 def visible_project(user: Any, project_id: UUID) -> Project:
-    """Raises Http404 for what is neither the user's own nor shared with them."""
+    """Return the project. Raises Http404 unless the user owns it or is a member."""
     project = Project.objects.visible_to(user).select_related("owner", "agent").filter(pk=project_id).first()
     if project is None:
         raise Http404()
@@ -112,7 +112,7 @@ def visible_project(user: Any, project_id: UUID) -> Project:
 
 
 def writable_project(user: Any, project_id: UUID) -> Project:
-    """Raises Http404, and PermissionDenied where the user may only read."""
+    """Return the project. Raises Http404, or PermissionDenied if the user may only read."""
     project = visible_project(user, project_id)
     if not Project.objects.writable_by(user).filter(pk=project_id).exists():
         raise PermissionDenied("You have read-only access to this project.")
@@ -120,7 +120,7 @@ def writable_project(user: Any, project_id: UUID) -> Project:
 
 
 def owned_project(user: Any, project_id: UUID) -> Project:
-    """Raises Http404, and PermissionDenied where it belongs to someone else."""
+    """Return the project. Raises Http404, or PermissionDenied if the user does not own it."""
     project = visible_project(user, project_id)
     if project.owner_id != user.pk:
         raise PermissionDenied("Only its owner shares and deletes a project.")
@@ -132,7 +132,10 @@ def may_write(user: Any, session: Session) -> bool:
 
 
 def may_see_llm_calls(user: Any) -> bool:
-    """In the admin, with the providers' words. Asked anew of staff: rights may change while a page is open."""
+    """Return whether the user may see LLM calls in the admin, with providers' answers.
+
+    Queries the rights of staff again, because they may change while a page is open.
+    """
     if not user.is_staff:
         return False
     staff = auth.get_user_model().objects.filter(pk=user.pk, is_active=True, is_staff=True).first()
@@ -145,11 +148,11 @@ def _require_writable(user: Any, session: Session) -> None:
 
 
 class SignedOut(Exception):
-    """The page's login has ended."""
+    """The login of the page has ended."""
 
 
 def require_signed_in(scope: Any) -> None:
-    """Asks the database anew: signing out, a new password and a closed account end it. Raises SignedOut."""
+    """Check the login against the database. Raises SignedOut after a sign-out, a new password or a closed account."""
     request: Any = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(scope["session"].session_key)
     user = auth.get_user(request)

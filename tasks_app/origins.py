@@ -1,4 +1,4 @@
-"""The addresses of this server: links that leave the site, and requests that are refused for the address they name."""
+"""The addresses of this server: links from outside, and requests that are refused for their address."""
 
 import logging
 from typing import Any
@@ -16,12 +16,12 @@ _ORIGIN_REASONS = tuple(reason.partition("%s")[0] for reason in (csrf.REASON_BAD
 
 
 def public_address(request: Any, path: str) -> str:
-    """Return the whole address of a path, for a link that leaves the site: that of AGENTSITE_URL, if it is set."""
+    """Return the full address of a path for links from outside, below AGENTSITE_URL if it is set."""
     return f"{settings.AGENTSITE_URL}{path}" if settings.AGENTSITE_URL else str(request.build_absolute_uri(path))
 
 
 def host_sentence(request: HttpRequest) -> str:
-    """Return what to do about a request under a host name that is not this server's."""
+    """Return advice about a request under an unknown host name."""
     named = str(request.META.get("HTTP_HOST", ""))
     return _(
         "This server does not answer under the name “{host}”. If it should, its operator adds the name to "
@@ -30,7 +30,7 @@ def host_sentence(request: HttpRequest) -> str:
 
 
 def csrf_sentence(request: HttpRequest, reason: str) -> str:
-    """Return what to do about a form that Django's check refused for its origin or cookie; empty for its token."""
+    """Return advice about a form that Django refused for its origin or cookie, or "" for other reasons."""
     if is_of_origin(reason):
         return _origin_sentence(request)
     if reason == csrf.REASON_NO_CSRF_COOKIE:
@@ -39,7 +39,7 @@ def csrf_sentence(request: HttpRequest, reason: str) -> str:
 
 
 def is_of_origin(reason: str) -> bool:
-    """Return whether Django refused a form for the page that it came from."""
+    """Return whether Django refused a form because of its origin."""
     return reason.startswith(_ORIGIN_REASONS)
 
 
@@ -70,14 +70,14 @@ def _cookie_sentence(request: HttpRequest) -> str:
 
 
 def log_untrusted_proxy(request: HttpRequest) -> None:
-    """Name the address that a page's own requests come from by http, although the page came over https."""
+    """Log the address of a proxy that is not trusted to end https."""
     if is_tls_ended_by_stranger(request):
         address = request.META.get("REMOTE_ADDR", "")
         logger.warning("https ended before %s, which is not in TRUSTED_PROXIES. If it is your proxy, add it", address)
 
 
 def is_tls_ended_by_stranger(request: HttpRequest) -> bool:
-    """Return whether the browser's own page came over https and this request, from the same host, over plain http."""
+    """Return whether the browser's page came over https, and this request from the same host over plain http."""
     origin = urlsplit(_origin(request))
     try:
         host = request.get_host()
@@ -87,7 +87,7 @@ def is_tls_ended_by_stranger(request: HttpRequest) -> bool:
 
 
 def _origin(request: HttpRequest) -> str:
-    """Return the origin that the browser names, of at most 200 characters."""
+    """Return the origin that the browser names, up to 200 characters."""
     if origin := request.META.get("HTTP_ORIGIN", ""):
         return str(origin)[:200]
     referer = urlsplit(request.META.get("HTTP_REFERER", ""))

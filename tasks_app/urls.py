@@ -1,4 +1,4 @@
-"""The addresses of the pages. Forms post to addresses below the session that they are about."""
+"""The URLs of the pages. Forms post to URLs below the session that they change."""
 
 from django.urls import path, re_path
 

@@ -1,4 +1,4 @@
-"""Keeping notes by hand: the one way for page, REST and admin. An agent's notes are kept with its tool's result."""
+"""Editing of notes by people, for pages, REST and the admin. An agent's notes are saved with its tool's result."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -32,7 +32,7 @@ class NotesOfTheTeam(Refusal):
 
 
 def add(author: Any, text: str, *, for_team: bool = False, project: Project | None = None) -> MemoryNote:
-    """Of a project in which the author may write, of the team, or their own.
+    """Create a note of the author, of a project in which they may write, or of the team.
 
     Raises EmptyNote, NoteTooLong, MemoryFull or NotesOfTheTeam.
     """
@@ -46,14 +46,14 @@ def add(author: Any, text: str, *, for_team: bool = False, project: Project | No
 
 
 def change(note: MemoryNote, author: Any, text: str) -> MemoryNote:
-    """What a person wrote over is theirs: no longer captured by itself. Raises EmptyNote or NoteTooLong."""
+    """Change a note's text. It no longer counts as captured automatically. Raises EmptyNote or NoteTooLong."""
     note.text, note.auto = checked(author, text, note.project), False
     note.save()
     return note
 
 
 def checked(author: Any, text: str, project: Project | None = None) -> str:
-    """The text as it is stored: without what is secret. Raises EmptyNote or NoteTooLong."""
+    """Return the text in storable form, redacted. Raises EmptyNote or NoteTooLong."""
     if not (text := text.replace("\0", "").strip()):
         raise EmptyNote(field="text")
     if len(text := _redactor(author, {project.pk} if project else set()).redacted(text)) > MemoryNote.LONGEST:
@@ -62,7 +62,7 @@ def checked(author: Any, text: str, project: Project | None = None) -> str:
 
 
 def redacted_notes(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]:
-    """Without what is secret at this moment, and without tasks that the reader may not see; not to be saved."""
+    """Redact notes for display, and hide tasks that the reader may not see. The notes must not be saved."""
     notes = list(notes)
     redactor = _redactor(reader, {note.project_id for note in notes if note.project_id})
     origins = {note.task.session_id for note in notes if note.task}
@@ -75,12 +75,12 @@ def redacted_notes(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]
 
 
 def _redactor(person: Any, projects: set[Any]) -> Redactor:
-    """Of what is secret to the person, and to the people of the projects: all of them read its notes."""
+    """Return a redactor for the secrets of the person and of the projects' people, who all read the notes."""
     return active_secrets.of_people({person.pk}.union(*Project.objects.rights(projects).values())).redactor
 
 
 def redact(owner: Any, redactor: Redactor) -> None:
-    """What a new secret of `owner`, or of the team without one, leaves of the notes that hold it already."""
+    """Redact notes that contain a new secret of `owner`, or of the team if it is None."""
     notes = MemoryNote.objects.all()
     if owner is not None:
         notes = notes.of_user(owner) | notes.of_projects(Project.objects.writable_by(owner))

@@ -1,4 +1,4 @@
-"""Vectors of texts, from a model of embeddings that an administrator has set up for it."""
+"""Vectors of texts, from the embedding model that an administrator has set up."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -14,30 +14,33 @@ from llm_app.transport.waiting import InTime, TimeIsUp
 from llm_app.types import Message, Purpose
 from tasks_app.run import UnitOfWork, ask_aside, ask_for_person
 
-if TYPE_CHECKING:  # imported on first use: it takes 0.1 s, and most servers have no model of embeddings
+if TYPE_CHECKING:  # imported on first use: it takes 0.1 s, and most servers have no embedding model
     from array import array
 
     import numpy as np
 
-PATIENCE = 5.0  # seconds, for all that one embedder is asked while a task waits
-LEAST = 0.3  # cosine; what is farther away has nothing to do with the question
-Vector: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"  # one, or several as rows
+PATIENCE = 5.0  # seconds for all requests of one embedder while a task waits
+LEAST = 0.3  # cosine, below which a text is irrelevant
+Vector: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"  # one vector, or several as rows
 
 
 class NoEmbedding(Exception):
-    """The model of embeddings gave no answer."""
+    """The embedding model gave no usable answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Embedded:
-    """The vectors of texts, each of length 1, and the provider's model that they are of."""
+    """Vectors of length 1, and the provider's name of the model that made them."""
 
     model: str
     vectors: Vector
 
 
 class Embedder:
-    """`model` is a logical one, which answers for a person. Its methods raise NoEmbedding, or what interrupts `run`."""
+    """A client of an embedding model. `model` is a logical model, called on behalf of a person.
+
+    Its methods raise NoEmbedding, or the exception that interrupts `run`.
+    """
 
     def __init__(self, user_id: int, model: str, run: Runner, patience: float) -> None:
         self._user_id, self._model, self._run = user_id, model, run
@@ -45,16 +48,19 @@ class Embedder:
 
     @classmethod
     def of_user(cls, user_id: int, run: Runner, patience: float = 0) -> "Embedder | None":
-        """None where no model is set up that the person may use."""
+        """Return a client, or None if the person has no embedding model."""
         model = abilities.of_user(user_id).embeds
         return cls(user_id, model, run, patience or PATIENCE) if model else None
 
     def for_task(self, unit: UnitOfWork, texts: Sequence[str]) -> Embedded:
-        """A call of the task."""
+        """Embed texts as a call of the task."""
         return self._embedded(texts, unit.secrets.redactor, unit)
 
     def for_person(self, texts: Sequence[str], people: Iterable[int] = ()) -> Embedded:
-        """A call of the person, as who reads a session may not know all the texts; masked, also for `people`."""
+        """Embed texts as a call of the person, outside of any session, whose readers may not know all the texts.
+
+        Redacts also the secrets of `people`.
+        """
         return self._embedded(texts, active_secrets.of_people([self._user_id, *people]).redactor, None)
 
     def _embedded(self, texts: Sequence[str], redactor: Redactor, unit: UnitOfWork | None) -> Embedded:
@@ -78,7 +84,7 @@ class Embedder:
 
 
 def _unit_vectors(rows: "Sequence[array[float]]") -> Vector:
-    """Each with length 1. Raises ValueError if they differ in length, or one has no direction."""
+    """Scale vectors to length 1. Raises ValueError for different dimensions or a vector without direction."""
     import numpy as np
 
     found = np.array(rows, dtype=np.float64)

@@ -1,6 +1,6 @@
-"""Passages of the files of a session's project, for what a task asks: by their words and by their vectors.
+"""Search in the library of a session's project, by words and by vectors.
 
-Vectors are made in the background, by the model of embeddings of the project's owner, at the owner's expense.
+Vectors are made in the background, with the embedding model of the project's owner, who pays for them.
 """
 
 import logging
@@ -25,21 +25,21 @@ from tools_app.errors import ToolError
 from tools_app.notes import Cited
 
 SHOWN = 8
-FUSED = 50  # of each ranking
-CANDIDATES = 1000  # passages that say any word of the question
-MOST_COMPARED = 50_000  # vectors; of more, the newest
+FUSED = 50  # passages of each ranking
+CANDIDATES = 1000  # passages with any word of the question
+MOST_COMPARED = 50_000  # vectors, newest first
 COMPARED_AT_ONCE = 1000
-AT_ONCE = 32  # passages that get their vectors in one call
-LONGEST = 2000  # characters of a passage that a model is asked about
-PATIENCE = 30.0  # seconds for that call
+AT_ONCE = 32  # passages per call
+LONGEST = 2000  # characters of a passage that are embedded
+PATIENCE = 30.0  # seconds per call
 HOLD = timedelta(seconds=90)
-LATER = timedelta(minutes=5)  # after a call that failed
+LATER = timedelta(minutes=5)  # delay after a failed call
 _VERSION = "SELECT version FROM settings_version"
 logger = logging.getLogger(__name__)
 
 
 def search(unit: UnitOfWork, question: str, run: Runner) -> list[Cited]:
-    """The nearest ones. What the session is in, and whether its task's person still sees that, is asked anew."""
+    """Return the passages nearest to the question. Project and access are checked again for each search."""
     project = Session.objects.values_list("project", flat=True).get(pk=unit.session.pk)
     visible = Project.objects.visible_to(unit.task.started_by).filter(pk__in=[project])
     files = LibraryFile.objects.filter(project__in=visible.order_by().values("pk"))
@@ -59,7 +59,7 @@ def _terms(passage: LibraryPassage) -> list[str]:
 
 
 def _meant(unit: UnitOfWork, passages: QuerySet[LibraryPassage], question: str, run: Runner) -> list[LibraryPassage]:
-    """Best first. Empty where no model is set up for it, none answers, or no passage has a vector."""
+    """Return passages by meaning, best first. Empty without an embedding model, an answer or vectors."""
     embedder = Embedder.of_user(unit.task.started_by_id, run)
     vectors = PassageVector.objects.filter(passage__in=passages.values("pk"))
     if not embedder or not vectors.exists():
@@ -76,7 +76,7 @@ def _meant(unit: UnitOfWork, passages: QuerySet[LibraryPassage], question: str, 
 
 
 def _closest(vectors: QuerySet[PassageVector], question: Embedded) -> list[int]:
-    """Ids of passages, by the cosine: the product of vectors of length 1, of which a part is in memory at once."""
+    """Return ids of passages by cosine (the product of vectors of length 1), in batches to limit memory."""
     import numpy as np
 
     ids = list(vectors.filter(model=question.model).order_by("-pk").values_list("pk", flat=True)[:MOST_COMPARED])
@@ -93,13 +93,13 @@ def _closest(vectors: QuerySet[PassageVector], question: Embedded) -> list[int]:
 
 
 class VectorIndex:
-    """Gives passages their vectors. Several processes may do so at once: a file is held while it is its turn."""
+    """The background indexer. Several processes can work in parallel, because each holds the file that it works on."""
 
     def __init__(self) -> None:
-        self._version: int | None = None  # of the settings, when files were last compared with them
+        self._version: int | None = None  # settings version at the last comparison with the files
 
     def work(self) -> bool:
-        """For some passages of one file. Whether there may be more to do."""
+        """Embed some passages of one file. Return whether there may be more to do."""
         with connection.cursor() as cursor:
             cursor.execute(_VERSION)
             (version,) = cursor.fetchone()
@@ -113,7 +113,7 @@ class VectorIndex:
 
 
 def _look_again() -> None:
-    """At files whose model may be another one now, and at those that it did not answer for."""
+    """Release files whose model may have changed, and files that are waiting after a failure."""
     ready = LibraryFile.objects.ready()
     for owner in Project.objects.filter(files__in=ready).order_by().values_list("owner", flat=True).distinct():
         theirs = ready.filter(project__in=Project.objects.filter(owner=owner).order_by().values("pk"))
@@ -122,7 +122,7 @@ def _look_again() -> None:
 
 
 def _model_of(owner: int) -> str:
-    """The provider's name of the model of which the owner's passages should have vectors; empty without one."""
+    """Return the provider's name of the owner's embedding model, or ""."""
     name = abilities.of_user(owner).embeds
     route = Route.objects.usable_for(name, owner).first() if name else None
     return route.provider_model if route else ""
@@ -139,7 +139,7 @@ def _claim() -> LibraryFile | None:
 
 
 def _learn(file: LibraryFile) -> None:
-    """Until its next turn, it says how far it has come."""
+    """Embed the next passages of a held file, and release it for its next turn."""
     owner = file.project.owner_id
     model = _model_of(owner)
     embedder = Embedder.of_user(owner, event_loop.Uninterrupted(), PATIENCE) if model else None

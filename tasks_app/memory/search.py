@@ -1,4 +1,4 @@
-"""What a task may know of earlier ones, and the nearest of it for a question."""
+"""Search in the memory that a task may use."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -18,11 +18,11 @@ from tools_app.errors import ToolError
 from tools_app.files import Workspace
 from tools_app.notes import Note, Passage, rendered
 
-RECALLED = 5  # for the message that starts a task
-CANDIDATES = 500  # notes that say any word of the question; of more, the newest
+RECALLED = 5  # items recalled at the start of a task
+CANDIDATES = 500  # notes with any word of the question, newest first
 LONGEST_QUESTION = 4000  # characters
-LONGEST_FILE = 200_000  # characters that are looked through
-PASSAGE = 800  # characters, or a little more to the end of a line
+LONGEST_FILE = 200_000  # characters that are searched
+PASSAGE = 800  # characters
 _any_note = Select(lambda: MemoryNote.objects.order_by().values_list("pk")[:1])
 _ASIDE = frozenset(
     ["a", "an", "i", "me", "my", "we", "us", "our", "in", "on", "at", "by", "do", "how", "be", "or", "if", "so", "as"]
@@ -30,17 +30,19 @@ _ASIDE = frozenset(
 
 
 def is_shared(task: Task) -> bool:
-    """Whether anyone but the task's own user can read its session, as it is now."""
+    """Return whether anyone besides the task's user can currently read its session."""
     return Session.objects.get(pk=task.session_id).is_open_to_others(task.started_by)
 
 
 def projects_of(task: Task) -> QuerySet[Project]:
-    """The one that its session is in now, if its person sees that."""
+    """Return the current project of the task's session, if the task's user can see it."""
     return Project.objects.visible_to(task.started_by).filter(sessions=task.session_id)
 
 
 def _readable(task: Task) -> MemoryNoteQuerySet:
-    """The notes that may be said in a task's session: where others read along, only the team's and the project's."""
+    """Return the notes that may appear in the task's session. Shared sessions get only the team's and the project's
+    notes.
+    """
     if task.session.off_record or not _any_note.rows():
         return MemoryNote.objects.none()
     notes = MemoryNote.objects.of_team() if is_shared(task) else MemoryNote.objects.visible_to(task.started_by)
@@ -48,13 +50,13 @@ def _readable(task: Task) -> MemoryNoteQuerySet:
 
 
 def nearest_by_words(notes: MemoryNoteQuerySet, question: str, most: int) -> list[Note]:
-    """Those of `notes` whose words are nearest, best first."""
+    """Return the `notes` nearest by words, best first."""
     terms = asked(question)
     return bm25(terms, _candidates(notes, terms), lambda note: terms_of(note.text), most)
 
 
 def search(unit: UnitOfWork, question: str, most: int, run: Runner) -> list[Note]:
-    """The nearest notes that may be said in the session, by their words and by their meaning, best first."""
+    """Return the nearest notes that may appear in the session, by words and by meaning, best first."""
     notes = _readable(unit.task)
     return reciprocal_rank_fusion(
         [nearest_by_words(notes, question, CANDIDATES), _meant(unit, notes, question, run)], most
@@ -62,10 +64,9 @@ def search(unit: UnitOfWork, question: str, most: int, run: Runner) -> list[Note
 
 
 def recalled(unit: UnitOfWork, workspace: Workspace, question: str, unread: str, run: Runner, longest: int) -> str:
-    """For what a person wrote: the nearest notes and passages of the workspace's files, up to `longest` bytes; empty
-    where there is none.
+    """Return notes and passages of workspace files near a person's message, up to `longest` bytes, or "".
 
-    What the model was given and still sees is left out. `unread` is what it is not shown of AGENTS.md.
+    Excludes texts that the model still sees. `unread` is the part of AGENTS.md that the prompt omits.
     """
     if unit.session.off_record or not (terms := asked(question)):
         return ""
@@ -84,7 +85,7 @@ def recalled(unit: UnitOfWork, workspace: Workspace, question: str, unread: str,
 
 
 def _fitting(best: Sequence[Note | Passage], longest: int) -> list[Note | Passage]:
-    """What is too long for the rest of the room is left to the tool `memory`; a shorter one may still fit."""
+    """Select items that fit. Longer ones remain available through the tool `memory`; a shorter one may still fit."""
     fitting: list[Note | Passage] = []
     for each in best:
         if (size := len(str(each).encode())) <= longest:
@@ -94,7 +95,7 @@ def _fitting(best: Sequence[Note | Passage], longest: int) -> list[Note | Passag
 
 
 def text_file(workspace: Workspace, path: str, redactor: Redactor) -> str:
-    """Redacted before anything is cut out of it; empty where there is no such file that can be read."""
+    """Return a redacted text file, or "" if it cannot be read. Redaction precedes any cutting."""
     try:
         text = workspace.read_bytes(path).decode(errors="replace")
     except (ToolError, OSError):
@@ -103,7 +104,7 @@ def text_file(workspace: Workspace, path: str, redactor: Redactor) -> str:
 
 
 def asked(question: str) -> list[str]:
-    """The terms of a question that say what it is about."""
+    """Return the significant terms of a question."""
     said = dict.fromkeys(terms_of(question[:LONGEST_QUESTION]))
     return [term for term in said if term not in STOP_WORDS and term not in _ASIDE]
 
@@ -124,7 +125,7 @@ def _meant(unit: UnitOfWork, notes: MemoryNoteQuerySet, question: str, run: Runn
 
 
 def new_words(entries: Sequence[ContextEntry]) -> str:
-    """What people have written since the model's last reply, if no notes were looked for since."""
+    """Return people's messages since the model's last reply, unless notes were already recalled for them."""
     words: list[str] = []
     for entry in reversed(entries):
         is_answer = entry.context_type == ContextType.TOOL_RESULT and "author" in entry.metadata
@@ -137,7 +138,7 @@ def new_words(entries: Sequence[ContextEntry]) -> str:
 
 @lru_cache(maxsize=32)
 def _passages(text: str) -> tuple[str, ...]:
-    """Whole lines, together up to PASSAGE characters. Kept by the text itself, so a changed file is read in anew."""
+    """Split a text into whole lines of up to PASSAGE characters. Cached by text, so a changed file is split again."""
     parts: list[str] = []
     for line in text.splitlines(keepends=True):
         pieces = [line[begin : begin + PASSAGE] for begin in range(0, len(line), PASSAGE)]

@@ -1,6 +1,6 @@
-"""Which notes mean what a question means, also where they share no word: by vectors, where a model for them is set up.
+"""Search of notes by meaning, with vectors of an embedding model, if one is set up.
 
-A note gets its vector when it is first looked through, and again after its text has changed.
+A note gets its vector at its first search, and a new one after its text has changed.
 """
 
 import logging
@@ -15,14 +15,14 @@ from tasks_app.models.memory_note import digest_of
 from tasks_app.run import UnitOfWork
 from tasks_app.runtime.cancellation import WorkAborted
 
-MOST = 2000  # notes that are looked through; of more, the newest
-MOST_NEW = 100  # notes that get their vector at once; the others next time
+MOST = 2000  # notes compared, newest first
+MOST_NEW = 100  # notes embedded per search; the others follow later
 CLOSEST = 20
 logger = logging.getLogger(__name__)
 
 
 def nearest_by_meaning(unit: UnitOfWork, notes: MemoryNoteQuerySet, question: str, run: Runner) -> list[MemoryNote]:
-    """Best first. Empty where no model is set up for it or none answers: nothing hangs on it."""
+    """Return the nearest notes, best first. Empty without an embedding model or an answer, which is harmless."""
     embedder = Embedder.of_user(unit.task.started_by_id, run)
     if not embedder or not (rows := list(notes[:MOST])):
         return []
@@ -36,7 +36,9 @@ def nearest_by_meaning(unit: UnitOfWork, notes: MemoryNoteQuerySet, question: st
 
 
 def nearness(unit: UnitOfWork, message: str, examples: Sequence[str], run: Runner) -> list[float]:
-    """How near the meaning of a message is to that of each example, from -1 to 1; empty where nobody can say it."""
+    """Return the cosine of a message with each example, from -1 to 1. Empty without an embedding model or an
+    answer.
+    """
     embedder = Embedder.of_user(unit.task.started_by_id, run)
     if not embedder or not examples:
         return []
@@ -59,7 +61,7 @@ def _nearest(unit: UnitOfWork, rows: Sequence[MemoryNote], question: str, embedd
 
 
 def _closest(rows: Sequence[MemoryNote], known: dict[int, Vector], asked: Vector) -> list[MemoryNote]:
-    """By the cosine, which is the product of vectors of length 1. Of equally close notes the newer one comes first."""
+    """Sort notes by cosine, the product of vectors of length 1. Ties go to the newer note."""
     import numpy as np
 
     if not rows:
@@ -70,7 +72,7 @@ def _closest(rows: Sequence[MemoryNote], known: dict[int, Vector], asked: Vector
 
 
 def _known(rows: Sequence[MemoryNote], asked: Embedded) -> dict[int, Vector]:
-    """Vectors of the notes as they are now, that can be compared with the question's."""
+    """Return stored vectors of current texts that are comparable with the question's vector."""
     import numpy as np
 
     digests = {row.pk: digest_of(row.text) for row in rows}
@@ -81,7 +83,9 @@ def _known(rows: Sequence[MemoryNote], asked: Embedded) -> dict[int, Vector]:
 
 
 def _learned(rows: Sequence[MemoryNote], asked: Embedded, embedder: Embedder) -> dict[int, Vector]:
-    """Makes and keeps the vectors of notes that have none. Another model than the question's serves the next one."""
+    """Create and save missing vectors. If another model answered than for the question, they serve only later
+    searches.
+    """
     try:
         made = embedder.for_person([row.text for row in rows])
         _keep(rows, made)

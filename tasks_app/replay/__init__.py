@@ -1,1 +1,1 @@
-"""What the record proves: every request rebuilt, the chain checked, a task run again without a model."""
+"""Proofs from the record: requests are rebuilt, the chain is verified, tasks are run again without a model."""

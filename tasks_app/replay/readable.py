@@ -1,4 +1,4 @@
-"""A request as people read it: its pieces beside those of the one before, a line for each value; and its outline."""
+"""A readable form of requests: their parts, a comparison with the preceding request, and the outline of old turns."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from typing import Any
 
 from tools_app.editing import diff
 
-LONGEST = 200_000  # characters of one text; the download has all
-_DATA = 2_000  # characters without white space: a picture, which is not for reading
+LONGEST = 200_000  # characters per text; the download has everything
+_DATA = 2_000  # longer strings without white space are data, such as pictures
 _HEAD = 60
 LONGEST_GIST = 160
 _NO_WORDS = ("role", "type", "id", "tool_call_id", "tool_use_id", "call_id", "cache_control")
@@ -19,7 +19,7 @@ _SAID = ("user", "assistant", "tool", "function_call", "function_call_output")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A field of the request, such as its messages; small ones are together under "parameters"."""
+    """A field of the request, such as its messages. Small fields are together in "parameters"."""
 
     name: str
     text: str
@@ -27,8 +27,9 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """A message, a tool or another field of a request. `number` is its place, from 1; by its `sign` it is compared,
-    and `gist` is what it says first.
+    """A message, a tool or another field of a request.
+
+    `number` is its position from 1. Pieces with equal `sign` are the same. `gist` is the beginning of its text.
     """
 
     number: int
@@ -40,7 +41,7 @@ class Piece:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """A request beside the one before it: what is `new`, what was `kept`, how many pieces are sent no longer."""
+    """A request compared with the preceding one: `new` and `kept` pieces, and the number of removed ones."""
 
     new: Sequence[Piece]
     kept: Sequence[Piece]
@@ -48,7 +49,7 @@ class Compared:
 
 
 def pieces_of(body: bytes) -> Sequence[Piece]:
-    """In the order in which they are sent."""
+    """Return the pieces of a request in the order of sending."""
     fields: dict[str, Any] = json.loads(body)
     small = {name: value for name, value in fields.items() if not isinstance(value, dict | list | str) or _fits(value)}
     found: list[tuple[str, Any]] = [("parameters", small)]
@@ -61,7 +62,7 @@ def pieces_of(body: bytes) -> Sequence[Piece]:
 
 
 def _fits(value: Any) -> bool:
-    """Into the line of a parameter, unlike a system prompt."""
+    """Return whether a value fits into the line of a parameter, unlike a system prompt."""
     return isinstance(value, str) and len(value) <= LONGEST_GIST
 
 
@@ -83,7 +84,7 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def compared(earlier: bytes | None, later: bytes) -> Compared:
-    """Without an earlier one, what is said is new: not the tools and the system prompt."""
+    """Compare two requests. Without an earlier one, messages count as new, tools and the system prompt do not."""
     pieces = pieces_of(later)
     if earlier is None:
         said = [piece for piece in pieces if piece.name in _SAID]
@@ -99,7 +100,7 @@ def compared(earlier: bytes | None, later: bytes) -> Compared:
 
 
 def _name(field: str, item: Any) -> str:
-    """The role of a message, the name of a tool."""
+    """Return the role of a message or the name of a tool."""
     if not isinstance(item, dict):
         return field
     tool = item.get("function", item)
@@ -109,14 +110,14 @@ def _name(field: str, item: Any) -> str:
 
 
 def _without_marks(value: Any) -> Any:
-    """Where a provider shall begin to cache moves with each request, and is no news."""
+    """Remove cache marks, which move with each request."""
     if isinstance(value, dict):
         return {name: _without_marks(item) for name, item in value.items() if name != "cache_control"}
     return [_without_marks(item) for item in value] if isinstance(value, list) else value
 
 
 def parts_of(body: bytes) -> Sequence[Part]:
-    """In the order in which they are sent."""
+    """Return the parts of a request in the order of sending."""
     fields: dict[str, Any] = json.loads(body)
     small = {name: value for name, value in fields.items() if not isinstance(value, dict | list)}
     large = [Part(name=name, text=text_of(value)) for name, value in fields.items() if name not in small]
@@ -124,12 +125,12 @@ def parts_of(body: bytes) -> Sequence[Part]:
 
 
 def difference(earlier: bytes, later: bytes) -> Sequence[tuple[str, str]]:
-    """The lines that changed and those around them, each with its kind: added, removed, place or same."""
+    """Return changed lines with some context, each with its kind: added, removed, place or same."""
     return changed_lines(_whole(earlier), _whole(later))
 
 
 def changed_lines(before: str, after: str) -> Sequence[tuple[str, str]]:
-    """The same of two texts."""
+    """Return the `difference` of two texts."""
     lines = diff.unified(before, after, "text")
     kinds = {"+": "added", "-": "removed", "@": "place"}
     return [(kinds.get(line[:1], "same"), line) for line in lines.splitlines()[2:]]
@@ -140,7 +141,7 @@ def _whole(body: bytes) -> str:
 
 
 def text_of(value: Any) -> str:
-    """A value of JSON."""
+    """Return a JSON value as lines of text."""
     return "\n".join(_lines(value))
 
 
@@ -156,7 +157,7 @@ def _lines(value: Any) -> Iterator[str]:
 
 
 def _field(name: str, value: Any) -> Iterator[str]:
-    """On one line where its value has one."""
+    """Yield a field, on one line if its value has one line."""
     lines = list(_lines(value))
     if len(lines) == 1 and not (isinstance(value, dict | list) and value):
         yield f"{name} {lines[0]}"
@@ -199,7 +200,7 @@ _LABELS = {
 
 @dataclass(frozen=True, kw_only=True)
 class OutlineLine:
-    """`seq` is its entry in the record; `last` that in which several turns end. 0 where there is none."""
+    """A line of the outline. `seq` is its entry and `last` the end of a range of turns; 0 if there is none."""
 
     label: str
     text: str
@@ -209,9 +210,9 @@ class OutlineLine:
 
 
 def lines_of(block: str) -> Iterator[OutlineLine]:
-    """All that the model is given in the place of old turns. Inside of a line no tag of ours can end.
+    """Yield the lines of the outline that replaces old turns. A line never contains one of our closing tags.
 
-    Text without a line of its own, such as that of a skill, comes between them.
+    Text outside of lines, such as a skill's, comes between them.
     """
     inside = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
     place, unclosed = 0, set[str]()

@@ -1,4 +1,4 @@
-"""A recorded task as a script: its entries that the model sees, one after the other, and its replies as turns."""
+"""A recorded task as a script: its entries in the context in order, and its replies as results of a model."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -12,15 +12,15 @@ from tasks_app.run import reminders
 _ASIDE = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
 _FROM_OUTSIDE = (CallStatus.REJECTED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
 
-_SHOWN, _BEFORE = 120, 20  # characters of what differs, and of what comes before it
+_SHOWN, _BEFORE = 120, 20  # characters from the difference on, and before it
 
 
 class Divergence(Exception):
-    """What was recorded is not what the engine would do now. The message says where, and what instead."""
+    """The engine would now do something else than recorded. The message says where and what."""
 
 
 class Recorded:
-    """`next` is the entry that comes; `take` moves on. What people said and tools gave is taken as it was."""
+    """A script of entries. People's messages and tools' results are accepted as recorded."""
 
     def __init__(self, entries: Sequence[ContextEntry], redactor: Redactor) -> None:
         self._entries = [redact_entry(entry, redactor) for entry in entries]
@@ -39,9 +39,9 @@ class Recorded:
         return self._entries[self._place - 1]
 
     def follow(self, draft: Draft) -> list[ContextEntry]:
-        """Moves on to behind the entry that the engine appends as `draft`. Raises Divergence if it is another one.
+        """Advance past the entry that the engine appends as `draft`. Raises Divergence if the recorded entry differs.
 
-        Reminders before it come from outside: the day, the budget, the tools that there were.
+        Skips reminders before it that depend on the outside: the date, the budget, available tools.
         """
         taken = []
         while self.next and not _is(self.next, draft) and _is_aside(self.next, draft):
@@ -54,7 +54,7 @@ class Recorded:
 
 
 def turn_of(entry: ContextEntry, following: ContextEntry | None) -> LLMTurnResult:
-    """The reply that became this entry."""
+    """Return the model's result that became this entry."""
     thinking = thinking_of(entry)
     if entry.call is None:
         return LLMTurnResult(content=entry.content, thinking=thinking, unreadable=_reason(following))
@@ -74,24 +74,24 @@ def _is(entry: ContextEntry, draft: Draft) -> bool:
 
 
 def _is_aside(entry: ContextEntry, draft: Draft) -> bool:
-    """Whether it is a reminder, and not the one that the engine speaks of."""
+    """Return whether the entry is a reminder of another kind than the draft."""
     kinds = (entry.context_type, entry.metadata.get("kind")), (draft.context_type, draft.metadata.get("kind"))
     return entry.context_type in _ASIDE and kinds[0] != kinds[1]
 
 
 def _is_closed_from_outside(entry: ContextEntry, draft: Draft) -> bool:
-    """Whether a person, a crash or a fork has ended the call before the engine could say anything of it."""
+    """Return whether a person, a crash or a fork ended the call before the engine could answer it."""
     return entry.tool_call_id == draft.tool_call_id != "" and entry.metadata.get("status") in _FROM_OUTSIDE
 
 
 def _deferred(text: str) -> ToolCall:
-    """From "name(arguments)"."""
+    """Parse "name(arguments)"."""
     name, _, rest = text.partition("(")
     return ToolCall(id="", name=name, arguments=rest.removesuffix(")"))
 
 
 def _reason(following: ContextEntry | None) -> str:
-    """Why a call could not be read, out of the reminder that says so."""
+    """Return the reason why a call was unreadable, taken from the reminder that follows."""
     before, after = reminders.unreadable_call("\0").content.split("\0")
     said = following.content if following else ""
     fits = said.startswith(before) and said.endswith(after)
@@ -110,7 +110,7 @@ def _difference(entry: ContextEntry, draft: Draft, *, is_missing: bool) -> str:
 
 
 def _said(context_type: str, text: str, start: int = 0) -> str:
-    """What it is, in a line, from a little before the place where two differ."""
+    """Return a type and a one-line excerpt, from shortly before the difference."""
     line = " ".join(text[start : start + _SHOWN + 1].split())
     before, after = "…" if start else "", "…" if len(text) > start + _SHOWN else ""
     return f"{context_type} “{before}{line}{after}”"

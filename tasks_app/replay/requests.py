@@ -1,4 +1,6 @@
-"""The exact bytes of a request, rebuilt from what its log refers to. It needs no secret and no provider."""
+"""Rebuilding the exact bytes of a request from the data that its log refers to. Needs neither secrets nor
+providers.
+"""
 
 import hashlib
 from bisect import bisect_right
@@ -15,11 +17,11 @@ from llm_app.types import Message, Prompt, ToolSpec
 from tasks_app.models import ContextEntry, Session
 from tasks_app.record import cut
 
-_AT_ONCE = 500  # addresses of one query
+_AT_ONCE = 500  # addresses per query
 
 
 class NotRebuilt(Exception):
-    """Something that the request was made of is not in the record any more."""
+    """A part of the request is no longer in the record."""
 
 
 class Blobs:
@@ -27,14 +29,14 @@ class Blobs:
         self._texts: dict[str, str] = {"": ""}
 
     def text(self, address: str) -> str:
-        """Raises NotRebuilt where the blob is gone."""
+        """Return a blob's content. Raises NotRebuilt if it was deleted."""
         self.load([address])
         if address not in self._texts:
             raise NotRebuilt(f"the blob {address[:12]} is gone")
         return self._texts[address]
 
     def load(self, addresses: Collection[str]) -> dict[str, str]:
-        """Those that are there, by address."""
+        """Return the existing blobs by address."""
         missing = [address for address in set(addresses) if address not in self._texts]
         for start in range(0, len(missing), _AT_ONCE):
             found = Blob.objects.filter(pk__in=missing[start : start + _AT_ONCE])
@@ -43,9 +45,9 @@ class Blobs:
 
 
 class SessionRequests:
-    """The requests of one session. Each entry is serialized once for all of them, as when they were sent.
+    """The requests of a session. Each entry is serialized once for all of them, as when they were sent.
 
-    `entries` are those in the context, oldest first.
+    `entries` are the ones in the context, oldest first.
     """
 
     def __init__(self, entries: Sequence[ContextEntry]) -> None:
@@ -53,7 +55,9 @@ class SessionRequests:
         self._seqs = [entry.seq for entry in entries]
         self._blobs = Blobs()
         self._behind_cuts: dict[tuple[int, str], list[Message]] = {}
-        self._redacted: dict[tuple[int, str], tuple[Message, Message]] = {}  # with the original, whose id is the key
+        self._redacted: dict[
+            tuple[int, str], tuple[Message, Message]
+        ] = {}  # the original is kept alive, because its id is the key
 
     @classmethod
     def for_session(cls, session: Session) -> "SessionRequests":
@@ -61,23 +65,23 @@ class SessionRequests:
 
     @classmethod
     def for_one(cls, log: LLMLog) -> "SessionRequests":
-        """With no more of the record than this call needs."""
+        """Load only the entries that this call needs."""
         entries = ContextEntry.objects.filter(session=log.session_id, seq__gt=log.cut_seq, seq__lte=log.last_seq)
         return cls(list(entries.in_context().order_by("seq").defer("metadata")) if log.last_seq else [])
 
     def body(self, log: LLMLog) -> bytes:
-        """Raises NotRebuilt."""
+        """Return the request's bytes. Raises NotRebuilt."""
         try:
             adapter = adapter_of(log.adapter, log.adapter_version)
         except KeyError:
             raise NotRebuilt(f"{log.adapter} in version {log.adapter_version} is not known here") from None
         try:
             return adapter.body(self.prompt(log), RouteParameters.from_json(log.parameters))
-        except (ValueError, KeyError, TypeError) as error:  # its parts were changed by hand
+        except (ValueError, KeyError, TypeError) as error:  # the data was changed by hand
             raise NotRebuilt(f"what it refers to cannot be read ({type(error).__name__})") from error
 
     def prompt(self, log: LLMLog) -> Prompt:
-        """As it was sent: with placeholders where the LLM client redacted something. Raises NotRebuilt."""
+        """Return the prompt as it was sent, with the placeholders of secrets. Raises NotRebuilt."""
         if not log.system_blob:
             raise NotRebuilt("its prompt was not kept")
         return Prompt(
@@ -97,7 +101,7 @@ class SessionRequests:
         return behind[: len(behind) - (len(self._seqs) - max(after, until))]
 
     def _behind(self, log: LLMLog) -> list[Message]:
-        """All messages with this cut, up to the end of the record; what a request has is a beginning of it."""
+        """Return all messages after this cut, to the end of the record. A request has the first ones of them."""
         key = (log.cut_seq, log.compacted_blob)
         if key not in self._behind_cuts:
             entries = self._entries[bisect_right(self._seqs, log.cut_seq) :]
@@ -121,7 +125,7 @@ class SessionRequests:
         return [self._redacted_once(message, by_seq[message.seq]) for message in messages]
 
     def _redacted_once(self, message: Message, spans: Sequence[Noted]) -> Message:
-        """The same object for the same placeholders: its bytes are made once."""
+        """Return the same object for the same placeholders, so that it is serialized only once."""
         if not spans:
             return message
         key = (id(message), repr(spans))

@@ -1,8 +1,8 @@
-"""A recorded task runs again against its recorded answers, without a model and without its tools.
+"""A second run of a recorded task against its recorded answers, without a model and without tools.
 
-What is compared: each request (system prompt, tool list, bytes) with the one that the engine would send now, and each
-entry that the engine makes of an answer: the call, a refusal, a reminder. What people wrote, what tools gave, and where
-the cut was is taken from the record. Nothing is written.
+It compares each request (system prompt, tool list, bytes) with the one that the engine would now send, and each entry
+that the engine makes of an answer: call, refusal or reminder. People's messages, tool results and cuts are taken from
+the record. Nothing is written.
 """
 
 import difflib
@@ -32,7 +32,7 @@ from tasks_app.run.open_call import OpenCall
 
 @dataclass(kw_only=True)
 class Rerun:
-    """How far it went. `divergence` names the first difference; empty if there was none."""
+    """The result of a second run. `divergence` names the first difference, or is empty."""
 
     requests: int = 0
     entries: int = 0
@@ -63,7 +63,7 @@ def rerun(task: Task) -> Rerun:
 
 
 def _by_place(task: Task) -> defaultdict[int, list[LLMLog]]:
-    """The attempts of each step, by the newest entry that they saw."""
+    """Return the attempts of each step by the newest entry that they saw."""
     found: defaultdict[int, list[LLMLog]] = defaultdict(list)
     for log in LLMLog.objects.filter(task_id=task.pk, purpose=Purpose.STEP).order_by("created_at"):
         found[log.last_seq].append(log)
@@ -71,7 +71,7 @@ def _by_place(task: Task) -> defaultdict[int, list[LLMLog]]:
 
 
 def _step(context: RerunContext, entry: ContextEntry) -> None:
-    """A reply goes through the engine; anything else came from outside."""
+    """Pass a reply through the engine. Accept any other entry as it was recorded."""
     if entry.call is None and entry.context_type != ContextType.NO_TOOL_CALL_RETRY:
         context.given()
         if entry.context_type == ContextType.USER_MESSAGE:
@@ -91,10 +91,10 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
 
 
 def _answered(context: RerunContext, call: OpenCall) -> None:
-    """Takes the recorded result; what the engine says right after it is compared."""
+    """Accept the recorded result, and compare the engine's entries that follow it."""
     result = context.recorded.next
     if result is None or result.tool_call_id != call.call.id:
-        return  # it waits still
+        return  # still waiting
     was_refused = result.metadata.get("status") == CallStatus.BLOCKED
     if was_refused and not result.metadata.get("refused_by") and not context.task.workflow:
         raise Divergence(f"entry {result.seq} was a refusal “{result.content}”, and now the call would run")
@@ -104,7 +104,7 @@ def _answered(context: RerunContext, call: OpenCall) -> None:
 
 
 class Comparison:
-    """Of all requests of one task. Raises Divergence for the first that is another one."""
+    """The comparison of a task's requests. Raises Divergence for the first different request."""
 
     def __init__(self, context: RerunContext) -> None:
         self._context = context
@@ -127,7 +127,9 @@ class Comparison:
             raise Divergence(f"{where} has other bytes now: {log.adapter} writes it differently")
 
     def _head(self, log: LLMLog) -> Prompt:
-        """System prompt and tools, with the visibility that fits what was recorded, or else its tools."""
+        """Return system prompt and tools with the visibility that gives the recorded ones, or else the recorded
+        tools.
+        """
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
         for self._context.has_open_page, self._context.has_cut, is_brief in product((False, True), repeat=3):
             heads.append(head := build.build(self._context, mode, is_brief=is_brief).prompt)
@@ -137,7 +139,7 @@ class Comparison:
 
 
 def _first_line(was: str, now: str) -> str:
-    """The first line that differs, as it was and as it is."""
+    """Return the first different line, old and new."""
     lines = list(difflib.unified_diff(was.splitlines(), now.splitlines(), n=0, lineterm=""))[3:5]
     return " / ".join(line[:120] for line in lines)
 

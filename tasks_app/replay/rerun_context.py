@@ -1,4 +1,4 @@
-"""A task that runs again on its record: what the engine would append is compared, and nothing is written."""
+"""The context of a second run: appended entries are compared with the record, and nothing is written."""
 
 import hashlib
 from collections.abc import Callable
@@ -18,8 +18,9 @@ from tools_app.contract import ToolVisibility
 
 
 class RerunContext(TaskContext):
-    """As it was when the task began; settings, tools and secrets are those of now. Hooks have no say: they are code of
-    others, and what they said is in the record.
+    """A task's context from its beginning, with current settings, tools and secrets.
+
+    Hooks do not run: they are other people's code, and their effects are in the record.
     """
 
     def __init__(self, task: Task) -> None:
@@ -41,7 +42,7 @@ class RerunContext(TaskContext):
         self.settings = replace(self.settings, hooks=())
 
     def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
-        """Compares, and goes on with what was recorded. Raises Divergence."""
+        """Compare the drafts with the record, and continue with the recorded entries. Raises Divergence."""
         fields = self._fields | fields
         for draft in [*self._drafts, *drafts]:
             if draft.in_context:
@@ -52,7 +53,7 @@ class RerunContext(TaskContext):
             setattr(self.task, name, value)
 
     def given(self) -> ContextEntry:
-        """The next entry, as it came from outside."""
+        """Accept and return the next entry as it was recorded."""
         entry = self.recorded.take()
         self.history.extend([entry])
         if entry.context_type == ContextType.HANDOFF:
@@ -61,26 +62,26 @@ class RerunContext(TaskContext):
         return entry
 
     def files_changed_at(self) -> int:
-        """Return where files were last changed, among the entries so far."""
+        """Return the position of the last file change among the entries so far."""
         changes = WorkspaceChange.objects.filter(session=self.session, seq__lte=self.history.last_seq)
         return self._newest_change(changes)
 
     @property
     def visibility(self) -> ToolVisibility:
-        """What was around then is not in the record: the caller tries what it can have been."""
+        """The visibility of tools. The surroundings are not recorded, so the caller tries the possible ones."""
         return replace(super().visibility, has_open_page=self.has_open_page, has_cut=self.has_cut)
 
     def blob(self, text: str) -> str:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def look(self) -> Look:
-        """Nobody interrupts it, and who acts follows from the record."""
+        """Return the state of the task, uninterrupted and with the agent that the record implies."""
         seen = super().look()
         return replace(seen, epoch=self.task.epoch, stop_requested=False, message="", agent=self._agent)
 
 
 def _fresh(task: Task) -> Task:
-    """In memory only."""
+    """Return an unsaved copy of the task in its initial state."""
     fresh = copy(task)
     fresh.state, fresh.waiting_for = TaskState.THINKING, None
     fresh.iteration = fresh.calls_made = fresh.misfits = fresh.handoffs = 0

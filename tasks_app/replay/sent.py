@@ -1,4 +1,4 @@
-"""The request of one call as it is shown to people and programs."""
+"""The request of an LLM call in the form that people and programs see."""
 
 from dataclasses import dataclass
 
@@ -19,14 +19,14 @@ class RequestGone(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """`body` is exactly what was sent, except for later secrets, which are redacted (`is_redacted`)."""
+    """The bytes of a request. If newer secrets were redacted, `is_redacted` is set; otherwise they are exact."""
 
     body: bytes
     is_redacted: bool
 
 
 def sent_request(log: LLMLog) -> Sent:
-    """Raises RequestGone."""
+    """Rebuild the request of a call. Raises RequestGone."""
     try:
         body = SessionRequests.for_one(log).body(log)
     except NotRebuilt as error:
@@ -38,12 +38,12 @@ def sent_request(log: LLMLog) -> Sent:
 
 
 def before(log: LLMLog) -> LLMLog | None:
-    """The call before it in its session, for the same purpose."""
+    """Return the preceding call of the session with the same purpose."""
     return _beside(log).filter(created_at__lt=log.created_at).order_by("-created_at").first()
 
 
 def after(log: LLMLog) -> LLMLog | None:
-    """The next one."""
+    """Return the following call of the session with the same purpose."""
     return _beside(log).filter(created_at__gt=log.created_at).order_by("created_at").first()
 
 

@@ -1,4 +1,4 @@
-"""Whether the record is whole: each request is what was sent, and each chain what was appended."""
+"""Verification of the record: each request equals the one that was sent, and each chain is unbroken."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 
 @dataclass(kw_only=True)
 class Findings:
-    """What was looked at, and what is wrong with it, a sentence each. `gone`: calls whose session was deleted."""
+    """The counts of verified rows, and a sentence for each fault. `gone` counts calls of deleted sessions."""
 
     sessions: int = 0
     entries: int = 0
@@ -40,7 +40,7 @@ class Findings:
 
 
 def of_session(session: Session, calls: QuerySet[LLMLog] | None = None) -> Findings:
-    """Its chain and its requests; of these `calls`, if not all. Reads the record once."""
+    """Verify a session's chain and requests, or only these `calls`. Reads the record once."""
     calls = LLMLog.objects.filter(session_id=session.pk) if calls is None else calls
     logs = list(calls.order_by("created_at"))
     head = Session.objects.only("last_seq", "chain_head").get(pk=session.pk)
@@ -53,14 +53,16 @@ def of_session(session: Session, calls: QuerySet[LLMLog] | None = None) -> Findi
 
 
 def of_everything() -> Iterator[Findings]:
-    """Session after session, then the calls that belong to none: memory holds one session at a time."""
+    """Verify all sessions, then the calls without a session. Memory holds one session at a time."""
     for session in Session.objects.only("pk").order_by("created_at", "pk").iterator(chunk_size=500):
         yield of_session(session)
     yield _without_session()
 
 
 def _without_session() -> Findings:
-    """Calls of no session keep their whole prompt; steps of deleted sessions went with their entries."""
+    """Verify calls without a session, whose prompts are stored. Steps of deleted sessions were deleted with their
+    entries.
+    """
     here = Session.objects.filter(pk=OuterRef("session_id"))
     others = LLMLog.objects.filter(Q(session_id=None) | ~Exists(here))
     findings = Findings(gone=others.filter(messages_blob="").exclude(session_id=None).count())
@@ -85,9 +87,10 @@ def _fault(log: LLMLog, requests: SessionRequests) -> str:
 
 
 def fault_in(session: Session, entries: Iterable[ContextEntry]) -> str:
-    """What is wrong with the chain, in a sentence; empty if it is whole.
+    """Return a sentence about the chain's first fault, or "".
 
-    `entries` are all of the session in order, `session` was read before them: what was appended meanwhile is left out.
+    `entries` are all entries of the session in order. `session` must be read first: entries appended later are
+    ignored.
     """
     predecessor, seq = "", 0
     for entry in entries:

@@ -1,1 +1,1 @@
-"""The events of tasks, read from the record after it was committed, and sent to the sinks of administrators."""
+"""Events of tasks, read from the committed record and sent to the administrators' sinks."""

@@ -1,7 +1,7 @@
-"""Sends sinks what the record has gained since their cursor: at least once, in order, by one process at a time.
+"""Delivery of new entries to sinks: at least once, in order, by one process at a time.
 
-Nothing is written beside the record while tasks run. A cursor moves after its events have arrived, so a process that is
-killed in between loses none; whoever claims the sink next sends these again, under the same ids.
+Running tasks write nothing for it besides the record. The cursor moves after events have arrived, so a killed process
+loses none. The next process that claims the sink sends these again, under the same ids.
 """
 
 import logging
@@ -25,20 +25,20 @@ from tasks_app.tracing.sinks import SinkFailed, send
 
 logger = logging.getLogger(__name__)
 BATCH = 100  # entries
-LONGEST_WAIT = 300.0  # seconds between two tries
-LONGEST_ASKED = 3600.0  # where the server asks for it
-_PATIENCE, _PAUSE = 2.0, 0.02  # seconds, for transactions that may still add older entries
+LONGEST_WAIT = 300.0  # seconds between two attempts
+LONGEST_ASKED = 3600.0  # seconds, if the server asks for a delay
+_PATIENCE, _PAUSE = 2.0, 0.02  # seconds to wait for open transactions, and between two checks
 
 
 def deliver_due() -> None:
-    """Sends to the sinks that are due, each in a thread of its own: one that hangs keeps nobody waiting."""
+    """Send to the due sinks, each in a separate thread, so that a slow sink does not delay others."""
     for sink in TraceSink.objects.due():
         if claim(sink):
             threading.Thread(target=partial(_deliver, sink), name=f"trace-{sink}", daemon=True).start()
 
 
 def claim(sink: TraceSink) -> bool:
-    """Whether this process may send to it now: nobody else does, or whoever did is dead."""
+    """Claim the sink for this process. Return whether it was free or its holder is dead."""
     free = Q(claimed_by="") | Q(claimed_until__lt=Now())
     if process.is_dead(sink.claimed_by):
         free |= Q(claimed_by=sink.claimed_by)
@@ -58,7 +58,7 @@ def _deliver(sink: TraceSink) -> None:
 
 
 def deliver(sink: TraceSink) -> None:
-    """Sends until the sink has everything, or fails. It was claimed."""
+    """Send to a claimed sink until it is up to date or fails."""
     sink.refresh_from_db()
     while not process.is_draining() and (entries := _new_entries(sink.cursor)):
         events = [event for event in events_of(entries) if _is_wanted(sink, event)]
@@ -72,7 +72,7 @@ def deliver(sink: TraceSink) -> None:
 
 
 def _is_wanted(sink: TraceSink, event: Event) -> bool:
-    """Spans are made of all that ends, whatever the list of events says."""
+    """Return whether the sink gets the event. OpenTelemetry spans ignore the sink's list of events."""
     return not sink.events or sink.kind == SinkKind.OTLP or event["type"] in sink.events
 
 
@@ -92,7 +92,7 @@ def _arrived(sink: TraceSink, cursor: int, count: int, refused: str) -> bool:
 
 
 def _note_failure(sink: TraceSink, failure: SinkFailed) -> None:
-    """Twice as long after each failure, and not all at once."""
+    """Record a failure. The delay doubles each time and is randomized."""
     wait = min(LONGEST_WAIT, 2 ** min(sink.failures, 10) * random.uniform(0.5, 1.5))  # noqa: S311
     wait = max(wait, min(failure.after, LONGEST_ASKED))
     logger.warning("the trace sink %s fails, next try in %.0f s: %s", sink, wait, failure)
@@ -105,12 +105,12 @@ def _note_failure(sink: TraceSink, failure: SinkFailed) -> None:
 
 
 def _redacted(words: str) -> str:
-    """A server may repeat what it was sent, the key among it."""
+    """Redact an answer: a server may repeat the request, including the key."""
     return active_secrets.of_everyone().redactor.redacted(words)
 
 
 def _new_entries(cursor: int) -> list[ContextEntry]:
-    """The next ones, whose order no open transaction can change any more."""
+    """Return the next entries whose order is final, because no open transaction can insert before them."""
     newest = ContextEntry.objects.aggregate(newest=Max("pk"))["newest"] or 0
     if newest <= cursor or not _is_settled():
         return []
@@ -120,10 +120,11 @@ def _new_entries(cursor: int) -> list[ContextEntry]:
 
 
 def _is_settled() -> bool:
-    """Whether there will be no other entries before the newest one than those that are there now.
+    """Return whether no entry can still be committed with an id below the newest one.
 
-    SQLite has one writer at a time. On PostgreSQL a transaction may take an id and commit after one with a later id.
-    Before it takes one it has a lock on the table, until its end: so it is over when all are that hold one now.
+    SQLite has one writer at a time. On PostgreSQL, a transaction may take an id and commit after one with a later id.
+    It
+    locks the table before it takes an id, until it ends. So wait until all current holders of such a lock have ended.
     """
     if connection.vendor != "postgresql":
         return True
@@ -137,7 +138,7 @@ def _is_settled() -> bool:
 
 
 def _writing() -> set[str]:
-    """The other transactions that have begun to write entries."""
+    """Return the other transactions that have begun to write entries."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT virtualtransaction FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database"

@@ -1,6 +1,6 @@
-"""What an entry of the record means to those who follow tasks from outside: events, each with an id that never changes.
+"""Events: the outside form of entries, with ids that never change.
 
-An entry gives the same events whenever it is read, so whoever gets one twice knows it by its id.
+Reading an entry again gives the same events, so receivers can drop duplicates by id.
 """
 
 from collections import defaultdict
@@ -21,14 +21,12 @@ from tasks_app.record.entry_json import plan_event
 
 Event = dict[str, Any]
 Part = tuple[EventType, dict[str, Any]]
-_AS_TOOLS = "ask_"  # how the names of agents begin that are called as tools
+_AS_TOOLS = "ask_"  # prefix of agents that are called as tools
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is known of the tasks of some entries beside these: where each begins, its calls, its requests to models
-    by the iteration that they are for.
-    """
+    """Data about the tasks of some entries: first entry, tool calls, and LLM calls by task."""
 
     beginnings: dict[UUID, int]
     calls: dict[tuple[UUID, str], ToolCallLog]
@@ -50,8 +48,10 @@ class Facts:
         )
 
     def told_with(self, entry: ContextEntry) -> list[LLMLog]:
-        """The requests that are told with a reply: its attempts, and what else a model was asked since the one before.
-        With the end of the task, those that no reply has come of. So each is told once, whenever entries are read.
+        """Return the LLM calls to report with an entry, so that each is reported exactly once.
+
+        A reply reports its attempts, and other calls since the preceding reply. The end of a task reports the
+        remaining calls.
         """
         logs = self.requests.get(entry.task_id, ())
         if entry.context_type != ContextType.STATUS_NOTICE and (own := entry.metadata.get("llm_call")):
@@ -63,7 +63,7 @@ class Facts:
 
 
 def _requests(entries: Sequence[ContextEntry]) -> Mapping[UUID, Sequence[LLMLog]]:
-    """Of their tasks, in the order in which they ended; older ones than those of the first reply are left out."""
+    """Return the LLM calls of the entries' tasks, in order of their ends, without those older than the first reply."""
     replies = {UUID(str(name)) for entry in entries if (name := entry.metadata.get("llm_call"))}
     ended = [entry.task.iteration for entry in entries]
     oldest = min([*LLMLog.objects.filter(pk__in=replies).values_list("iteration", flat=True), *ended], default=0)
@@ -76,14 +76,14 @@ def _requests(entries: Sequence[ContextEntry]) -> Mapping[UUID, Sequence[LLMLog]
 
 
 def _iteration(log: LLMLog) -> int:
-    """The one whose reply it is told with. What a tool asks after a reply is told with the next one."""
+    """Return the iteration whose reply reports the call. Calls by a tool are reported with the next reply."""
     return log.iteration if log.purpose == Purpose.STEP else log.iteration + 1
 
 
 def events_of(entries: Sequence[ContextEntry]) -> Iterator[Event]:
-    """In the order of the record; without what is secret at this moment. Tasks that a fork has copied have none.
+    """Yield redacted events in the order of the record. Tasks copied by a fork have none.
 
-    The entries come with their sessions, tasks and the people who started these.
+    The entries must be joined with their sessions, tasks and the people who started these.
     """
     facts = Facts.about(entries)
     for _, members in groupby(entries, key=lambda entry: entry.session_id):
@@ -100,7 +100,7 @@ def _is_copy(session: Session, first_seq: int) -> bool:
 
 def _events(entry: ContextEntry, facts: Facts) -> Iterator[Event]:
     for kind, data in _parts(entry, facts):
-        request = data.get("llm_call", "")  # an entry may tell of several
+        request = data.get("llm_call", "")  # an entry may report several calls
         of_other = f"-{request}" if request != entry.metadata.get("llm_call", "") else ""
         yield {
             "id": f"{entry.session_id}-{entry.seq}-{kind.value}{of_other if request else ''}",
@@ -147,7 +147,7 @@ def _ending(entry: ContextEntry, log: ToolCallLog | None) -> Iterator[Part]:
 
 
 def _ends_task(entry: ContextEntry, log: ToolCallLog | None) -> bool:
-    """A result that was taken is the end of its task, and so is the notice of why it has failed."""
+    """Return whether the entry is an accepted final result or the notice of a failure."""
     is_taken = log is not None and hands_over_result(log) and entry.metadata.get("status") == "succeeded"
     return is_taken or bool(_failure(entry))
 
@@ -157,12 +157,12 @@ def _failure(entry: ContextEntry) -> str:
 
 
 def hands_over_result(log: ToolCallLog) -> bool:
-    """Whether the call is a `message` of type result."""
+    """Return whether the call is a `message` of type result."""
     return log.name == "message" and bool(log.arguments) and orjson.loads(log.arguments).get("type") == "result"
 
 
 def _start(task: Task) -> dict[str, Any]:
-    """`parent` is the task, and `parent_call` its call, that a delegated one works for."""
+    """Return data of a task's start. A delegated task has `parent` (task) and `parent_call`."""
     session, call = task.session, task.parent_call
     return {
         "parent": str(call.task_id) if call else None,
@@ -176,7 +176,7 @@ def _start(task: Task) -> dict[str, Any]:
 
 
 def _end(entry: ContextEntry, state: TaskState) -> dict[str, Any]:
-    """`took_ms` includes the time that it waited for people."""
+    """Return data of a task's end. `took_ms` includes the time that it waited for people."""
     task = entry.task
     return {
         "state": state.value,
@@ -234,5 +234,5 @@ def _time(moment: Any) -> str:
 
 
 def as_lines(events: Iterable[Event]) -> bytes:
-    """JSON lines."""
+    """Return events as JSON lines."""
     return b"".join(orjson.dumps(event) + b"\n" for event in events)

@@ -1,6 +1,6 @@
-"""What has ended of a task as spans of OpenTelemetry, by its conventions for generative AI, in the JSON of OTLP.
+"""OpenTelemetry spans of finished work, by the conventions for generative AI, in the JSON form of OTLP.
 
-The ids follow from those of our rows, so spans that are sent twice are the same spans.
+Span ids are computed from row ids, so a span that is sent twice stays one span.
 """
 
 import hashlib
@@ -15,16 +15,16 @@ from tasks_app.models import CallStatus, EventType, Task, ToolCallLog
 from tasks_app.record import redactor_of
 from tasks_app.tracing.events import Event
 
-MOST_SPANS = 500  # in one request
+MOST_SPANS = 500  # per request
 _INTERNAL, _CLIENT = 1, 3  # kinds of spans
 _ERROR = 2  # status of a span
-_PROVIDERS = {"openai": "openai", "anthropic": "anthropic"}  # by how the name of an adapter begins
+_PROVIDERS = {"openai": "openai", "anthropic": "anthropic"}  # provider names by prefix of the adapter
 _FAULTLESS = (CallStatus.SUCCEEDED, CallStatus.REJECTED, CallStatus.INTERRUPTED)
 Span = dict[str, Any]
 
 
 def requests_of(events: Sequence[Event], *, with_content: bool) -> Iterator[dict[str, Any]]:
-    """The bodies that tell a collector what these events say has ended: requests to models, tools, tasks."""
+    """Yield request bodies with spans for the LLM calls, tool calls and tasks that ended, according to the events."""
     tasks = Task.objects.select_related("session__agent", "parent_call").in_bulk({event["task"] for event in events})
     for task in tasks.values():
         own = [event for event in events if event["task"] == str(task.pk)]
@@ -39,7 +39,9 @@ def _request(spans: Sequence[Span]) -> dict[str, Any]:
 
 
 def _spans(task: Task, events: Sequence[Event], with_content: bool) -> Iterator[Span]:
-    """That of the task comes last: until then, the others name one that is still to come."""
+    """Yield the spans. The task's span comes last: until then, the others refer to a parent that does not exist
+    yet.
+    """
     asked = {event["data"]["llm_call"] for event in events if "llm_call" in event["data"]}
     failed = {event["data"]["llm_call"]: event["data"]["error_type"] for event in events if _is_failed(event)}
     for request in LLMLog.objects.filter(pk__in=asked).order_by("created_at"):
@@ -79,7 +81,7 @@ def _of_task(task: Task, end: datetime) -> Span:
 
 
 def _of_request(task: Task, request: LLMLog, error: str) -> Span:
-    """It was stored when it had ended. `error` says what was wrong with it, such as an answer without a tool call."""
+    """Return the span of an LLM call, which is logged at its end. `error` is a fault of its answer, if any."""
     provider = next((name for begin, name in _PROVIDERS.items() if request.adapter.startswith(begin)), request.provider)
     return _span(
         task,
@@ -149,7 +151,7 @@ def _span(
 
 
 def _first(task: Task) -> Task:
-    """The one that a person started; what it has delegated belongs to its trace."""
+    """Return the task that a person started. Delegated tasks belong to its trace."""
     return _first(task.parent_call.task) if task.parent_call else task
 
 
@@ -158,12 +160,12 @@ def _span_id(task: UUID, key: str) -> str:
 
 
 def _nanoseconds(moment: datetime) -> str:
-    """64-bit numbers are texts in this JSON."""
+    """Return nanoseconds as text, because OTLP's JSON has no 64-bit numbers."""
     return str(round(moment.timestamp() * 1_000_000) * 1000)
 
 
 def _attributes(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that have a value."""
+    """Return attributes, without missing values."""
     return {"attributes": [{"key": key, "value": _value(value)} for key, value in values.items() if value is not None]}
 
 

@@ -1,4 +1,6 @@
-"""How events leave: as lines of a file, as signed requests, as spans. A sink has them all when `send` returns."""
+"""Sending of events: as lines of a file, signed requests, or spans. When `send` returns, the sink has received
+them.
+"""
 
 import hashlib
 import hmac
@@ -22,15 +24,15 @@ from tools_app.network import NetworkPolicy
 from tools_app.network.fetch import Fetched, Outgoing
 from tools_app.network.fetch import send as send_request
 
-KEPT_FILES = 4  # beside the one that is written
+KEPT_FILES = 4  # rotated files besides the current one
 TIMEOUT_S = 20.0
-_MOST_ANSWER = 10_000  # bytes
-_SHOWN = 300  # characters of what a server says
-_LATER = (408, 425, 429)  # answers that mean: not now
+_MOST_ANSWER = 10_000  # bytes of an answer
+_SHOWN = 300  # characters of an answer in messages
+_LATER = (408, 425, 429)  # status codes for a later attempt
 
 
 class SinkFailed(Exception):
-    """The events have not arrived. They are sent again `after` so many seconds at the earliest."""
+    """The events have not arrived. They are sent again after at least `after` seconds."""
 
     def __init__(self, why: str, after: float = 0) -> None:
         super().__init__(why)
@@ -38,7 +40,7 @@ class SinkFailed(Exception):
 
 
 def send(sink: TraceSink, events: Sequence[Event]) -> str:
-    """Returns what the sink has refused for good, in words, or nothing. Raises SinkFailed."""
+    """Send events. Return a sentence about events that the sink refused for good, or "". Raises SinkFailed."""
     match sink.kind:
         case SinkKind.FILE:
             return _write(sink, as_lines(events))
@@ -49,7 +51,7 @@ def send(sink: TraceSink, events: Sequence[Event]) -> str:
 
 
 def _write(sink: TraceSink, lines: bytes) -> str:
-    """On disk when it returns. What a killed process had written half is taken back first: it comes again."""
+    """Append lines and sync them to disk, after removing an incomplete line of a killed process."""
     try:
         sink.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_room(sink.path, sink.max_bytes - len(lines))
@@ -74,7 +76,7 @@ def _end_of_lines(file: BinaryIO) -> int:
 
 
 def _make_room(path: Path, most: int) -> None:
-    """Begins a new file where this one is too long."""
+    """Rotate the file if it is too long."""
     with suppress(FileNotFoundError):
         if path.stat().st_size > max(most, 0):
             for number in range(KEPT_FILES, 0, -1):
@@ -84,7 +86,7 @@ def _make_room(path: Path, most: int) -> None:
 
 
 def signature(key: str, timestamp: str, body: bytes) -> str:
-    """What the receiver computes, too: HMAC-SHA256 over the timestamp, a dot and the body."""
+    """Return the signature that the receiver also computes: HMAC-SHA256 over the timestamp, a dot and the body."""
     return hmac.new(key.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
 
 
@@ -96,7 +98,7 @@ def _post(sink: TraceSink, events: Sequence[Event]) -> str:
 
 
 def _export(sink: TraceSink, events: Sequence[Event]) -> str:
-    """A collector that finds a request wrong is not asked again, as its protocol says."""
+    """Export spans. A request that the collector rejects is not sent again, as OTLP demands."""
     refused, key = "", _key(sink)
     for body in requests_of(events, with_content=sink.content):
         try:
@@ -118,11 +120,11 @@ def _refused_spans(answer: bytes) -> str:
 
 
 class _Refused(SinkFailed):
-    """The server found the request itself wrong."""
+    """The server rejected the request itself."""
 
 
 def _sent(sink: TraceSink, body: bytes, headers: Mapping[str, str]) -> Fetched:
-    """Raises SinkFailed unless the answer is 2xx."""
+    """Send a request. Raises SinkFailed unless the answer is 2xx."""
     policy = NetworkPolicy(allow_internal=frozenset(AllowedAddress.objects.values_list("address", flat=True)))
     headers = {"Content-Type": "application/json", **headers}
     request = Outgoing(url=sink.url, method="POST", headers=headers, body=body)

@@ -1,1 +1,1 @@
-"""A session's files: folders, uploads, downloads, and the history of their changes."""
+"""A session's files: folders, uploads, downloads, and the history of changes."""

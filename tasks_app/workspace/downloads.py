@@ -1,4 +1,4 @@
-"""Files as response bodies. They are an agent's work: no browser may take one for a page of this site."""
+"""Files as response bodies. An agent wrote them, so browsers must not treat them as pages of this site."""
 
 import asyncio
 import mimetypes
@@ -18,7 +18,7 @@ HEADERS = {
     "Cache-Control": "private, no-cache",
 }
 
-# An agent's page, shown: no script, no form, no request, and an origin of its own, also in a tab of its own.
+# An agent's page on display, also in a separate tab: no script, form or request, and an opaque origin.
 PREVIEW = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
@@ -27,7 +27,7 @@ PREVIEW = {
 
 
 class Chunks:
-    """An open file, read in a thread and closed with the response. As long as it was at first, also if it grows."""
+    """An open file, read in a thread and closed with the response. Sends its initial size, even if the file grows."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -44,7 +44,7 @@ class Chunks:
 
 
 def download(file: BinaryIO, name: str, *, shown: bool = False) -> StreamingHttpResponse:
-    """Takes over the open file. A browser saves it, unless it is `shown` as a picture in a page of ours."""
+    """Return the open file as a download, or with `shown` as a picture for our own pages. Closes the file."""
     chunks = Chunks(file)
     disposition = content_disposition_header(as_attachment=not shown, filename=name)
     headers = HEADERS | {"Content-Length": str(chunks.size), "Content-Disposition": str(disposition)}
@@ -52,20 +52,20 @@ def download(file: BinaryIO, name: str, *, shown: bool = False) -> StreamingHttp
 
 
 def text_download(data: bytes, name: str) -> HttpResponse:
-    """What we have made, as a file to save."""
+    """Return generated data as a download."""
     disposition = content_disposition_header(as_attachment=True, filename=name)
     return HttpResponse(data, content_type=_type(name), headers=HEADERS | {"Content-Disposition": str(disposition)})
 
 
 def preview(file: BinaryIO) -> StreamingHttpResponse:
-    """Takes over the open file, a page of HTML, and shows it where it can do nothing."""
+    """Return an HTML page for display in a sandbox that allows it nothing. Closes the file."""
     chunks = Chunks(file)
     headers = HEADERS | PREVIEW | {"Content-Length": str(chunks.size)}
     return StreamingHttpResponse(chunks, content_type="text/html; charset=utf-8", headers=headers)
 
 
 def _type(name: str) -> str:
-    """The type by the name, where nothing of that type can act; text for other texts."""
+    """Return the content type by name if that type is inert, plain text for other texts, else a binary type."""
     guessed, encoding = mimetypes.guess_type(name)
     if encoding or guessed is None:
         return "application/octet-stream"

@@ -1,7 +1,7 @@
-"""The history of a session's files: the changes between two looks at the workspace, and their undo.
+"""The history of a session's files: the changes between two scans of the workspace, and their undo.
 
-The change of a call is stored with the call's result, any other in a transaction. The snapshot is written after
-that, so a crash between the two loses nothing: newer changes are applied to it when it is loaded.
+A call's change is stored with the call's result, other changes in their own transactions. The snapshot is saved
+afterwards. A crash in between loses nothing: loading a snapshot applies newer changes to it.
 """
 
 import logging
@@ -34,8 +34,8 @@ from tools_app.files import (
 )
 from tools_app.files.encoding import encoding_of
 
-_FORGETS_EACH = 8  # so many changes of a session
-_NAMED = 20  # paths in a sentence
+_FORGETS_EACH = 8  # changes between two clean-ups
+_NAMED = 20  # paths per sentence
 logger = logging.getLogger(__name__)
 _RAN = (CallStatus.SUCCEEDED, CallStatus.FAILED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
 
@@ -50,9 +50,11 @@ def record(
     only: Collection[str] = (),
     told: bool = True,
 ) -> WorkspaceChange | None:
-    """Stores what has changed since the last look; None if nothing has, and at the first look, which it makes.
+    """Store the changes since the last scan, if any. The first scan only takes a snapshot.
 
-    `only` limits it to these files and folders. Reads the changed files: call it on no event loop, in no transaction.
+    `only` limits the changes to these files and folders. Reads the changed files: never call it on an event loop or in
+    a
+    transaction.
     """
     with history_of(workspace).locked():
         return record_locked(session, workspace, only, tool=tool, task=task, call_id=call_id, told=told)
@@ -61,7 +63,7 @@ def record(
 def record_locked(
     session: Session, workspace: Workspace, only: Collection[str] = (), **about: Any
 ) -> WorkspaceChange | None:
-    """`record`, for callers that hold the history's lock. `about` are fields of the change."""
+    """Do the work of `record` for callers that hold the history's lock. `about` has fields of the change."""
     history = history_of(workspace)
     if (stored := history.load()) is None:
         history.save(LastLook(snapshot=history.taken(workspace.opened(), Snapshot()), since=first_entry(session)))
@@ -77,10 +79,12 @@ def record_locked(
             break
         with transaction.atomic():
             seq = _lock(session)
-            if not session.changes.filter(pk__gt=last.change).exists():  # else a call's change came while we looked
+            if not session.changes.filter(
+                pk__gt=last.change
+            ).exists():  # otherwise a call's change was stored during the scan
                 change = _change_of(session, found, seq=seq, **about)
                 change.save()
-                # For search, the newest entry is taken up once more, with the names of these files.
+                # Search indexes the newest entry again, with the names of these files.
                 indexed = Session.objects.filter(pk=session.pk, indexed_seq__gte=max(seq, 1))
                 indexed.update(indexed_seq=seq - 1)
                 break
@@ -97,7 +101,7 @@ def record_locked(
 def _lock(session: Session) -> int:
     """Lock the session's row, as each commit of a task does, and return the number of the newest entry.
 
-    So changes are numbered in the order in which they become visible.
+    The lock numbers changes in the order in which they become visible.
     """
     locked = Session.objects.select_for_update(no_key=True).filter(pk=session.pk)
     return locked.values_list("last_seq", flat=True).get()
@@ -108,17 +112,20 @@ def _shows_other_files(now: Snapshot, stored: Snapshot) -> bool:
 
 
 def record_before(task: Task, workspace: Workspace) -> None:
-    """Store what has changed since the last call: no call has done it."""
+    """Store changes since the last call, which no call has made."""
     try:
         record(task.session, workspace, task=task)
-    except (OSError, ToolError):  # a full disk, a folder that is a link by now: the work goes on without a history
+    except (
+        OSError,
+        ToolError,
+    ):  # e.g. a full disk, or a folder replaced by a link: the task continues without a history
         logger.exception("the files of session %s have no history", task.session_id)
 
 
 def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> list[WorkspaceChange]:
-    """Return the change that the call has made since the last look, if any, while `seq` was the newest entry.
+    """Return the unsaved change of a call, if any, made while `seq` was the newest entry.
 
-    It is for the transaction of the result: without it, the next look finds it again.
+    The transaction of the result saves it. If that fails, the next scan finds the change again.
     """
     history = history_of(workspace)
     try:
@@ -133,10 +140,7 @@ def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> l
 
 
 def so_far(changes: Iterable[WorkspaceChange]) -> list[str]:
-    """A line that names the files which a call had changed when it ended early, if there are any.
-
-    The changes are not stored yet.
-    """
+    """Return a line that names the files changed by a call that ended early, or no line. The changes are unsaved."""
     rows = [row for change in changes for row in change.unsaved]
     words = [f"{as_text(row.path)} ({_deed(row)})" for row in rows[:_NAMED]]
     more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
@@ -148,7 +152,7 @@ def _deed(row: FileChange) -> str:
 
 
 def look_first(session: Session, workspace: Workspace) -> None:
-    """Before files are changed: without it, nobody would know later what they held."""
+    """Scan before the first change of files, to keep their earlier contents."""
     if history_of(workspace).load() is None:
         record(session, workspace)
 
@@ -159,7 +163,7 @@ def history_of(workspace: Workspace) -> FileHistory:
 
 
 def last_look(session: Session, history: FileHistory) -> LastLook | None:
-    """Return the stored snapshot with the changes that are newer than it; None before the first look."""
+    """Return the stored snapshot with newer changes applied, or None before the first scan."""
     stored = history.load()
     return with_newer_changes(session, stored) if stored else None
 
@@ -177,7 +181,7 @@ def with_newer_changes(session: Session, last: LastLook) -> LastLook:
 
 
 def _limited(before: Snapshot, now: Snapshot, only: Collection[str]) -> dict[str, FileState]:
-    """What was, but for these files and folders."""
+    """Return the files of `before`, with these files and folders as they are `now`."""
     inside = tuple(f"{path}/" for path in only)
     files = {path: state for path, state in before.files.items() if path not in only and not path.startswith(inside)}
     return files | {path: state for path, state in now.files.items() if path in only or path.startswith(inside)}
@@ -203,13 +207,16 @@ def newest_entry(session: Session) -> int:
 
 
 def first_entry(session: Session) -> int:
-    """From which entry on the files are known: in a session whose calls ran before anybody looked, from now on."""
+    """Return the entry from which files are known: 0, or the newest if calls ran before the first scan."""
     ran = ToolCallLog.objects.filter(session_id=session.pk, status__in=_RAN).exclude(danger="safe")
     return newest_entry(session) if ran.exists() else 0
 
 
 def _forget_oldest(session: Session, history: FileHistory, look: LastLook) -> None:
-    """Within the bounds on number, age and bytes. The newest change always fits: all files together have half of it."""
+    """Delete changes beyond the bounds on number, age and bytes.
+
+    The newest change always fits, because the current files use at most half of the bytes.
+    """
     bounds, changes = history.bounds, WorkspaceChange.objects.filter(session=session)
     oldest = timezone.now() - timedelta(days=bounds.days)
     held = {state.sha256: state.size for state in look.snapshot.files.values()}
@@ -247,21 +254,22 @@ class NotChanged(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Undone:
-    """`change` is the undo itself, which can be undone, too. `left` are paths that are not as they were before."""
+    """An undo: `change` is the undo itself, which can also be undone. `left` are paths that could not be restored."""
 
     change: WorkspaceChange
     left: Sequence[str] = ()
 
 
 def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redactor | None = None) -> Undone:
-    """Restore files to their state before the change: all that it or a later one changed, or only `paths`.
+    """Restore files to their state before the change: all files changed by it or later, or only `paths`.
 
-    Paths may be written as `redactor` shows them. A task that starts now looks at the files before its first call
-    that may change them, and so waits for the lock. Raises TaskRunning, NotChanged, NothingToPutBack.
+    Paths may be written as `redactor` shows them. A task that starts now scans the files before its first call that
+    may
+    change them, and so waits for the lock. Raises TaskRunning, NotChanged, NothingToPutBack.
     """
     workspace = workspace_of(change.session)
     root = change.session.root_id or change.session.pk
-    in_workspace = Q(session=root) | Q(session__root=root)  # delegated tasks work in folders of it
+    in_workspace = Q(session=root) | Q(session__root=root)  # delegated tasks work in its subfolders
     with history_of(workspace).locked():
         if Task.objects.runnable().filter(in_workspace).exists():
             raise TaskRunning()
@@ -272,7 +280,7 @@ def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redacto
 
 def _undo(change: WorkspaceChange, workspace: Workspace, paths: Collection[str], redactor: Redactor | None) -> Undone:
     session = change.session
-    record_locked(session, workspace)  # what nobody has looked at yet must not be lost
+    record_locked(session, workspace)  # keep changes since the last scan
     wanted = first_changes(session, from_change=change.pk)
     if paths:
         shown = {as_text(redactor.redacted(path) if redactor else path): path for path in wanted}
@@ -289,7 +297,7 @@ def _undo(change: WorkspaceChange, workspace: Workspace, paths: Collection[str],
 
 
 def first_changes(session: Session, *, from_change: int = 0, from_seq: int = 0) -> dict[str, FileChange]:
-    """By path, the first change of each file from then on: it knows what the file held before."""
+    """Return, by path, each file's first change from then on, which has its earlier content."""
     rows = FileChange.objects.filter(change__session=session, change__pk__gte=from_change, change__seq__gte=from_seq)
     found: dict[str, FileChange] = {}
     for row in rows.order_by("change_id", "pk").iterator():
@@ -300,15 +308,17 @@ def first_changes(session: Session, *, from_change: int = 0, from_seq: int = 0) 
 def _put_back(
     rows: Collection[FileChange], workspace: Workspace, history: FileHistory, now: Mapping[str, FileState]
 ) -> list[str]:
-    """Makes files what they were before each of these changes, where they are not so `now`; returns what is not so.
+    """Restore files that differ `now` from their state before these changes. Return paths that could not be restored.
 
-    A content that was not kept may have moved to another path. So a file of its size, which is not kept either, stays.
+    A file whose content was not kept may have moved to another path. Therefore a file of that size without stored
+    content is
+    left in place.
     """
     lost_sizes = {row.before_size for row in rows if row.before_mode is not None and not row.before_sha256}
     left = []
     for row in sorted(
         rows, key=lambda row: (row.before_mode is not None, row.path)
-    ):  # a file may be where a folder was
+    ):  # deletions first: a file may have replaced a folder
         state = now.get(row.path)
         try:
             if state and not state.sha256 and state.size in lost_sizes:
@@ -327,8 +337,11 @@ def _put_back(
 
 @dataclass(frozen=True, kw_only=True)
 class ForkedFiles:
-    """`newer` are paths whose content then was not kept; `begins_later` says so of all that has changed by a certain
-    entry: the history does not go back to then.
+    """The result of restoring files in a fork.
+
+    `newer` are paths whose content at that time was not kept. `begins_later` says that the history does not go back to
+    the
+    requested entry.
     """
 
     newer: Sequence[str] = ()
@@ -336,9 +349,9 @@ class ForkedFiles:
 
 
 def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
-    """Makes a copy of today's files what the files were at the entry `seq`, as far as that is known.
+    """Change a copy of the current files to their state at the entry `seq`, as far as it is known.
 
-    At the newest entry that is what they are now.
+    At the newest entry, nothing changes.
     """
     workspace = workspace_of(origin)
     history = history_of(workspace)
@@ -347,15 +360,17 @@ def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
     if (last := last_look(origin, history)) is None:
         return ForkedFiles(begins_later=seq < first_entry(origin))
     rows = first_changes(origin, from_seq=seq)
-    for found in differences(last.snapshot, history.taken(workspace.opened(), last.snapshot)):  # by what runs just now
+    for found in differences(
+        last.snapshot, history.taken(workspace.opened(), last.snapshot)
+    ):  # changes by running programs
         rows.setdefault(found.path, row_of(None, *found))
     return ForkedFiles(newer=_put_back(rows.values(), target, history, {}), begins_later=seq < last.since)
 
 
 def diff_of(row: FileChange, redactor: Redactor) -> str:
-    """A unified diff of a text, as people may see it; empty for other files, and where a content is not kept.
+    """Return a redacted unified diff of a text file, or "" for other files and contents that were not kept.
 
-    Secrets are redacted before lines are cut: a half of one is not found any more.
+    Redact before lines are cut: a truncated secret would not be found.
     """
     texts = []
     for mode, sha256 in ((row.before_mode, row.before_sha256), (row.after_mode, row.after_sha256)):
@@ -368,7 +383,7 @@ def diff_of(row: FileChange, redactor: Redactor) -> str:
 
 
 def _content(session: Session, mode: int | None, sha256: str) -> bytes | None:
-    """Nothing of a file that was not there; None of a content that is not kept."""
+    """Return a stored content: empty for a file that did not exist, None if it was not kept."""
     if mode is None:
         return b""
     try:

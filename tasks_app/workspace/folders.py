@@ -1,4 +1,4 @@
-"""Which folder a session works in, where its programs run, and what they find there."""
+"""The folders of a session: workspace, home and mounts of its programs, and their quotas."""
 
 import os
 from pathlib import Path
@@ -22,18 +22,18 @@ _TAKEN = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MO
 
 
 def workspace_of(session: Session) -> Workspace:
-    """Its programs run as the owner of the folder, also of a folder that `run_agent` was given."""
+    """Return the session's workspace. Programs run as the owner of the folder, also of `run_agent`'s folder."""
     path, limits = session.workspace_path, Limits.current()
     history = FileHistory(session.history_path, limits.history_bounds)
     root = session.root or session
     left = limits.user_bytes - bytes_of(session.owner_id, session.pk, root.pk)
-    most = None if root.workdir else min(limits.workspace_bytes, max(0, left))  # a folder of their own has no quota
+    most = None if root.workdir else min(limits.workspace_bytes, max(0, left))  # a person's own folder has no quota
     owner = _owner_of(root.workspace_path) if root.workdir and workspace_owner() else workspace_owner()
     return Workspace(path, owner=owner, most=most, home=session.home_path, history=history, views=_views(session))
 
 
 def files_of(session: Session) -> Workspace:
-    """The same folder to look at, without what is asked of the database for who writes in it."""
+    """Return the workspace for reading, without the queries for quotas and history."""
     return Workspace(session.workspace_path, views=_views(session))
 
 
@@ -42,12 +42,15 @@ def _owner_of(folder: Path) -> Owner:
 
 
 def _views(session: Session) -> list[Path]:
-    """The folders of those that a delegated task comes from, its parent's first."""
+    """Return the folders of the tasks above a delegated task, its parent's first."""
     return list(session.workspace_path.parents)[1 : 2 * session.depth : 2]
 
 
 def require_disk(session: Session) -> None:
-    """Raises DiskFull where less than the floor is free, which what runs needs to end well; and FilesQuotaFull."""
+    """Check the free disk space, which running work needs to end cleanly, and the owner's quota.
+
+    Raises DiskFull or FilesQuotaFull.
+    """
     if not has_disk():
         raise DiskFull()
     if bytes_of(session.owner_id) >= Limits.current().user_bytes:
@@ -61,7 +64,7 @@ def has_disk() -> bool:
 
 
 def bytes_of(owner_id: int, *without: UUID) -> int:
-    """What the files of a person's sessions and projects take up; those of sessions `without` which it is asked."""
+    """Return the bytes used by a person's projects and sessions, except the sessions `without`."""
     found = (*_of_libraries.rows(owner_id), *_of_sessions.rows(owner_id, *without))
     return sum(size or 0 for (size,) in found)
 
@@ -79,10 +82,10 @@ _of_sessions = Select(
 
 
 def measure(session: Session) -> None:
-    """Counts what its files take up towards its owner's quota."""
+    """Measure the session's files for its owner's quota."""
     if session.workdir:
         return
-    own = [] if session.root_id else [session.workspace_path]  # of a delegated task, they are among those of its root
+    own = [] if session.root_id else [session.workspace_path]  # a delegated task's files count for its root
     used = sum(bytes_held(folder) for folder in (*own, session.home_path) if folder.exists())
     if used != session.files_bytes:
         Session.objects.filter(pk=session.pk).update(files_bytes=used)
@@ -90,14 +93,14 @@ def measure(session: Session) -> None:
 
 
 def sandbox() -> Sandbox:
-    """The backend that commands run in. `local` is fallen into only while a single user exists."""
+    """Return the sandbox for commands. `local` is a fallback only while there is a single user."""
     return strongest(settings.SANDBOX, allow_local=len(_two_users.rows()) <= 1)
 
 
 def layers(sandbox: Sandbox, agent: Agent | None) -> tuple[Layer, ...]:
-    """The agent's own environments that exist, then the workshop: what the first has hides what the others have.
+    """Return the agent's existing environments, then the workshop. Earlier layers take precedence.
 
-    The workshop is made for this machine's Python, and not for that of a Docker image.
+    The workshop is built for this machine's Python, so Docker images do not get it.
     """
     folders = [Path(folder) for folder in (agent.environments if agent else ())]
     own = [Layer(folder=folder, mount=folder) for folder in folders if folder.is_dir()]
@@ -106,7 +109,7 @@ def layers(sandbox: Sandbox, agent: Agent | None) -> tuple[Layer, ...]:
 
 
 def check_environment(text: str) -> str:
-    """A folder that an administrator names for an agent's commands. Raises ValueError with a sentence."""
+    """Check a folder that an administrator offers to an agent's commands. Raises ValueError with a sentence."""
     folder, real = Path(text), Path(os.path.realpath(text))
     if not folder.is_absolute() or str(folder) != os.path.normpath(text):
         raise ValueError(f"{text!r} is not a whole path, such as /srv/environments/statistics.")

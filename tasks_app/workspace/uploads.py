@@ -1,4 +1,4 @@
-"""Files that people upload or delete; what the workspace held before is in its history."""
+"""Uploads and deletions by people. Earlier contents are in the file history."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -15,7 +15,7 @@ from tasks_app.workspace import file_history
 from tasks_app.workspace.folders import measure, require_disk, workspace_of
 from tools_app.files import UNWRITABLE, folded, stored
 
-LARGEST = 50 * 1000**2  # bytes of one file
+LARGEST = 50 * 1000**2  # bytes per file
 LONGEST_NAME = 120  # characters
 
 
@@ -26,14 +26,19 @@ class FileTooLarge(Refusal):
 
 
 def attach(session: Session, files: Iterable[UploadedFile]) -> dict[str, Any]:
-    """Stores them for a message: what of it `post_message` takes its time for. Raises what `store` raises."""
+    """Store files and encode pictures ahead of `post_message`, which takes the result as arguments.
+
+    Raises what `store` raises.
+    """
     paths = store(session, files)
     return {"attachments": paths, "pictures": images.of_attachments(workspace_of(session), paths)}
 
 
 def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
-    """Stores all or, if one is too large, none; returns their paths. Raises FileTooLarge, DiskFull,
-    FilesQuotaFull and ToolError."""
+    """Store all the files, or none if one is too large, and return their paths.
+
+    Raises FileTooLarge, DiskFull, FilesQuotaFull and ToolError.
+    """
     files, workspace = list(files), workspace_of(session)
     if files:
         require_disk(session)
@@ -55,7 +60,7 @@ def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
 
 
 def replace(session: Session, path: str, file: UploadedFile) -> str:
-    """Store a file at `path`, whatever was there, and return its real path.
+    """Store a file at `path`, replace an existing one, and return the real path.
 
     Raises:
         DiskFull, FilesQuotaFull, ToolError.
@@ -73,7 +78,7 @@ def replace(session: Session, path: str, file: UploadedFile) -> str:
 
 
 def delete(session: Session, path: str) -> None:
-    """Deletes a file or a folder. Raises ToolError."""
+    """Delete a file or folder. Raises ToolError."""
     workspace = workspace_of(session)
     place = stored(workspace.real_path(path))
     file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
@@ -85,7 +90,7 @@ def delete(session: Session, path: str) -> None:
 
 
 def _names(given: str) -> Iterator[str]:
-    """The last part of the given name, made harmless; then the same with a number."""
+    """Yield a safe form of the name's last part, then the same with numbers."""
     name = UNWRITABLE.sub("_", PurePosixPath(given.replace("\\", "/")).name).lstrip(".")
     path = PurePosixPath(name[-LONGEST_NAME:] or "file")
     yield str(path)

@@ -1,6 +1,6 @@
 """Lets this host's workers finish their step and take nothing new, before they are stopped or replaced.
 
-Waits until they are idle. A worker that was drained runs nothing more until it is started anew.
+Waits until they are idle. A drained worker runs nothing more until it is restarted.
 """
 
 import socket
@@ -33,7 +33,9 @@ class Command(BaseCommand):
         self.stdout.write(f"Idle, and taking nothing new: {len(workers)}. Stop them, or start them anew.")
 
     def _wait(self, workers: list[str], timeout: float) -> None:
-        """Until they hold no task. One that has not seen the order yet may take a last one within a second."""
+        """Wait until the workers hold no task. A worker may take one more task within a second before it sees the
+        order.
+        """
         end, said, quiet = time.monotonic() + timeout, -1, 0
         while quiet < 4:
             time.sleep(_POLL_SECONDS)

@@ -52,7 +52,7 @@ class Command(BaseCommand):
         return total.is_whole
 
     def _print(self, task: Task) -> int:
-        """Requests on standard output, and what each is on the other one; returns how many cannot be rebuilt."""
+        """Write requests to standard output and titles to standard error. Return the number that cannot be rebuilt."""
         requests, faults = SessionRequests.for_session(task.session), 0
         logs = LLMLog.objects.filter(task_id=task.pk).order_by("created_at")
         for number, log in enumerate(logs, 1):
@@ -66,7 +66,7 @@ class Command(BaseCommand):
         return faults
 
     def _rerun(self, task: Task) -> bool:
-        """Whether it goes another way now."""
+        """Run the task again. Return whether it diverges."""
         outcome = rerun(task)
         style = self.style.ERROR if outcome.divergence else self.style.SUCCESS
         self.stdout.write(f"task {task.pk}: {outcome}", style)
@@ -74,7 +74,7 @@ class Command(BaseCommand):
 
 
 def _of_task(task: Task) -> Iterator[Findings]:
-    """Its requests, and the chain of its session."""
+    """Verify the task's requests and its session's chain."""
     yield verification.of_session(task.session, LLMLog.objects.filter(task_id=task.pk))
 
 
