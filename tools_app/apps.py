@@ -8,9 +8,9 @@ class ToolsAppConfig(AppConfig):
 
     def ready(self) -> None:
         import tools_app.tools  # noqa: F401  each tool registers itself
-        from tools_app.contract import plugins
+        from tools_app.contract import registry
 
-        plugins.load()
+        registry.load_plugins()
         if not settings.EMBEDDED:
             from tools_app.sandbox import ports
 

@@ -15,7 +15,7 @@ from llm_app.models import BreakerState, CircuitBreaker, LogicalModel, ModelKind
 from llm_app.pricing import unpriced
 from llm_app.provider_status import status_of, status_of_provider
 from tasks_app.services import diagnosis
-from tools_app.contract import plugins as tool_plugins
+from tools_app.contract import registry as tool_registry
 from tools_app.hooks.loading import Broken, plugins
 from tools_app.models import McpServer, McpTool, Skill
 from tools_app.skills.skill_files import installed_skills, refused_skills, remark
@@ -164,6 +164,6 @@ def hooks_are_loaded() -> Iterator[CheckMessage]:
 
 def tool_plugins_are_loaded() -> Iterator[CheckMessage]:
     """A package's tool that cannot be loaded is missing; everything else runs."""
-    for name, reason in tool_plugins.faults().items():
+    for name, reason in tool_registry.plugin_errors().items():
         hint = "The log has the traceback. Repair or uninstall the package, and restart."
         yield broken(105, f"tool {name}", f"It cannot be loaded: {reason}", hint)

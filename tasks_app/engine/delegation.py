@@ -69,7 +69,7 @@ def delegation_of(context: TaskContext, definition: ToolDefinition) -> Delegatio
         return Delegation()
     return Delegation(
         agents=frozenset(Agent.objects.usable_by(context.task.started_by_id).values_list("name", flat=True)),
-        most=max(0, context.settings.limits.children - children.size_of_tree(context.task)),
+        max_tasks=max(0, context.settings.limits.children - children.size_of_tree(context.task)),
         tools=policy.permitted,
     )
 

@@ -40,7 +40,7 @@ def phrase_of(name: str, arguments: Mapping[str, Any]) -> Phrase:
     one, _, several = template.partition("|")
     one = ngettext(one, several, 1) if several else gettext(one)
     one = _COUNT.sub(lambda field: _counted(field[1], arguments), one)
-    return _phrase(template, " ".join(registry.filled_template(one, arguments).split()))
+    return _phrase(template, " ".join(registry.fill_template(one, arguments).split()))
 
 
 def _phrase(template: str, whole: str) -> Phrase:

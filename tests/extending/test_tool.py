@@ -10,7 +10,7 @@ import pytest
 from agentsite.checks import operation
 from agentsite.checks import registry as checks
 from tests.tasks_app.engine.conftest import call, owner, play, result  # noqa: F401  fixtures
-from tools_app.contract import plugins, registry
+from tools_app.contract import registry
 from tools_app.errors import UnknownTool
 from tools_app.models import ToolSetting
 from tools_app.policy import policy_for
@@ -36,12 +36,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
             (info / "entry_points.txt").write_text(f"[agentsite.tools]\n{name} = {name}\n")
         importlib.invalidate_caches()
-        plugins.load()
+        registry.load_plugins()
 
     yield write
     for name in modules:
         sys.modules.pop(name, None)
-    plugins._faults.clear()
+    registry._plugin_errors.clear()
 
 
 def test_the_documentation_shows_the_example_word_for_word() -> None:

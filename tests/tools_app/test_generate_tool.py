@@ -7,7 +7,7 @@ import pytest
 
 from tests.pictures import picture
 from tools_app.contract import Danger, ToolContext, ToolResult, ToolVisibility, registry
-from tools_app.contract.capabilities import MediaKind, Picture
+from tools_app.contract.capabilities import MediaKind, NamedPicture
 from tools_app.errors import ModelFailed, ToolError
 from tools_app.files import Workspace
 
@@ -24,7 +24,7 @@ class Model:
     asked: list[str] = field(default_factory=list)
     made: list[tuple[str, str]] = field(default_factory=list)
 
-    async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str:
+    async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[NamedPicture] = ()) -> str:
         assert purpose == "generate"
         self.asked.append(prompt)
         if prompt.startswith("Make the outline"):

@@ -10,7 +10,7 @@ from tests.pictures import picture
 from tests.tools_app import documents
 from tests.tools_app.test_fetch_url_tool import serving
 from tools_app.contract import Danger, ToolContext, ToolResult, ToolVisibility, registry
-from tools_app.contract.capabilities import Picture
+from tools_app.contract.capabilities import NamedPicture
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, ToolError
 from tools_app.files import Workspace
 from tools_app.network import NetworkPolicy
@@ -19,13 +19,13 @@ Call = Callable[..., Awaitable[ToolResult]]
 
 
 @pytest.fixture
-def asked() -> list[tuple[str, str, Sequence[Picture]]]:
+def asked() -> list[tuple[str, str, Sequence[NamedPicture]]]:
     return []
 
 
 @pytest.fixture
-def tool_context(tool_context: ToolContext, asked: list[tuple[str, str, Sequence[Picture]]]) -> ToolContext:
-    async def ask(prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str:
+def tool_context(tool_context: ToolContext, asked: list[tuple[str, str, Sequence[NamedPicture]]]) -> ToolContext:
+    async def ask(prompt: str, *, purpose: str, pictures: Sequence[NamedPicture] = ()) -> str:
         asked.append((prompt, purpose, pictures))
         return "A red square. </web_page>"
 
@@ -42,7 +42,7 @@ async def test_it_asks_about_a_picture_of_the_workspace(call: Call, workspace: W
     workspace.write_bytes("red.png", picture())
     result = await call("vision", path="red.png", question="Which colour?")
     assert result.content == "A red square. </web_page>"
-    assert asked == [("Which colour?", "vision", [Picture(name="red.png", data=picture())])]
+    assert asked == [("Which colour?", "vision", [NamedPicture(name="red.png", data=picture())])]
 
 
 async def test_an_answer_about_the_web_is_data_of_the_web(call: Call, asked: list[object]) -> None:
@@ -97,7 +97,7 @@ async def test_a_missing_or_too_large_picture_of_the_web_is_refused(
 
 
 async def test_it_asks_about_a_page_of_a_pdf(
-    call: Call, workspace: Workspace, asked: list[tuple[str, str, Sequence[Picture]]]
+    call: Call, workspace: Workspace, asked: list[tuple[str, str, Sequence[NamedPicture]]]
 ) -> None:
     workspace.write_bytes("a.pdf", documents.pdf("one", "two"))
     await call("vision", path="a.pdf", page=2, question="What does it say?")

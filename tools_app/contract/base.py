@@ -14,25 +14,24 @@ from tools_app.contract.capabilities import (
     AskModel,
     Delegation,
     Handoffs,
-    Library,
     MakeMedia,
     McpTarget,
     Memory,
-    NoLibrary,
     NoMemory,
+    NoProjectLibrary,
     NoSearches,
     NoSkills,
+    ProjectLibrary,
     ReaderService,
     Searches,
     Skills,
     StoredResult,
-    no_maker,
+    no_media_maker,
     no_model,
     no_server,
     nothing_stored,
 )
 from tools_app.contract.effects import Effect, PlanStep
-from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import InvalidArguments
 from tools_app.files import Workspace
 from tools_app.json_schema.coercion import DEEPEST, coerced, depth, loads
@@ -135,14 +134,14 @@ class ToolContext:
     page_bytes: int = 14_400
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     ask_model: AskModel = no_model
-    make_media: MakeMedia = no_maker
+    make_media: MakeMedia = no_media_maker
     searches: Searches = field(default_factory=NoSearches)
     stored_result: StoredResult = nothing_stored
     mcp_target: McpTarget = no_server
     skills: Skills = field(default_factory=NoSkills)
     handoffs: Handoffs = field(default_factory=Handoffs)
     memory: Memory = field(default_factory=NoMemory)
-    library: Library = field(default_factory=NoLibrary)
+    library: ProjectLibrary = field(default_factory=NoProjectLibrary)
     delegation: Delegation = field(default_factory=Delegation)
     reader: ReaderService | None = None
     last_job: int = 0
@@ -150,6 +149,45 @@ class ToolContext:
     so_far: Callable[[Callable[[], str]], None] = field(default=lambda ask: None)
     report: Callable[[str], None]
     started: Callable[[Started], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolVisibility:
+    """The facts about a task that decide which tools a model sees, in addition to the policies of administrators.
+
+    They are compared by value: the tool list is rebuilt only when one of them changes.
+
+    - `makes_images`, `makes_audio`, `sees_pictures`: the task's person can use a model that does so.
+    - `has_open_page`: the session's browser shows a page.
+    - `has_jobs`: commands of the session run in the background.
+    - `answers_only`: only the tool `message` is left.
+    - `in_workflow`: the task has the steps of a workflow instead of a plan.
+    - `has_cut`: the model sees only an outline of the beginning of the conversation.
+    - `has_groups`: there are groups of tools to load. `loaded` are the groups that the session has loaded.
+    - `skills`: name and description of each skill that the task's person can use.
+    - `handoffs`: name and description of each agent to which the acting agent can hand on.
+    - `may_delegate`: the task can delegate. `shows_delegate`: models see that. `agents`: the agents to which it can.
+    - `has_library`: the session's project has files to search.
+    - `output_schema`: the JSON Schema, as text, for the data of the result, or "".
+    """
+
+    makes_images: bool = False
+    makes_audio: bool = False
+    sees_pictures: bool = False
+    has_open_page: bool = False
+    has_jobs: bool = False
+    answers_only: bool = False
+    in_workflow: bool = False
+    has_cut: bool = False
+    loaded: frozenset[str] = frozenset()
+    has_groups: bool = False
+    skills: tuple[tuple[str, str], ...] = ()
+    handoffs: tuple[tuple[str, str], ...] = ()
+    may_delegate: bool = False
+    shows_delegate: bool = False
+    agents: tuple[tuple[str, str], ...] = ()
+    has_library: bool = False
+    output_schema: str = ""
 
 
 # A handler that neither waits nor has side effects is a plain function: it needs no round trip through the event loop,
@@ -237,8 +275,8 @@ def read_arguments(definition: ToolDefinition, text: str) -> Arguments:
 
     Raises: InvalidArguments, with a sentence for the model.
     """
-    given = definition.plain_root.restored(parse(text))
-    return validate(definition, given if definition.own_schema else coerced(given, definition.parameters))
+    arguments = definition.plain_root.restored(parse(text))
+    return validate(definition, arguments if definition.own_schema else coerced(arguments, definition.parameters))
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -253,7 +291,8 @@ def parse(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InvalidArguments(f"The arguments are not valid JSON ({error}). Send the whole call again.") from error
     if not isinstance(value, dict):
-        raise InvalidArguments(f"The arguments must be a JSON object, not {_kind(value)}.")
+        json_type = {list: "a list", str: "a text", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
+        raise InvalidArguments(f"The arguments must be a JSON object, not {json_type}.")
     if text.count("[") + text.count("{") > DEEPEST and depth(value) > DEEPEST:
         raise InvalidArguments(f"The arguments are nested more than {DEEPEST} levels deep.")
     return value
@@ -267,11 +306,8 @@ def validate(definition: ToolDefinition, value: Mapping[str, Any]) -> Arguments:
         raise InvalidArguments(f"Invalid arguments for {definition.name}: {faults}.") from error
 
 
-def _kind(value: Any) -> str:
-    return {list: "a list", str: "a text", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
-
-
-def _fault(item: Any) -> str:
-    place = ".".join(str(part) for part in item["loc"])
-    message = str(item["msg"]).removeprefix("Value error, ")
-    return f"{place}: {message}" if place else message
+def _fault(error: Any) -> str:
+    """Return one of pydantic's errors as a phrase."""
+    path = ".".join(str(name) for name in error["loc"])
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{path}: {message}" if path else message

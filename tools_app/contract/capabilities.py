@@ -10,7 +10,7 @@ from tools_app.skills.skill_files import SkillText
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class NamedPicture:
     """A picture for a model to look at. `name` is its path or address, `data` a PNG, JPEG, WebP or GIF."""
 
     name: str
@@ -66,10 +66,10 @@ class AskModel(Protocol):
     Raises: ModelFailed.
     """
 
-    async def __call__(self, prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str: ...
+    async def __call__(self, prompt: str, *, purpose: str, pictures: Sequence[NamedPicture] = ()) -> str: ...
 
 
-async def no_model(prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str:
+async def no_model(prompt: str, *, purpose: str, pictures: Sequence[NamedPicture] = ()) -> str:
     """Replace AskModel where no model is connected."""
     raise ModelFailed("There is no model to ask here.")
 
@@ -86,7 +86,7 @@ class MakeMedia(Protocol):
     async def __call__(self, prompt: str, *, kind: MediaKind) -> bytes: ...
 
 
-async def no_maker(prompt: str, *, kind: MediaKind) -> bytes:
+async def no_media_maker(prompt: str, *, kind: MediaKind) -> bytes:
     """Replace MakeMedia where no model is connected."""
     raise ModelFailed(f"There is no model that makes {kind} files here.")
 
@@ -130,11 +130,11 @@ class NoSkills:
 
 @dataclass(frozen=True, kw_only=True)
 class Handoffs:
-    """The agents to which the acting agent, `sender`, can hand on, and how many handoffs the task has `left`."""
+    """The agents to which the acting agent, `sender`, can hand on, and how many handoffs are `remaining`."""
 
     sender: str = ""
     agents: Sequence[str] = ()
-    left: int = 0
+    remaining: int = 0
 
 
 class Searches(Protocol):
@@ -144,7 +144,7 @@ class Searches(Protocol):
         """Return the engines in the order in which they are asked. The default is an engine without a key."""
 
     async def cached_result(self, key: str) -> str:
-        """Return the content of a recent `KeepSearch` with this key, or ""."""
+        """Return the content of a recent `CacheSearch` with this key, or ""."""
 
 
 class NoSearches:
@@ -163,13 +163,13 @@ class Memory(Protocol):
     async def search(self, question: str) -> Sequence[Note]:
         """Return the nearest notes, best first."""
 
-    async def own(self, named: str) -> Note:
+    async def own_note(self, number_or_text: str) -> Note:
         """Return the person's own note with this number or text.
 
         Raises: ToolError if there is none, or several.
         """
 
-    async def takes(self, text: str) -> bool:
+    async def is_new(self, text: str) -> bool:
         """Return whether the note is new.
 
         Raises: ToolError if there is no room.
@@ -182,14 +182,14 @@ class NoMemory:
     async def search(self, question: str) -> Sequence[Note]:
         return ()
 
-    async def own(self, named: str) -> Note:
+    async def own_note(self, number_or_text: str) -> Note:
         raise ToolError("There is no such note.")
 
-    async def takes(self, text: str) -> bool:
+    async def is_new(self, text: str) -> bool:
         raise ToolError("Nothing is remembered here.")
 
 
-class Library(Protocol):
+class ProjectLibrary(Protocol):
     """The files of the session's project."""
 
     async def search(self, query: str) -> Sequence[Cited]:
@@ -199,8 +199,8 @@ class Library(Protocol):
         """
 
 
-class NoLibrary:
-    """Library, where there are no files."""
+class NoProjectLibrary:
+    """ProjectLibrary, where there are no files."""
 
     async def search(self, query: str) -> Sequence[Cited]:
         raise ToolError("This session has no library.")
@@ -211,7 +211,7 @@ class Delegation:
     """The agents to which a task can delegate, how many more tasks it can give, and the tools to pass on."""
 
     agents: frozenset[str] = frozenset()
-    most: int = 0
+    max_tasks: int = 0
     tools: frozenset[str] = frozenset()
 
 

@@ -22,7 +22,7 @@ class Finish(Effect):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MisfitData(Effect):
+class InvalidData(Effect):
     """A result whose data does not fit its schema. The engine counts these."""
 
 
@@ -66,7 +66,7 @@ class HandoffRefused(Effect):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeepSearch(Effect):
+class CacheSearch(Effect):
     """The result of a search, cached for some minutes for the same search by the same person."""
 
     key: str
@@ -102,14 +102,14 @@ class LoadSkill(Effect):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeepNote(Effect):
+class SaveNote(Effect):
     """A new note of the task's person."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForgetNote(Effect):
+class DeleteNote(Effect):
     """The number of a note of the task's person, which is deleted."""
 
     number: int

@@ -1,17 +1,30 @@
 """The registry of this server's tools. A tool registers itself when its module is imported."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from tools_app.contract.base import Arguments, Danger, Handler, Judgement, Target, ToolDefinition, always
-from tools_app.contract.visibility import ToolVisibility
+from tools_app.contract.base import (
+    Arguments,
+    Danger,
+    Handler,
+    Judgement,
+    Target,
+    ToolDefinition,
+    ToolVisibility,
+    always,
+)
 from tools_app.errors import UnknownTool
 from tools_app.files import Workspace
 
+logger = logging.getLogger(__name__)
 NO_ACTIVITY: Mapping[str, str] = {}
+PLUGIN_GROUP = "agentsite.tools"  # entry points of other packages, each a module that registers one or more tools
 _tools: dict[str, ToolDefinition] = {}
+_plugin_errors: dict[str, str] = {}
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9_-]{1,64}")  # server__tool is reserved for the tools of MCP servers
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _FIELD = re.compile(r"\{(\w+)\}")
@@ -64,7 +77,7 @@ def tool(
 
 
 @contextmanager
-def all_or_nothing() -> Iterator[Callable[[], list[str]]]:
+def atomic_registration() -> Iterator[Callable[[], list[str]]]:
     """Remove the tools that the block registered if it raises. Yield a function that returns their names so far."""
     before = dict(_tools)
     try:
@@ -73,6 +86,30 @@ def all_or_nothing() -> Iterator[Callable[[], list[str]]]:
         _tools.clear()
         _tools.update(before)
         raise
+
+
+def load_plugins() -> None:
+    """Import all plugins. Built-in tools are registered first, so no plugin can take their names."""
+    _plugin_errors.clear()
+    for point in entry_points(group=PLUGIN_GROUP):
+        try:
+            _load_plugin(point)
+        except (Exception, SystemExit) as error:  # a plugin can fail in any way, and must not stop the server
+            logger.exception("could not load the tool plugin %s", point.name)
+            _plugin_errors[point.name] = f"{type(error).__name__}: {error}"[:500]
+
+
+def plugin_errors() -> Mapping[str, str]:
+    """Return the reasons why plugins could not be loaded, by the name of the entry point."""
+    return _plugin_errors
+
+
+def _load_plugin(point: EntryPoint) -> None:
+    """Register all tools of the plugin, or none."""
+    with atomic_registration() as registered_names:
+        point.load()
+        if not registered_names():
+            raise ValueError(f"{point.value} registers no tool, or its module was imported before")
 
 
 def get(name: str) -> ToolDefinition:
@@ -100,28 +137,25 @@ def compact_line(name: str, arguments: Mapping[str, Any]) -> str:
         template = ""
     if not template:
         return " ".join([name, *(f"{key}={value}" for key, value in arguments.items())])
-    return filled_template(template, arguments)
+    return fill_template(template, arguments)
 
 
-def filled_template(template: str, arguments: Mapping[str, Any]) -> str:
+def fill_template(template: str, arguments: Mapping[str, Any]) -> str:
     """Fill in the template of an activity or of a compact line with the arguments of one call.
 
     Arguments are written in braces. A part in brackets is left out if one of its arguments is missing.
     """
-    return _filled(_OPTIONAL.sub(lambda part: _optional(part[1], arguments), template), arguments)
+
+    def optional_part(match: re.Match[str]) -> str:
+        names = _FIELD.findall(match[1])
+        return match[1] if all(arguments.get(name) is not None for name in names) else ""
+
+    template = _OPTIONAL.sub(optional_part, template)
+    return _FIELD.sub(lambda field: _text_of(arguments.get(field[1], "")), template)
 
 
-def _optional(part: str, arguments: Mapping[str, Any]) -> str:
-    is_given = all(arguments.get(name) is not None for name in _FIELD.findall(part))
-    return part if is_given else ""
-
-
-def _filled(template: str, arguments: Mapping[str, Any]) -> str:
-    return _FIELD.sub(lambda field: _said(arguments.get(field[1], "")), template)
-
-
-def _said(value: Any) -> str:
+def _text_of(value: Any) -> str:
     """Return the text of an argument: a list by its members, an object by its title."""
     if isinstance(value, list):
-        return ", ".join(map(_said, value))
+        return ", ".join(map(_text_of, value))
     return str(value.get("title", value)) if isinstance(value, dict) else str(value)

@@ -83,9 +83,9 @@ def _why_not(part: DelegatedTask, delegation: Delegation) -> str:
 
 
 def _delegated(parts: list[DelegatedTask], delegation: Delegation, max_parallel: int | None = None) -> ToolResult:
-    if len(parts) > delegation.most:
+    if len(parts) > delegation.max_tasks:
         raise ToolError(
-            f"Nothing was delegated: {len(parts)} tasks are more than may still be delegated ({delegation.most}). "
+            f"Nothing was delegated: {len(parts)} tasks are more than may still be delegated ({delegation.max_tasks}). "
             "Do it yourself, or give several parts to one."
         )
     return ToolResult(content="", effects=[Delegate(tasks=parts, max_parallel=max_parallel)])

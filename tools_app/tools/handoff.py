@@ -42,7 +42,7 @@ async def handoff(arguments: HandoffArguments, context: ToolContext) -> ToolResu
     handoffs = context.handoffs
     if arguments.agent not in handoffs.agents:
         raise ToolError(f"There is no agent {arguments.agent!r} to hand on to, only {', '.join(handoffs.agents)}.")
-    if handoffs.left <= 0:
+    if handoffs.remaining <= 0:
         content = (
             "Not handed on: this task has gone from agent to agent as often as it may. Finish it yourself: answer with "
             "what there is, and say in the result what is missing."

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
-from tools_app.contract.effects import ForgetNote, KeepNote
+from tools_app.contract.effects import DeleteNote, SaveNote
 from tools_app.notes import rendered
 
 
@@ -41,9 +41,9 @@ async def memory(arguments: MemoryArguments, context: ToolContext) -> ToolResult
         found = await context.memory.search(arguments.text)
         return ToolResult(content=rendered(found) if found else "No note matches. Try other words.")
     if arguments.action == "forget":
-        note = await context.memory.own(arguments.text)
-        return ToolResult(content=f"Forgotten: {note.text}", effects=[ForgetNote(number=note.number)])
-    if await context.memory.takes(arguments.text):
+        note = await context.memory.own_note(arguments.text)
+        return ToolResult(content=f"Forgotten: {note.text}", effects=[DeleteNote(number=note.number)])
+    if await context.memory.is_new(arguments.text):
         said = "Remembered. The person sees it and may delete it."
-        return ToolResult(content=said, effects=[KeepNote(text=arguments.text)], metadata={"remembered": True})
+        return ToolResult(content=said, effects=[SaveNote(text=arguments.text)], metadata={"remembered": True})
     return ToolResult(content="This is already remembered.")

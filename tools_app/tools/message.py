@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, ToolVisibility, WaitForReply, tool
-from tools_app.contract.effects import Finish, MisfitData
+from tools_app.contract.effects import Finish, InvalidData
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema.results import fitted_data, with_data
 
@@ -69,7 +69,7 @@ async def _result(arguments: MessageArguments, context: ToolContext) -> ToolResu
         data = await fitted_data(arguments.data, context.output_schema) if context.output_schema else None
     except InvalidArguments as misfit:
         content = f"Not delivered: data does not fit its schema. {misfit}. Send the whole result again, corrected."
-        return ToolResult(content=content, status="failed", effects=[MisfitData()])
+        return ToolResult(content=content, status="failed", effects=[InvalidData()])
     finish = Finish(
         text=arguments.text,
         data=data,

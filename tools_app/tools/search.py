@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
-from tools_app.contract.effects import KeepSearch
+from tools_app.contract.effects import CacheSearch
 from tools_app.paging import fitting, next_call, size
 from tools_app.search_engines.asking import search as ask
 from tools_app.search_engines.query import Query, SearchResult, SearchType, today
@@ -85,7 +85,7 @@ async def search(arguments: SearchArguments, context: ToolContext) -> ToolResult
     about = {"engine": outcome.engine, "results": len(outcome.found)}
     page = _page(arguments, outcome.found, context.page_bytes, _course(outcome.engine, outcome.failures), about)
     content = json.dumps([asdict(each) for each in outcome.found], ensure_ascii=False)
-    return replace(page, effects=[KeepSearch(key=key, content=content)] if outcome.found else [])
+    return replace(page, effects=[CacheSearch(key=key, content=content)] if outcome.found else [])
 
 
 def _query(arguments: SearchArguments) -> Query:

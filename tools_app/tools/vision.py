@@ -6,7 +6,7 @@ from io import BytesIO
 from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
-from tools_app.contract.capabilities import Picture
+from tools_app.contract.capabilities import NamedPicture
 from tools_app.documents.formats import is_pdf
 from tools_app.documents.reader import page_picture
 from tools_app.errors import FetchFailed, ToolError
@@ -53,7 +53,9 @@ async def vision(arguments: VisionArguments, context: ToolContext) -> ToolResult
         data = await page_picture(data, name, arguments.page or 1)
     elif not picture_type(BytesIO(data)):
         raise ToolError(f"{name} is no PNG, JPEG, WebP or GIF, and no PDF.")
-    answer = await context.ask_model(arguments.question, purpose="vision", pictures=[Picture(name=name, data=data)])
+    answer = await context.ask_model(
+        arguments.question, purpose="vision", pictures=[NamedPicture(name=name, data=data)]
+    )
     return ToolResult(content=enclose(name, answer) if arguments.url else answer)
 
 

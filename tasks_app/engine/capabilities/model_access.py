@@ -27,7 +27,7 @@ class ModelAccess:
     def __init__(self, unit: UnitOfWork, *, model: str, abilities: Abilities, say: Callable[[str], None]) -> None:
         self._unit, self._model, self._abilities, self._say = unit, model, abilities, say
 
-    async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.Picture] = ()) -> str:
+    async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.NamedPicture] = ()) -> str:
         """`capabilities.AskModel`."""
         model = self._abilities.sees if pictures else self._model
         if pictures and not model:
@@ -86,7 +86,7 @@ class ModelAccess:
         event_loop.get().call_soon_threadsafe(self._say, f"{words}\n")
 
 
-async def _encoded(shown: Sequence[capabilities.Picture]) -> tuple[Picture, ...]:
+async def _encoded(shown: Sequence[capabilities.NamedPicture]) -> tuple[Picture, ...]:
     """As models take them. Raises ModelFailed."""
     try:
         return tuple([await encoded(picture.name, picture.data) for picture in shown])

@@ -73,9 +73,9 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
 
 
 def _handoffs(context: TaskContext) -> Handoffs:
-    agent, left = context.settings.agent, context.settings.limits.handoff_limit - context.task.handoffs
+    agent, remaining = context.settings.agent, context.settings.limits.handoff_limit - context.task.handoffs
     agents = [name for name, _ in context.settings.handoffs]
-    return Handoffs(sender=agent.name if agent else "", agents=agents, left=left)
+    return Handoffs(sender=agent.name if agent else "", agents=agents, remaining=remaining)
 
 
 def _reader_service() -> ReaderService | None:
@@ -160,7 +160,7 @@ def _engines(run: Runner) -> list[Engine]:
 
 
 class StoredLibrary:
-    """`capabilities.Library` for one task."""
+    """`capabilities.ProjectLibrary` for one task."""
 
     def __init__(self, unit: UnitOfWork) -> None:
         self._unit = unit
@@ -182,24 +182,24 @@ class StoredMemory:
     async def search(self, question: str) -> Sequence[Note]:
         return await process.in_thread(lambda run: search.search(self._unit, question, SHOWN, run))
 
-    async def own(self, named: str) -> Note:
-        return await process.in_thread(partial(self._own, named))
+    async def own_note(self, number_or_text: str) -> Note:
+        return await process.in_thread(partial(self._own_note, number_or_text))
 
-    async def takes(self, text: str) -> bool:
-        return await process.in_thread(partial(self._takes, text))
+    async def is_new(self, text: str) -> bool:
+        return await process.in_thread(partial(self._is_new, text))
 
-    def _own(self, named: str, run: Runner) -> Note:
+    def _own_note(self, number_or_text: str, run: Runner) -> Note:
         notes = self._notes()
-        number = named.strip().lstrip("#")
-        same = notes.filter(pk=number) if number.isdecimal() and len(number) < 19 else notes.filter(text=named)
-        candidates = [search.as_read(row) for row in same] or search.nearest_by_words(notes, named, SHOWN)
+        number = number_or_text.strip().lstrip("#")
+        same = notes.filter(pk=number) if number.isdecimal() and len(number) < 19 else notes.filter(text=number_or_text)
+        candidates = [search.as_read(row) for row in same] or search.nearest_by_words(notes, number_or_text, SHOWN)
         if not candidates:
             raise ToolError("No note of the person is like that. Search for it.")
         if len(candidates) > 1:
             raise ToolError("Several notes are like that. Name the number of one: " + "; ".join(map(str, candidates)))
         return candidates[0]
 
-    def _takes(self, text: str, run: Runner) -> bool:
+    def _is_new(self, text: str, run: Runner) -> bool:
         notes = self._notes()
         if notes.count() >= MemoryNote.MOST:
             raise ToolError(f"The memory is full ({MemoryNote.MOST:,} notes). Forget what is no longer true first.")

@@ -25,19 +25,19 @@ from tasks_app.record.append import storable_json
 from tasks_app.run import Failed, Refused, ReplyNeeded, reminders
 from tools_app.contract import WaitForReply
 from tools_app.contract.effects import (
+    CacheSearch,
     Delegate,
     DelegatedTask,
+    DeleteNote,
     EndStep,
     Finish,
-    ForgetNote,
     HandoffRefused,
     HandOn,
+    InvalidData,
     JobStarted,
-    KeepNote,
-    KeepSearch,
     LoadGroup,
     LoadSkill,
-    MisfitData,
+    SaveNote,
     SetPlan,
     UnloadGroup,
 )
@@ -59,8 +59,8 @@ def finish(effect: Finish, changes: Changes) -> None:
     changes.fields["final_result"] = storable_json(result)
 
 
-@handles(MisfitData)
-def count_misfit(effect: MisfitData, changes: Changes) -> None:
+@handles(InvalidData)
+def count_misfit(effect: InvalidData, changes: Changes) -> None:
     """Data that does not fit the schema goes back to the model, a few times a task."""
     misfits = changes.fields["misfits"] = changes.task.misfits + 1
     if misfits >= MOST_MISFITS:
@@ -140,8 +140,8 @@ def count_refused_handoff(effect: HandoffRefused, changes: Changes) -> None:
         )
 
 
-@handles(KeepSearch)
-def keep_search(effect: KeepSearch, changes: Changes) -> None:
+@handles(CacheSearch)
+def keep_search(effect: CacheSearch, changes: Changes) -> None:
     content = changes.redactor.redacted(effect.content)
     changes.rows.append(CachedSearch(user_id=changes.task.started_by_id, key=effect.key, content=content))
 
@@ -176,8 +176,8 @@ def _load(changes: Changes, kind: LoadedKind, name: str) -> None:
         changes.rows.append(Loaded(session=session, kind=kind, name=name))
 
 
-@handles(KeepNote)
-def keep_note(effect: KeepNote, changes: Changes) -> None:
+@handles(SaveNote)
+def keep_note(effect: SaveNote, changes: Changes) -> None:
     task, text = changes.task, changes.redactor.redacted(effect.text).strip()
     if text:
         project = search.projects_of(task).first()
@@ -186,8 +186,8 @@ def keep_note(effect: KeepNote, changes: Changes) -> None:
         changes.rows.append(note)
 
 
-@handles(ForgetNote)
-def forget_note(effect: ForgetNote, changes: Changes) -> None:
+@handles(DeleteNote)
+def forget_note(effect: DeleteNote, changes: Changes) -> None:
     """Only what is the person's own; in a project, the project's."""
     changes.also.append(partial(_delete_note, changes.task, effect.number))
 

@@ -14,7 +14,7 @@ from tests import factories
 from tests.provider import openai_call, openai_result, openai_text
 from tests.waiting import takes_less_than, until
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, registry
-from tools_app.contract.capabilities import Picture
+from tools_app.contract.capabilities import NamedPicture
 
 
 class ConsultArguments(Arguments):
@@ -23,7 +23,7 @@ class ConsultArguments(Arguments):
 
 
 async def consult(arguments: ConsultArguments, context: ToolContext) -> ToolResult:
-    shown = [Picture(name="red.png", data=red_png())] if arguments.picture else []
+    shown = [NamedPicture(name="red.png", data=red_png())] if arguments.picture else []
     return ToolResult(content=await context.ask_model(arguments.question, purpose="generate", pictures=shown))
 
 
