@@ -170,7 +170,7 @@ def apply_limits(limits: LimitsSection) -> Iterator[str]:
     if values := limits.given("budget"):
         if "title_model" in values:
             values["title_model"] = LogicalModel.objects.filter(name=values["title_model"]).first()
-        yield from put(Limits.current(), values, "limits")
+        yield from put(Limits.objects.first() or Limits(pk=1), values, "limits")
     yield from _apply_budget(limits.budget, "budget of this server")
 
 

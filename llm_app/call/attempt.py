@@ -23,7 +23,6 @@ from llm_app.pricing import prices
 from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.redaction.turn import redacted_turn
-from llm_app.sql.new_row import new
 from llm_app.transport.waiting import Runner
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
 
@@ -139,8 +138,7 @@ class Attempt:
     def _new_log(self, call: LLMCall, number: int) -> LLMLog:
         route, references = self._route, self._stored.references
         parameters, body = self._as_logged()
-        return new(
-            LLMLog,
+        return LLMLog(
             user_id=call.user_id,
             task_id=call.task_id,
             session_id=call.session_id,

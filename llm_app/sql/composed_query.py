@@ -59,7 +59,8 @@ class Select(Generic[Found]):
 
     def first(self, *values: object) -> Found | None:
         """Of a query that is limited to one row."""
-        return next(iter(self.rows(*values)), None)
+        rows = self.rows(*values)
+        return rows[0] if rows else None
 
     def _composed_for(self, count: int) -> _Composed:
         with _composing:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Set
 from uuid import uuid4
 
-from llm_app.sql.new_row import new
 from llm_app.types import LLMTurnResult, ToolCall
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.models import CallStatus, ContextType, FailureCode, ToolCallLog
@@ -31,8 +30,7 @@ def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver,
         tool_call=call,
         metadata=_about(turn, observer, log_id) | _filter(context) | ({"deferred": deferred} if deferred else {}),
     )
-    log = new(
-        ToolCallLog,
+    log = ToolCallLog(
         task=context.task,
         session_id=context.session.id,
         call_id=call.id,

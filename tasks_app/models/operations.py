@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cache
 from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
@@ -130,7 +131,8 @@ class Limits(models.Model):
 
     @classmethod
     def current(cls) -> "Limits":
-        return _current_limits.first() or cls(pk=1)
+        """Return the stored limits, or the shared defaults: callers read them and never change them."""
+        return _current_limits.first() or _default_limits()
 
     @property
     def approval_time(self) -> timedelta:
@@ -160,6 +162,11 @@ class Sample(NamedTuple):
     name: str
     labels: dict[str, str]
     value: float
+
+
+@cache
+def _default_limits() -> Limits:
+    return Limits(pk=1)
 
 
 class EngineProcessQuerySet(models.QuerySet["EngineProcess"]):

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from llm_app.redaction import Redactor
 from llm_app.sql.composed_query import Select
-from llm_app.sql.new_row import new
 from llm_app.sql.statements import Insert, Statement, Update, execute
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.models.entry import SEQ_ONCE
@@ -107,8 +106,7 @@ def linked(session: Session, task: Task, drafts: Sequence[Draft], head: Head, re
 
 def _entry(session: Session, task: Task, draft: Draft) -> ContextEntry:
     discarded = {"discarded": True} if draft.discarded else {}
-    return new(
-        ContextEntry,
+    return ContextEntry(
         session=session,
         task=task,
         context_type=draft.context_type,

@@ -12,7 +12,6 @@ from django.forms.models import model_to_dict
 
 from llm_app.models import LLMLog, Secret
 from llm_app.sql.composed_query import Select
-from llm_app.sql.new_row import new
 from llm_app.sql.statements import Insert, execute, save
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Session, Task, ToolCallLog
 from tasks_app.record import Draft, lock, notice
@@ -174,18 +173,6 @@ def test_a_statement_stores_what_the_orm_would_store(context: TaskContext) -> No
     execute([Insert([log_of(context, "c4"), log_of(context, "c5")])])
     assert ToolCallLog.objects.count() == 4
     assert LLMLog.objects.count() == 2
-
-
-def test_a_new_row_is_what_its_model_makes(context: TaskContext) -> None:
-    values = {"task": context.task, "session_id": context.session.pk, "call_id": "c1", "status": CallStatus.PENDING}
-    for model, given in ((ToolCallLog, values), (LLMLog, {"purpose": "step", "attempt": 3})):
-        made, expected = new(model, **given), model(**given)
-        if isinstance(made, LLMLog):
-            assert made.pk != new(model, **given).pk
-            expected.pk = made.pk
-        assert model_to_dict(made) == model_to_dict(expected)
-        assert (made._state.adding, made._state.db) == (True, None)
-    assert new(ToolCallLog, **values).task is context.task
 
 
 @pytest.mark.parametrize("kinds", [["user_message"], ["user_message", "status_notice"]])

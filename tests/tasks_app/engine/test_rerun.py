@@ -122,9 +122,7 @@ def test_a_refusal_that_was_none_is_named(ended: Task) -> None:
 
 
 def test_other_limits_are_named(ended: Task) -> None:
-    limits = Limits.current()
-    limits.no_tool_call_retries = 7
-    limits.save()
+    Limits.objects.create(pk=1, no_tool_call_retries=7)
     assert "6 more such replies" in rerun(ended).divergence
 
 
