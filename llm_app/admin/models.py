@@ -42,7 +42,7 @@ class RouteForm(PriceForm):
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """Nothing is an empty one."""
+    """Return a JSON object; an empty one for an empty value."""
     if value and not isinstance(value, dict):
         raise forms.ValidationError("A JSON object is needed, such as {}.")
     try:
@@ -55,7 +55,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 class RouteInline(TabularInline):
-    """The routes of a model in the order in which they are tried; all other fields are on the page of the route."""
+    """The routes of a model in the order of their priority. The route's page has all other fields."""
 
     model = Route
     verbose_name_plural = "routes: tried from top to bottom; drag to reorder"
@@ -65,7 +65,7 @@ class RouteInline(TabularInline):
         "context_window",
         "takes_images",
         "priority",
-    ]  # the first one has the handle
+    ]  # the drag handle is in the first column
     ordering = ["priority", "pk"]
     ordering_field = "priority"
     hide_ordering_field = True
@@ -73,7 +73,7 @@ class RouteInline(TabularInline):
     show_change_link = True
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """A new route comes last; dragging numbers from 0."""
+        """Sort new routes last. Dragging numbers routes from 0."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "priority":
             field.initial = _LAST
@@ -81,7 +81,7 @@ class RouteInline(TabularInline):
 
 
 def number_routes(model: LogicalModel) -> None:
-    """Gives the routes of a model the priorities 1, 2, 3 …, in the order that they have."""
+    """Renumber the routes of a model as 1, 2, 3 … in their current order."""
     routes = list(model.routes.order_by("priority", "pk"))
     for place, route in enumerate(routes, 1):
         route.priority = place
@@ -135,14 +135,16 @@ class RouteAdmin(ModelAdmin):
 
 
 def warn_of_missing_prices(request: HttpRequest, routes: Iterable[Route]) -> None:
-    """Tell the administrator which of these routes have no price."""
     if sentence := unpriced.warning(routes):
         messages.warning(request, sentence)
 
 
 class LogicalModelForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_kind(self) -> str:
-        """The form does not hold `is_default`, so Django leaves this to the database."""
+        """Reject a default model that is not a text model.
+
+        `is_default` is not in the form, so Django does not check this.
+        """
         kind: str = self.cleaned_data["kind"]
         if self.instance.is_default and kind != ModelKind.TEXT:
             raise forms.ValidationError("This is the default model: make another one the default first.")
@@ -185,7 +187,7 @@ class LogicalModelAdmin(ModelAdmin):
         routes = list(model.routes.all())
         real = [
             route for route in routes if route.provider.protocol != Protocol.SCRIPTED
-        ]  # before which the demo yields
+        ]  # the demo does not answer if there is a real route
         targets = [f"{route.provider}/{route.provider_model}" for route in real or routes if route.provider.enabled]
         return ", then ".join(targets) or "nobody"
 

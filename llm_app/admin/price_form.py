@@ -1,4 +1,4 @@
-"""The price of a route as fields of a form."""
+"""The price of a route as form fields."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def _figure(label: str, help_text: str) -> forms.FloatField:
 
 
 class PriceForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A route's form with its price in numbers, in US dollars per million tokens."""
+    """A route's form with its price as numbers, in US dollars per million tokens."""
 
     input_price = _figure("Input", "What the model reads. 0 for a model that costs nothing, such as a local one.")
     output_price = _figure("Output", "What the model writes.")
@@ -39,7 +39,7 @@ class PriceForm(forms.ModelForm):  # type: ignore[type-arg]
         own = self.instance.price
         listed = prices.listed_price(self.instance.provider, self.instance.provider_model) if self.instance.pk else {}
         for kind, name in _KINDS.items():
-            if name not in self.fields:  # the page of a person who may only look
+            if name not in self.fields:  # users with view permission only have no form fields
                 return
             self.initial[name] = own.get(kind)
             if kind in listed:
@@ -74,7 +74,7 @@ def _is_tier(above: Any) -> bool:
 
 
 def effective_price(route: Route) -> str:
-    """Return the price that calls of the route are charged at, in words."""
+    """Return the description of the price that calls of the route are charged."""
     price = prices.price_of(route)
     if not prices.is_known(price):
         return "no price"

@@ -1,4 +1,4 @@
-"""Providers and their circuit breakers in the admin: settings, connection test, state, history and actions."""
+"""Admin of providers and their circuit breakers: settings, connection test, state, history and actions."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,7 +25,7 @@ COLOURS = {BreakerState.CLOSED: "success", BreakerState.HALF_OPEN: "warning", Br
 
 
 class BreakerActions(ModelAdmin):
-    """For the admin of providers."""
+    """A mixin for the admin of providers, with actions on their breakers."""
 
     actions = ["force_open", "force_closed", "reset_breaker"]
 
@@ -64,8 +64,6 @@ class BreakerActions(ModelAdmin):
 
 
 class BreakerChangeInline(Untouched, TabularInline):
-    """On the page of a provider."""
-
     model = BreakerChange
     verbose_name_plural = "breaker history"
     fields = ["at", "before", "after", "reason", "by"]
@@ -100,7 +98,7 @@ class BreakerChangeAdmin(Untouched, ModelAdmin):
 
 
 class LearnedQuirkInline(Untouched, TabularInline):
-    """On the page of a provider; one is taken back on a page of its own, which asks first."""
+    """The learned quirks on a provider's page. Deleting one happens on its own page, which asks for confirmation."""
 
     model = LearnedQuirk
     verbose_name_plural = "learned quirks"
@@ -113,7 +111,7 @@ class LearnedQuirkInline(Untouched, TabularInline):
 
 @admin.register(LearnedQuirk)
 class LearnedQuirkAdmin(RedactedPages, ModelAdmin):
-    """Deleting one takes it back: the next call sends the field as before."""
+    """Admin of learned quirks. After one is deleted, the next call sends the field again."""
 
     list_display = ["provider", "provider_model", "quirk", "value", "learned_at"]
     list_filter = ["provider", "quirk"]
@@ -143,7 +141,7 @@ class ProviderForm(WriteOnlyForm):
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """A provider keeps its protocol also while the plugin that speaks it is not installed."""
+        """Offer the protocols. A provider keeps its protocol while the plugin of that protocol is not installed."""
         super().__init__(*args, **kwargs)
         labels, own = protocols.labels(), self.instance.protocol
         if own and own not in labels:
@@ -220,7 +218,7 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
         return status.sentence(status_of_provider(provider))
 
     def get_deleted_objects(self, objs: Iterable[Provider], request: HttpRequest) -> tuple[Any, ...]:
-        """The history of its breaker goes with it, though nobody may delete single changes."""
+        """Allow deleting a provider with its breaker history, although single history rows cannot be deleted."""
         listed, counts, lacking, kept = super().get_deleted_objects(objs, request)
         return listed, counts, lacking - {BreakerChange._meta.verbose_name}, kept
 

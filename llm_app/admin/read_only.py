@@ -1,4 +1,4 @@
-"""Pages of the admin that are only read, and redacted."""
+"""Mixins for read-only and redacted pages of the admin."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from llm_app import active_secrets
 
 
 class Untouched:
-    """For an admin or an inline: rows cannot be added, changed or deleted."""
+    """A mixin for an admin or an inline: rows cannot be added, changed or deleted."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -22,7 +22,7 @@ class Untouched:
 
 
 class RedactedPages:
-    """For an admin whose pages are only looked at: a form with redacted values must never be saved."""
+    """A mixin for an admin without editable forms: a form with redacted values must never be saved."""
 
     def changelist_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
         return redacted(super().changelist_view(*args, **kwargs))  # type: ignore[misc]
@@ -35,7 +35,7 @@ class RedactedPages:
 
 
 def redacted(response: HttpResponse) -> HttpResponse:
-    """With what is secret to anybody redacted in what is shown, escaped or not."""
+    """Redact the secrets of all users in a rendered page, including escaped ones."""
     if isinstance(response, TemplateResponse):
         response.add_post_render_callback(_redact)
     return response

@@ -1,4 +1,4 @@
-"""A provider's status in the words of the admin."""
+"""The status of providers as texts of the admin."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ OUTCOMES = {"answered": "success", "failed": "danger", "never called": "warning"
 
 
 def outcome(works: bool | None, at: datetime | None) -> tuple[str, str]:
-    """Return the outcome, which decides the colour, and the words of a list's cell."""
+    """Return the outcome, which decides the color, and the text of a list cell."""
     name = {True: "answered", False: "failed", None: "never called"}[works]
     return name, f"{name}, {_ago(at)}" if at else name
 

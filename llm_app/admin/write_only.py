@@ -1,4 +1,4 @@
-"""Keys and secrets in the admin: a value goes in and never comes out."""
+"""Keys and secrets in the admin: values can be set but are never displayed."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from llm_app.encryption import EncryptedTextField
 
 
 class WriteOnlyField(forms.CharField):
-    """Is always shown empty; left empty, it is no change."""
+    """A field that is always displayed empty. An empty input is no change."""
 
     def __init__(self, **kwargs: Any) -> None:
-        # "new-password": a browser must not offer the administrator's own password here.
+        # "new-password" stops browsers from offering the administrator's own password.
         super().__init__(**kwargs | {"widget": UnfoldAdminPasswordWidget({"autocomplete": "new-password"})})
 
     def has_changed(self, initial: Any, data: Any) -> bool:
@@ -22,7 +22,7 @@ class WriteOnlyField(forms.CharField):
 
 
 class WriteOnlyForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Keeps what is stored in a write-only field that is left empty."""
+    """A form that keeps the stored value of a write-only field that is left empty."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,7 +41,7 @@ class WriteOnlyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class WriteOnlyAdmin(ModelAdmin):
-    """The admin of a model with encrypted columns: who may only look does not see that they exist."""
+    """An admin of a model with encrypted columns. Users with view permission only do not see these columns."""
 
     form = WriteOnlyForm
     formfield_overrides = {EncryptedTextField: {"form_class": WriteOnlyField}}

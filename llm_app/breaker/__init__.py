@@ -1,1 +1,1 @@
-"""The circuit breaker: calls to a provider that keeps failing are paused for a while, for all workers at once."""
+"""Circuit breakers, shared by all workers: calls to a provider that keeps failing are paused for some time."""

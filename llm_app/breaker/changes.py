@@ -1,4 +1,4 @@
-"""Changes of a breaker's state: guarded updates on the database's clock, each with a line in the history."""
+"""Changes of a breaker's state: guarded updates by the database's clock, each with a history row."""
 
 import logging
 from datetime import timedelta
@@ -17,25 +17,25 @@ logger = logging.getLogger(__name__)
 
 
 def breaker_of(provider: Provider) -> CircuitBreaker:
-    """The breaker as it was read with its provider; a closed one where there is no row yet."""
+    """Return the breaker that was read with its provider; a closed one if it has no row."""
     return getattr(provider, "circuit_breaker", None) or CircuitBreaker(provider=provider)
 
 
 def open_(seen: CircuitBreaker, reason: str, *, key_refused: bool = False) -> bool:
-    """No calls until the cooldown is over. False, here and below: the breaker has changed since it was read."""
+    """Stop calls until the cooldown ends. Return False, as below, if the breaker has changed since it was read."""
     probe_at = _in(Thresholds.from_json(seen.provider.breaker).cooldown_s)
     return _change(seen, BreakerState.OPEN, reason, probe_at=probe_at, key_refused=key_refused)
 
 
 def take_probe(seen: CircuitBreaker) -> bool:
-    """Whether this call is the one that probes. If it dies, another may probe once its attempt would have timed out."""
+    """Make this call the probe. If its worker dies, another call may probe after the timeout of an attempt."""
     reason = "The cooldown is over." if seen.state == BreakerState.OPEN else "The last probe never came back."
     is_due, end = probe_is_due(), _in(seen.provider.total_timeout_s)
     return _change(seen, BreakerState.HALF_OPEN, reason, is_due, probe_at=end, key_refused=seen.key_refused)
 
 
 def give_probe_back(seen: CircuitBreaker) -> bool:
-    """The next call may probe at once."""
+    """Allow the next call to probe immediately."""
     return _change(seen, BreakerState.OPEN, "The probe was interrupted.", probe_at=Now(), key_refused=seen.key_refused)
 
 
@@ -44,12 +44,12 @@ def close(seen: CircuitBreaker, reason: str) -> bool:
 
 
 def force(provider: Provider, state: BreakerState, by: Any) -> None:
-    """By an administrator: the state stays until it is reset."""
+    """Set a state that stays until an administrator resets it."""
     _order(provider, state, f"Forced {state.label}.", by, forced=True)
 
 
 def reset(provider: Provider, by: Any = None, reason: str = "Reset.") -> None:
-    """Closes it, ignores the calls so far, and makes it automatic again."""
+    """Close the breaker, ignore earlier calls, and make it automatic again."""
     _order(provider, BreakerState.CLOSED, reason, by)
 
 
@@ -60,7 +60,7 @@ def give_new_chance(provider: Provider, by: Any = None, reason: str = "Its setti
 
 
 def _order(provider: Provider, state: BreakerState, reason: str, by: Any, **fields: Any) -> None:
-    """Whatever its state is now: the calls that would change it meanwhile wait for the lock, and come too late."""
+    """Change the state unconditionally. Concurrent changes by calls wait for the lock, and then no longer apply."""
     with transaction.atomic():
         CircuitBreaker.objects.get_or_create(provider=provider)
         seen = CircuitBreaker.objects.select_for_update(of=("self",)).select_related("provider").get(provider=provider)
@@ -68,7 +68,7 @@ def _order(provider: Provider, state: BreakerState, reason: str, by: Any, **fiel
 
 
 def _change(seen: CircuitBreaker, to: BreakerState, reason: str, *conditions: Q, by: Any = None, **fields: Any) -> bool:
-    """One guarded update, and its line in the history."""
+    """Make a guarded update and add its history row."""
     unset: dict[str, Any] = {"forced": False, "key_refused": False, "probe_at": None}
     with transaction.atomic():
         if seen._state.adding:

@@ -1,4 +1,4 @@
-"""The breaker before one attempt on a route. It costs a query only when a call has failed."""
+"""The breaker of one attempt on a route. It only costs a query after a failed call."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from llm_app.types import Purpose
 
 
 class Gate:
-    """`route` comes from `usable_for`, which read the breaker with it."""
+    """A breaker's decision about one attempt. `route` comes from `usable_for`, which reads the breaker with it."""
 
     def __init__(self, route: Route) -> None:
         self._provider = route.provider
@@ -25,18 +25,21 @@ class Gate:
 
     @property
     def has_opened(self) -> bool:
-        """After a failed attempt: it was open, or this failure opened it."""
+        """Return whether the breaker is open, after an attempt has failed."""
         return self._breaker.state == BreakerState.OPEN
 
     @contextmanager
     def passage(self) -> Iterator[None]:
-        """Around one attempt, whose log is saved if it fails: its outcome moves the breaker. Raises CircuitOpen."""
+        """Wrap one attempt, whose outcome changes the breaker. The log of a failed attempt must be saved inside.
+
+        Raises: CircuitOpen.
+        """
         if not self.is_passable or (self._is_probe and not changes.take_probe(self._breaker)):
             raise CircuitOpen(key_refused=self._breaker.key_refused)
         try:
             yield
         except ProtocolUnavailable:
-            self._give_probe_back()  # nobody was asked
+            self._give_probe_back()  # no request was sent
             raise
         except LLMError as error:
             self._failed(error)
@@ -73,7 +76,7 @@ class Gate:
         return why_it_opens(error, self._outcomes(thresholds.window), thresholds)
 
     def _outcomes(self, window: int) -> list[str]:
-        """The errors of the newest calls since the breaker closed; empty for a success. Tests do not count."""
+        """Return the errors of the newest calls since the breaker closed; empty for a success. Tests do not count."""
         logs = LLMLog.objects.filter(provider=self._provider.name).exclude(status=CallStatus.ABORTED)
         if self._breaker.changed_at is not None:
             logs = logs.filter(created_at__gt=self._breaker.changed_at)

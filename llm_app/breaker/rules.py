@@ -1,4 +1,4 @@
-"""When calls to a provider are paused and which call may probe it: pure rules, without a clock and a database."""
+"""Rules of the breaker: when calls are paused and which call may probe. Pure functions without clock or database."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from llm_app import errors
 from llm_app.models import BreakerState
 
-# What counts against a provider. A refused request (400) does not: it was answered.
+# Errors that count against a provider. A rejected request (400) does not: the provider answered.
 _FAULTS = (
     errors.ConnectionFailed,
     errors.ProviderTimeout,
@@ -19,18 +19,21 @@ _FAULTS = (
 )
 _FAULT_NAMES = frozenset(fault.__name__ for fault in _FAULTS)
 MOST_CALLS = 10_000
-LONGEST_S = 30 * 86_400  # of a cooldown or a timeout: what is added to the time must lead to a date
+LONGEST_S = 30 * 86_400  # seconds of a cooldown or a timeout; now plus this must be a valid date
 
 
 class Entrance(Enum):
     FREE = "free"
-    PROBE = "probe"  # for exactly one call
+    PROBE = "probe"  # one call may pass
     SHUT = "shut"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    """A breaker opens if, of the newest `window` calls (`min_calls` or more), the share `failure_ratio` failed."""
+    """The settings of a breaker.
+
+    It opens if `failure_ratio` of the newest `window` calls (`min_calls` or more) failed.
+    """
 
     window: int = 20
     failure_ratio: float = 0.5
@@ -39,11 +42,17 @@ class Thresholds:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Thresholds":
-        """What a provider sets, and the defaults. Raises TypeError for an unknown name."""
+        """Return a provider's settings, completed by defaults.
+
+        Raises: TypeError for an unknown name.
+        """
         return cls(**values)
 
     def check(self) -> None:
-        """Raises ValueError or TypeError for what makes no sense."""
+        """Check the ranges.
+
+        Raises: ValueError or TypeError.
+        """
         counts = (self.window, self.min_calls)
         if not all(isinstance(count, int) and 1 <= count <= MOST_CALLS for count in counts):
             raise ValueError("not a count")
@@ -52,21 +61,21 @@ class Thresholds:
 
 
 def entrance(state: str, *, forced: bool, is_due: bool) -> Entrance:
-    """`is_due`: the cooldown is over, or the worker that probes is presumed dead."""
+    """Return how a call may pass. `is_due`: the cooldown has ended, or the probing worker is presumed dead."""
     if state == BreakerState.CLOSED:
         return Entrance.FREE
     return Entrance.PROBE if is_due and not forced else Entrance.SHUT
 
 
 def is_fault(error: errors.LLMError) -> bool:
-    """Whether an error is evidence against its provider."""
+    """Return whether an error counts against its provider."""
     return isinstance(error, (*_FAULTS, errors.AuthenticationFailed))
 
 
 def why_it_opens(error: errors.LLMError, outcomes: Sequence[str], thresholds: Thresholds) -> str:
-    """Why a closed breaker opens after `error`, in words; empty if it stays closed.
+    """Return the reason why a closed breaker opens after `error`; empty if it stays closed.
 
-    `outcomes` are the newest calls, this one included: the names of their errors, empty for a success.
+    `outcomes` are the error names of the newest calls including this one, empty for successes.
     """
     if isinstance(error, errors.AuthenticationFailed):
         return "It does not accept its key."

@@ -1,7 +1,7 @@
-"""Budgets: what a call may cost is reserved before it and settled after it, so concurrent calls overrun no limit.
+"""Budgets: the cost of a call is reserved before it and settled after it, so that concurrent calls respect the limits.
 
-A limit may be overrun by the last call that it lets through, and by no more: while a limit has room for all that is
-reserved, calls run side by side; for what is left after that, they run one at a time.
+While a limit has room for all reservations, calls run in parallel. After that they run one at a time. So a limit is
+exceeded at most by the last call that it allows.
 """
 
 from llm_app.budgets.allowance import Allowance

@@ -1,4 +1,4 @@
-"""What one caller may spend: reserved before a call, settled after it."""
+"""Reservations of one caller: made before a call, settled after it."""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -13,35 +13,35 @@ from llm_app.budgets.standing import Room, Standing
 from llm_app.errors import BudgetExceeded
 from llm_app.models import LLMLog, Reservation
 
-_FRAMING = 1000  # bytes that new messages have around their texts; and these are taken twice, for what JSON escapes
+_FRAMING = 1000  # bytes around the texts of new messages; the texts themselves count twice, for JSON escapes
 
 
 class Allowance:
-    """Belongs to one lease of a task, and has one call at a time. Where no limit binds, it writes nothing.
+    """The budget reservations of one lease of a task, for one call at a time. Without limits it writes nothing.
 
-    What it has reserved lives as long as the lease is renewed, so a process that dies leaves nothing reserved; what its
-    call has cost by then is unknown, and not counted.
+    Reservations live as long as the lease is renewed, so a process that dies leaves nothing reserved. The cost of its
+    last call is unknown and not counted.
     """
 
     def __init__(self, user_id: int | None, task_id: UUID | None = None, tree: Tree | None = None) -> None:
         self._id = uuid4()
         self._user_id, self._task_id, self._tree = user_id, task_id, tree
         self._limits: Sequence[Limit] | None = None
-        self._size: CallSize | None = None  # of the newest call
+        self._size: CallSize | None = None  # the size of the newest call
         self._reserved = Amount()
         self._reserved_in: Sequence[Limit] = ()
-        self.standings: Sequence[Standing] = ()  # how the limits stood at the newest reservation
+        self.standings: Sequence[Standing] = ()  # the state of the limits at the newest reservation
 
     def refresh(self) -> None:
-        """Reads again which limits bind, from the next call on: one query. Limits per task bind only in a task."""
+        """Read the limits for the next calls, with one query. Limits per task only apply inside a task."""
         tree = self._tree or (Tree(top=self._task_id) if self._task_id else None)
         found = tree.limits_of(self._user_id) if tree else binding_limits(self._user_id, None)
         self._limits = tuple(limit for limit in found if tree or limit.period is not Period.TASK)
 
     def take(self, size: CallSize) -> Standing | None:
-        """Reserves for a call. Returns the limit that others' reservations fill, if one does: then nothing is reserved.
+        """Reserve the cost of a call. Return the limit that other reservations fill; then nothing is reserved.
 
-        Raises BudgetExceeded.
+        Raises: BudgetExceeded.
         """
         if self._limits is None:
             self.refresh()
@@ -55,18 +55,18 @@ class Allowance:
         return blocking
 
     def still_full(self, size: CallSize) -> Standing | None:
-        """The limit that others' reservations fill, read without a lock and without a write."""
+        """Return the limit that other reservations fill. This reads without locks and writes nothing."""
         self.refresh()
         blocking = _blocking(counters.standings(self._limits or ()), size.upper_bound)
         return blocking if blocking is not None and blocking.room_for(size.upper_bound) is Room.RESERVED else None
 
     def take_ahead(self, more_bytes: int) -> None:
-        """Inside the caller's transaction: reserves for the next call, whose request has grown, if there is room."""
+        """Reserve the cost of the next, longer call, if there is room. Call this inside the caller's transaction."""
         if self._limits and self._size is not None:
             self._reserve(self._size.grown(2 * more_bytes + _FRAMING).upper_bound)
 
     def settle(self, log: LLMLog) -> None:
-        """Inside the transaction that saves the log: what was reserved becomes what was spent."""
+        """Replace the reservation by the actual cost. Call this in the transaction that saves the log."""
         if self._reserved_in:
             counters.charge(self._reserved_in, Amount(tokens=log.input_tokens + log.output_tokens, usd=log.cost_usd))
             self.release()
@@ -74,7 +74,7 @@ class Allowance:
             self._size = self._size.grown(log.output_tokens * BYTES_PER_TOKEN)
 
     def release(self) -> None:
-        """Gives back what is reserved, if anything is."""
+        """Delete the reservation, if there is one."""
         if self._reserved_in:
             Reservation.objects.filter(allowance=self._id).delete()
             self._reserved_in = ()
@@ -83,10 +83,13 @@ class Allowance:
         return self._reserved_in == self._limits and self._reserved.covers(amount)
 
     def _reserve(self, amount: Amount) -> Standing | None:
-        """Returns the limit that blocks, if any. A waiting call holds nothing, or two could wait for each other."""
+        """Reserve an amount, or return the limit that blocks it.
+
+        A waiting call holds no reservation; otherwise two calls could wait for each other.
+        """
         limits = self._limits or ()
         if self._reserved_in:
-            counters.lock(limits)  # first: who settles has them, and waits for who renews the reservations
+            counters.lock(limits)  # counters before reservations, as in `settle`, which avoids deadlocks
         self.release()
         self.standings = counters.locked_standings(limits)
         blocking = _blocking(self.standings, amount)
@@ -97,7 +100,7 @@ class Allowance:
 
 
 def _blocking(standings: Sequence[Standing], amount: Amount) -> Standing | None:
-    """The first limit that is spent, else the first that others' reservations fill."""
+    """Return the first limit that is spent, else the first that other reservations fill."""
     for room in (Room.SPENT, Room.RESERVED):
         for standing in standings:
             if standing.room_for(amount) is room:

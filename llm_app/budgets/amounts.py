@@ -1,4 +1,4 @@
-"""What a call costs, and what it may cost at most."""
+"""The cost of calls, and their upper bounds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from llm_app.pricing import prices
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, Usage
 
-BYTES_PER_TOKEN = 3  # before a provider has counted: high for prose, about right for code and other scripts
+BYTES_PER_TOKEN = 3  # an estimate: overestimates prose, about right for code and other scripts
 
 
 class Unit(StrEnum):
@@ -20,7 +20,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Amount:
-    """`usd` is None where no price is known: then only limits on tokens bind."""
+    """A number of tokens and their price. `usd` is None without a known price; then only limits on tokens apply."""
 
     tokens: int = 0
     usd: Decimal | None = None
@@ -29,7 +29,7 @@ class Amount:
         return Decimal(self.tokens) if unit is Unit.TOKENS else self.usd
 
     def covers(self, other: "Amount") -> bool:
-        """Whether `other` is no more than this, in tokens and in USD."""
+        """Return whether `other` is not more than this amount, in tokens and in USD."""
         if other.usd is not None and (self.usd is None or self.usd < other.usd):
             return False
         return self.tokens >= other.tokens
@@ -37,7 +37,7 @@ class Amount:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallSize:
-    """The bytes of a request, the most tokens of its answer, and its route's price (USD per million tokens)."""
+    """The size of a request in bytes, the maximum of output tokens, and the price (USD per million tokens)."""
 
     request_bytes: int
     max_tokens: int
@@ -49,13 +49,13 @@ class CallSize:
 
     @property
     def upper_bound(self) -> Amount:
-        """The most that the call is expected to cost."""
+        """Return the highest expected cost of the call."""
         usage = Usage(input_tokens=self.request_bytes // BYTES_PER_TOKEN, output_tokens=self.max_tokens)
         return Amount(tokens=usage.input_tokens + usage.output_tokens, usd=prices.cost(usage, self.price))
 
 
 class AnswerMeter:
-    """Counts an answer while it arrives, for streams that break off and for providers that report no usage."""
+    """A meter of arriving answers, for streams that break off and for providers that report no usage."""
 
     def __init__(self, request_bytes: int) -> None:
         self._request_bytes = request_bytes
@@ -64,7 +64,7 @@ class AnswerMeter:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything of an answer came: the request was read then."""
+        """Return whether part of an answer arrived, so that the request was read."""
         return self._events > 0
 
     def event(self, event: ServerEvent) -> None:
@@ -75,7 +75,7 @@ class AnswerMeter:
         self._shown += len(text) if text.isascii() else len(text.encode(errors="replace"))
 
     def usage(self, known: Usage) -> Usage:
-        """`known`, made whole by an estimate: a token an event, or a token for three bytes, whichever is more."""
+        """Complete the reported usage by an estimate: one token per event or per three bytes, whichever is more."""
         return Usage(
             input_tokens=known.input_tokens or self._request_bytes // BYTES_PER_TOKEN,
             cached_tokens=known.cached_tokens,

@@ -1,4 +1,4 @@
-"""The rows behind limits: counters of what was spent, and reservations against them."""
+"""The rows of limits: counters of spending, and reservations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ _NOTHING = Amount(usd=Decimal(0))
 
 
 def standings(limits: Sequence[Limit]) -> list[Standing]:
-    """The current state of limits. Locks nothing, writes nothing: two queries, and one for each new counter."""
+    """Return the current state of limits without locks or writes. Two queries, and one more for each new counter."""
     counters = _counters(limits)
     spent = _spent(Spending.objects.filter(pk__in=counters))
     spent |= {key: _logged(counter) for key, counter in counters.items() if key not in spent}
@@ -29,7 +29,7 @@ def standings(limits: Sequence[Limit]) -> list[Standing]:
 
 
 def locked_standings(limits: Sequence[Limit]) -> list[Standing]:
-    """The same inside a transaction, until whose end no other call spends or reserves; creates the counters."""
+    """Return the current state of limits, locked until the end of the transaction. Missing counters are created."""
     counters = _counters(limits)
     spent = _spent(_locked(counters))
     if missing := sorted(counters.keys() - spent.keys()):
@@ -41,12 +41,12 @@ def locked_standings(limits: Sequence[Limit]) -> list[Standing]:
 
 
 def lock(limits: Sequence[Limit]) -> None:
-    """Inside a transaction, until whose end no other call spends or reserves."""
+    """Lock the counters of limits until the end of the transaction."""
     len(_locked(_counters(limits)))
 
 
 def recount(instance: Budget, **of_signal: Any) -> None:
-    """After a budget was set: its counters have what the logs say, also of a time in which it had no limit."""
+    """Set the counters of a saved budget from the logs, including those of times without a limit."""
     counters = _counters([each for each in limits_of(instance, None, datetime.now(UTC)) if each.counter.begin])
     with transaction.atomic():
         for row in _locked(counters):
@@ -56,7 +56,7 @@ def recount(instance: Budget, **of_signal: Any) -> None:
 
 
 def reserve(limits: Sequence[Limit], amount: Amount, *, allowance: UUID, task_id: UUID | None) -> None:
-    """Against each counter. Inside a transaction."""
+    """Reserve an amount in each counter, inside a transaction."""
     Reservation.objects.bulk_create(
         Reservation(
             spending_id=key,
@@ -71,7 +71,7 @@ def reserve(limits: Sequence[Limit], amount: Amount, *, allowance: UUID, task_id
 
 
 def charge(limits: Sequence[Limit], amount: Amount) -> None:
-    """Adds to each counter, once. Inside a transaction."""
+    """Add an amount to each counter, inside a transaction."""
     keys = list(_counters(limits))
     if len(keys) > 1:
         len(_locked(keys))
@@ -83,7 +83,10 @@ def _counters(limits: Sequence[Limit]) -> dict[str, Counter]:
 
 
 def _locked(keys: Iterable[str]) -> "QuerySet[Spending]":
-    """In one order for all, so that no two wait for each other. SQLite has one writer at a time anyway."""
+    """Lock counters in one order, so that two transactions never wait for each other.
+
+    SQLite has only one writer anyway.
+    """
     return Spending.objects.select_for_update().filter(pk__in=list(keys)).order_by("pk")
 
 
@@ -92,12 +95,12 @@ def _spent(rows: "QuerySet[Spending]") -> dict[str, Amount]:
 
 
 def unpriced_calls(limit: Limit) -> int:
-    """Return how many calls a limit in US dollars does not count, because their model had no price."""
+    """Return the number of calls that a limit in US dollars does not count, because their model had no price."""
     return _logs(limit.counter).filter(UNPRICED).count() if limit.unit is Unit.USD else 0
 
 
 def _logged(counter: Counter) -> Amount:
-    """What the logs say: a counter counts from the beginning of its period, whenever its budget was set."""
+    """Return the logged cost. A counter starts with its period, even if its budget was created later."""
     tokens = Sum(F("input_tokens") + F("output_tokens"), default=0)
     return Amount(**_logs(counter).aggregate(tokens=tokens, usd=Sum("cost_usd", default=Decimal(0))))
 

@@ -1,4 +1,4 @@
-"""The limits that bind a call, and the counters that they are held against."""
+"""The limits of calls, and the counters for them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,18 +20,18 @@ class Period(StrEnum):
     MONTH = _("month")
 
     def name_at(self, now: datetime) -> str:
-        """The day ("2026-11-22") or the month ("2026-11") of `now`, which is in UTC."""
+        """Return the day ("2026-11-22") or the month ("2026-11") of a time in UTC."""
         return {Period.TASK: "", Period.DAY: f"{now:%Y-%m-%d}", Period.MONTH: f"{now:%Y-%m}"}[self]
 
     def begin(self, now: datetime) -> datetime | None:
-        """When the period of `now` began; a task's beginning is not ours to know."""
+        """Return the begin of the current period; None for a task."""
         if self is Period.TASK:
             return None
         day = now.replace(hour=0, minute=0, second=0, microsecond=0)
         return day if self is Period.DAY else day.replace(day=1)
 
     def end(self, now: datetime) -> datetime | None:
-        """When the next one begins."""
+        """Return the begin of the next period; None for a task."""
         begin = self.begin(now)
         if begin is None:
             return None
@@ -39,7 +39,7 @@ class Period(StrEnum):
 
 
 class Scope(StrEnum):
-    """Whose budget it is: one person's, the members' of a role together, everybody's, or a delegated task's share."""
+    """The owner of a budget: one user, the members of a role together, everyone together, or a delegated task's share."""
 
     USER = _("user")
     ROLE = "role"
@@ -49,7 +49,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counter:
-    """What is counted together: the calls of `owner` since `begin`, or those of one task. The key is its row's."""
+    """A sum of the calls of a user, of a role or of all since `begin`, or of one task. `key` is the key of its row."""
 
     key: str
     user_id: int | None = None
@@ -60,7 +60,7 @@ class Counter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limit:
-    """One figure of a budget. `name` is that of the user or the role; `renews_at` is None for a task's."""
+    """One number of a budget. `name` is the name of the user or the role; `renews_at` is None for a limit per task."""
 
     scope: Scope
     name: str
@@ -72,7 +72,7 @@ class Limit:
 
     @property
     def words(self) -> str:
-        """For example "budget of the role analysts, $50.00 a month,"."""
+        """Return a description such as "budget of the role analysts, $50.00 a month,"."""
         if self.scope is Scope.SHARE:
             return f"share of {amount_text(self.most, self.unit)} that was given to this task"
         whose = "this server" if self.scope is Scope.SYSTEM else f"the {self.scope} {self.name}"
@@ -89,7 +89,7 @@ _binding = Select(Budget.objects.binding)
 
 
 def binding_limits(user_id: int | None, task_id: UUID | None, now: datetime | None = None) -> tuple[Limit, ...]:
-    """The limits that a call of a user in a task is counted in: one query. Without a user, that of all."""
+    """Return the limits for calls of a user in a task, with one query. Without a user, only the limits for everyone."""
     now = now or datetime.now(UTC)
     budgets = Budget.objects.binding(None) if user_id is None else _binding.rows(user_id)
     return tuple(limit for budget in budgets for limit in limits_of(budget, task_id, now))

@@ -1,4 +1,4 @@
-"""The budgets of a tree of tasks: what binds one task binds all below it together, and each of them has its share."""
+"""Budgets of a tree of tasks: limits of a task apply to the task and its subtasks together, and each has its share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from llm_app.budgets.limits import Counter, Limit, Period, Scope, binding_limits
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What a task and all below it may use; None where nothing binds."""
+    """The amounts that a task and its subtasks can use; None without a limit."""
 
     task_id: UUID
     tokens: int | None = None
@@ -34,7 +34,10 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """Where a task stands in one: limits per task are those of `top`; `shares` are its own and those above it."""
+    """The position of a task in its tree.
+
+    Limits per task are those of `top`; `shares` are the task's own and its ancestors'.
+    """
 
     top: UUID
     shares: tuple[Share, ...] = ()
@@ -43,7 +46,7 @@ class Tree:
         return (*binding_limits(user_id, self.top), *(limit for share in self.shares for limit in share.limits()))
 
     def left(self, user_id: int | None) -> tuple[Decimal | None, Decimal | None]:
-        """Tokens and USD that tasks of the tree may still use, None where no limit per task binds."""
+        """Return the tokens and the USD that tasks of the tree can still use; None without a limit per task."""
         standings = counters.standings([limit for limit in self.limits_of(user_id) if limit.period is Period.TASK])
         tokens, usd = ([each.left for each in standings if each.limit.unit is unit] for unit in (Unit.TOKENS, Unit.USD))
         return min(tokens, default=None), min(usd, default=None)

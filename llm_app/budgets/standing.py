@@ -1,4 +1,4 @@
-"""The state of a limit: what is spent, reserved and left, and whether one more call has room."""
+"""The state of a limit: spent, reserved and remaining amounts, and whether another call fits."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,13 +10,13 @@ from llm_app.budgets.limits import Limit, Period
 
 class Room(Enum):
     FREE = "free"
-    RESERVED = "reserved"  # by others: there may be room when their calls have ended
+    RESERVED = "reserved"  # by other calls; there may be room after they end
     SPENT = "spent"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """`spent` and `reserved` are in the limit's unit, as the limit's `most`."""
+    """The state of a limit. `spent` and `reserved` are in the limit's unit."""
 
     limit: Limit
     spent: Decimal
@@ -28,14 +28,14 @@ class Standing:
 
     @property
     def share_spent(self) -> float:
-        """From 0 to 1, or more where the last call overran the limit."""
+        """Return the spent share, from 0 to 1, or more if the last call exceeded the limit."""
         return float(self.spent / self.limit.most) if self.limit.most else 1.0
 
     def room_for(self, wanted: Amount) -> Room:
-        """A call without a known price has room in every limit in USD.
+        """Return whether a call has room. Without a known price it has room in every limit in USD.
 
-        What a call may cost is an upper estimate: when nothing else is reserved, it may go ahead. So a limit is
-        used up to its end, and overrun by one call at most.
+        The cost is an upper estimate, so without other reservations the call can start. Thus a limit is used
+        completely, and exceeded by at most one call.
         """
         cost = wanted.in_unit(self.limit.unit)
         if cost is None:
@@ -46,7 +46,7 @@ class Standing:
 
     @property
     def sentence_when_spent(self) -> str:
-        """What the person reads whose task it ends."""
+        """Return the sentence for the user whose task ends."""
         if self.limit.renews_at is None:
             return f"The {self.limit.words} is spent by this task. Write a message to go on in a new one."
         renewal = f"It is renewed on {self.limit.renews_at:%-d %B %Y} at 00:00 UTC"
@@ -54,6 +54,6 @@ class Standing:
 
     @property
     def sentence_when_reserved(self) -> str:
-        """Why a call waits."""
+        """Return the reason why a call waits."""
         others = "other calls of this task" if self.limit.period is Period.TASK else "calls that run at the moment"
         return f"Waiting: what is left of the {self.limit.words} is reserved for {others}."

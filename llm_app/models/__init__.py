@@ -1,4 +1,4 @@
-"""Rows of the LLM layer. They know tasks and sessions by id only, so that migrations have no circle."""
+"""Models of the LLM layer. They refer to tasks and sessions by id only, which avoids circular migrations."""
 
 from llm_app.models.breaker import BreakerChange, BreakerState, CircuitBreaker
 from llm_app.models.budget import Budget, Reservation, Spending

@@ -1,4 +1,4 @@
-"""The circuit breakers of providers: a row each, shared by all workers, and the history of their states."""
+"""Circuit breakers of providers, shared by all workers, and the history of their states."""
 
 from django.conf import settings
 from django.db import models
@@ -8,15 +8,16 @@ from llm_app.models.provider import Provider
 
 
 class BreakerState(models.TextChoices):
-    CLOSED = "closed", "closed"  # calls go through
-    OPEN = "open", "open"  # no calls
-    HALF_OPEN = "half_open", "half-open"  # one call probes, the others are refused
+    CLOSED = "closed", "closed"  # calls are allowed
+    OPEN = "open", "open"  # no calls are allowed
+    HALF_OPEN = "half_open", "half-open"  # one call probes, others are rejected
 
 
 class CircuitBreaker(models.Model):
-    """Written only when its state changes; a provider without a row has a closed one.
+    """A breaker, written only when its state changes. A provider without a row has a closed breaker.
 
-    `epoch` counts the changes: who changes it names the epoch that they saw, and only one of them succeeds.
+    `epoch` counts the changes. An update names the epoch that it read, so only one of several concurrent updates
+    succeeds.
     """
 
     provider = models.OneToOneField(Provider, models.CASCADE, primary_key=True, related_name="circuit_breaker")
@@ -43,7 +44,7 @@ class CircuitBreaker(models.Model):
 
 
 class BreakerChange(models.Model):
-    """One change of a breaker's state. `by` is the person who ordered it; empty: the calls did."""
+    """A change of a breaker's state. `by` is the administrator who made it; empty if the calls caused it."""
 
     provider = models.ForeignKey(Provider, models.CASCADE, related_name="breaker_changes")
     before = models.CharField(max_length=9, choices=BreakerState)

@@ -1,4 +1,4 @@
-"""What may be spent, what was spent, and what calls under way have reserved."""
+"""Budgets, their spending, and the reservations of running calls."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -26,7 +26,9 @@ def _tokens() -> "models.PositiveBigIntegerField[Any, Any]":
 
 class BudgetQuerySet(models.QuerySet["Budget"]):
     def binding(self, user_id: int | None) -> "BudgetQuerySet":
-        """Those that a user's calls are counted in: their own, those of their roles, and that of all."""
+        """Return the budgets that apply to a user's calls: the user's own, those of their roles, and the one for
+        everyone.
+        """
         theirs = Q(user=None, role=None)
         if user_id is not None:
             theirs |= Q(user=user_id) | Q(role__in=get_user_model().roles_of(user_id))
@@ -38,9 +40,9 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
 
 
 class Budget(models.Model):
-    """What a user, the members of a role together, or (without either) all together may spend.
+    """The limits of a user, of a role's members together, or (without either) of everyone together.
 
-    An empty limit is none. Days and months are those of UTC; a limit per task holds for each single task.
+    Empty fields are no limits. Days and months are in UTC; a limit per task applies to each task.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="budget")
@@ -68,9 +70,9 @@ class Budget(models.Model):
 
 
 class Spending(models.Model):
-    """What was spent in one period. A separate counter, so deleting a session gives nothing back.
+    """The amount spent in one period. Counters are separate from sessions, so deleting a session frees no budget.
 
-    The key names whose it is and when: "user 5 2026-11-22", "role 3 2026-11", "all 2026-11", "task …".
+    The key names the owner and the period: "user 5 2026-11-22", "role 3 2026-11", "all 2026-11", "task …".
     """
 
     key = models.CharField(max_length=60, primary_key=True)
@@ -87,16 +89,16 @@ class Spending(models.Model):
 
 class ReservationQuerySet(models.QuerySet["Reservation"]):
     def alive(self) -> "ReservationQuerySet":
-        """Those of leases that hold, by the database's clock."""
+        """Return the reservations of valid leases, by the database's clock."""
         return self.filter(expires_at__gt=Now())
 
     def renew(self, task_ids: Iterable[UUID]) -> None:
-        """What tasks have reserved lives as long as their leases."""
+        """Extend the reservations of tasks together with their leases."""
         self.filter(task_id__in=list(task_ids)).update(expires_at=lease_end())
 
 
 class Reservation(models.Model):
-    """What a call under way may cost, held against one counter. It belongs to a lease and ends with it."""
+    """The maximum cost of a running call, reserved in one counter. It expires with the lease of its task."""
 
     spending = models.ForeignKey(Spending, models.CASCADE, related_name="reservations")
     allowance = models.UUIDField(db_index=True, help_text="What reserved it: one id for each lease of a task.")
@@ -115,5 +117,5 @@ class Reservation(models.Model):
 
 
 def lease_end() -> "ExpressionWrapper[CombinedExpression]":
-    """When a lease ends that is taken or renewed now."""
+    """Return the end of a lease that is taken or renewed now."""
     return ExpressionWrapper(Now() + timedelta(seconds=settings.LEASE_SECONDS), output_field=DateTimeField())

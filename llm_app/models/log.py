@@ -1,4 +1,4 @@
-"""The log of every call to a provider: references from which the exact request can be rebuilt, never a copy of it."""
+"""The log of provider calls. It contains references from which the exact request can be rebuilt, never a copy of it."""
 
 import hashlib
 import uuid
@@ -15,19 +15,19 @@ class CallStatus(models.TextChoices):
     ABORTED = "aborted"
 
 
-# Calls that used tokens of a model without a price. The demo's calls cost nothing.
+# Calls that used tokens of a model without a price. Calls of the demo cost nothing.
 UNPRICED = (
     Q(cost_usd=None) & (Q(input_tokens__gt=0) | Q(output_tokens__gt=0)) & ~Q(adapter="scripted", provider_model="demo")
 )
 
 
 class LLMLog(models.Model):
-    """One attempt at one provider.
+    """A log entry of one attempt at one provider.
 
-    The request is: the blobs `system_blob`, `tools_blob` and `compacted_blob` (the text of a cut), the session's
-    entries that are in context with `cut_seq` < seq ≤ `last_seq`, and `parameters`; serialized by `adapter` in
-    `adapter_version`. A call that is no step of a conversation has its messages in `messages_blob` instead.
-    `request_sha256` is the hash of the bytes that were sent.
+    The request consists of the blobs `system_blob`, `tools_blob` and `compacted_blob` (the text of a cut), of the
+    session's entries in context with `cut_seq` < seq ≤ `last_seq`, and of `parameters`, serialized by version
+    `adapter_version` of `adapter`. A call that is not a step of a conversation has its messages in `messages_blob`
+    instead. `request_sha256` is the hash of the sent bytes.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -81,7 +81,7 @@ class LLMLog(models.Model):
         db_table = "llm_logs"
         ordering = ["-created_at"]
         verbose_name = "LLM call"
-        indexes = [  # all ascending: what is new comes last, where SQLite has to move nothing
+        indexes = [  # all ascending: new rows come last, so SQLite moves no entries
             models.Index(fields=["task_id", "created_at"]),
             models.Index(fields=["session_id", "created_at"]),
             models.Index(fields=["provider", "created_at"]),
@@ -97,7 +97,7 @@ class LLMLog(models.Model):
 
 
 class Blob(models.Model):
-    """A system prompt, a tool list, a compacted block …, stored once under its SHA-256."""
+    """A system prompt, a tool list, a compacted block or a similar text, stored once under its SHA-256."""
 
     sha256 = models.CharField(max_length=64, primary_key=True)
     content = models.TextField()
@@ -117,7 +117,7 @@ class Blob(models.Model):
 
     @classmethod
     def keep(cls, content: str) -> str:
-        """Stores `content` unless it is there already; returns its address, which a row must name within a day."""
+        """Store `content` if it is new, and return its address. A row must refer to the blob within a day."""
         address = hashlib.sha256(content.encode()).hexdigest()
         found = _blob_at.rows(address)
         is_left = found not in ([], [(None,)])

@@ -1,4 +1,4 @@
-"""Providers, the logical models that people choose, and the routes from one to the other."""
+"""Providers, the logical models that users choose, and the routes between them."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,12 +17,12 @@ from llm_app.encryption import EncryptedTextField
 from llm_app.models.log import LLMLog
 from llm_app.types import Purpose
 
-LONGEST_NAME = 20  # characters, of a protocol
+LONGEST_NAME = 20  # characters of a protocol's name
 _SOME = MinValueValidator(1)
 
 
 class Protocol(StrEnum):
-    """Protocols that other code refers to. `llm_app.protocols` has the list of all, those of plugins included."""
+    """Protocols that other code refers to. `llm_app.protocols` lists all protocols, including those of plugins."""
 
     OPENAI_NATIVE = "openai_native"
     OPENAI_XML = "openai_xml"
@@ -66,15 +66,15 @@ class Provider(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """What looks like an address may have unbalanced brackets, or a port that is none."""
+        """Reject addresses that pass the regular expression but have unbalanced brackets or an invalid port."""
         try:
-            urlsplit(self.base_url).port  # noqa: B018  it raises
+            urlsplit(self.base_url).port  # noqa: B018  may raise
         except ValueError as error:
             raise ValidationError({"base_url": f"This is no address: {error}."}) from error
 
 
 class ModelKind(models.TextChoices):
-    """What a model gives back. Only those of text hold a conversation; tools and the memory ask the others."""
+    """The output of a model. Only text models hold conversations; tools and the memory call the others."""
 
     TEXT = "text", "Text"
     IMAGE = "image", "Images"
@@ -84,16 +84,19 @@ class ModelKind(models.TextChoices):
 
 class LogicalModelQuerySet(models.QuerySet["LogicalModel"]):
     def visible_to(self, user_id: int | None) -> "LogicalModelQuerySet":
-        """What a user may choose for a conversation."""
+        """Return the models that a user can choose for a conversation."""
         return self.open_to(user_id).filter(kind=ModelKind.TEXT)
 
     def open_to(self, user_id: int | None) -> "LogicalModelQuerySet":
-        """What may be asked for a user, of any kind: the models without roles, and those of their roles."""
+        """Return the models of any kind that a user can use: those without roles, and those of the user's roles."""
         granted = LogicalModel.roles.through.objects.filter(logicalmodel=OuterRef("pk"))
         return self.filter(~Exists(granted) | Exists(granted.filter(group__in=get_user_model().roles_of(user_id))))
 
     def window_of(self, name: str) -> int:
-        """Tokens that a model reads; an empty name means the default one. What a model has where there is none."""
+        """Return a model's context window in tokens; the default one if no such model exists.
+
+        An empty name is the default model.
+        """
         found = (
             self.filter(Q(name=name) if name else Q(is_default=True)).values_list("context_window", flat=True).first()
         )
@@ -101,7 +104,7 @@ class LogicalModelQuerySet(models.QuerySet["LogicalModel"]):
 
 
 class LogicalModel(models.Model):
-    """The name that users and agents choose. Which provider answers is decided by its routes."""
+    """A model name that users and agents choose. Its routes decide which provider answers."""
 
     name = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=10, choices=ModelKind, default=ModelKind.TEXT, help_text="What it returns.")
@@ -128,7 +131,7 @@ class LogicalModel(models.Model):
         return self.name
 
     def retire_demo(self) -> None:
-        """Removes the demo's route where there is a real one."""
+        """Delete the demo's route if there is a real one."""
         demo = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")
         if self.routes.exclude(provider__protocol=Protocol.SCRIPTED).exists():
             self.routes.filter(demo).delete()
@@ -138,17 +141,19 @@ _SAME_TARGET = {"provider": OuterRef("provider"), "provider_model": OuterRef("pr
 
 
 def probe_is_due(path: str = "") -> Q:
-    """Whether a call may probe the provider of a breaker, by the database's clock; also when that was set back."""
+    """Return the condition that a call may probe a breaker's provider, by the database's clock, even if that was set
+    back.
+    """
     change_is_to_come = Q(**{f"{path}probe_at__isnull": False, f"{path}changed_at__gt": Now()})
     return Q(**{f"{path}probe_at__lte": Now()}) | change_is_to_come
 
 
 class RouteQuerySet(models.QuerySet["Route"]):
     def usable_for(self, model: str, user_id: int | None = None, task_id: UUID | None = None) -> "RouteQuerySet":
-        """The enabled routes of a logical model, first priority first; an empty name means the default model.
+        """Return the enabled routes of a logical model by priority. An empty name means the default model.
 
-        With a user, only if the model is open to them; with a task, only those that may answer in it. Each comes with
-        its provider's breaker, with `probe_is_due`, and with `has_learned`.
+        With a user, only models that the user can use; with a task, only routes that may answer in it. The routes
+        include the provider's breaker and the annotations `probe_is_due` and `has_learned`.
         """
         routes = self.filter(Q(model__name=model) if model else Q(model__is_default=True), provider__enabled=True)
         routes = routes._less_the_demo(task_id)
@@ -162,8 +167,8 @@ class RouteQuerySet(models.QuerySet["Route"]):
         )
 
     def _less_the_demo(self, task_id: UUID | None) -> "RouteQuerySet":
-        """The demo never takes over: neither where its model has a real route, even a disabled one, nor in a task that
-        has tried one.
+        """Exclude the demo where it must not take over: next to a real route, even a disabled one, and in tasks that
+        used one.
         """
         others = Route.objects.filter(model=OuterRef("model")).exclude(provider__protocol=Protocol.SCRIPTED)
         steps = LLMLog.objects.filter(task_id=task_id, purpose=Purpose.STEP).exclude(adapter=Protocol.SCRIPTED)
@@ -172,7 +177,7 @@ class RouteQuerySet(models.QuerySet["Route"]):
 
 
 class Route(models.Model):
-    """Logical model → a provider's model, with a priority and the parameters of its calls."""
+    """A logical model's route to a model of a provider, with a priority and the parameters of its calls."""
 
     model = models.ForeignKey(LogicalModel, models.CASCADE, related_name="routes")
     provider = models.ForeignKey(Provider, models.CASCADE, related_name="routes")
@@ -212,7 +217,10 @@ class Route(models.Model):
         return f"{self.model} → {self.provider}/{self.provider_model}"
 
     def learned_quirks(self) -> list[tuple[str, Any]]:
-        """Names and values, the newest last. A route out of `usable_for` knows without a query that there are none."""
+        """Return names and values of learned quirks, the newest last.
+
+        Routes of `usable_for` need no query if there are none.
+        """
         if self.provider.pk is None or not getattr(self, "has_learned", True):
             return []
         rows = LearnedQuirk.objects.filter(provider=self.provider, provider_model=self.provider_model)
@@ -220,7 +228,7 @@ class Route(models.Model):
 
 
 class LearnedQuirk(models.Model):
-    """What a provider's refusal has taught of one of its models. A quirk that an administrator set on a route wins."""
+    """A quirk that was learned from a provider's rejection. Quirks that an administrator set on a route override it."""
 
     provider = models.ForeignKey(Provider, models.CASCADE, related_name="learned_quirks")
     provider_model = models.CharField(max_length=200, help_text="The model's name at the provider.")

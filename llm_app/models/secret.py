@@ -1,4 +1,4 @@
-"""Secrets: written once, never shown again, redacted wherever they turn up."""
+"""Secrets: stored once, never displayed again, and redacted everywhere."""
 
 from collections.abc import Collection
 from typing import Any
@@ -14,7 +14,9 @@ from llm_app.encryption import EncryptedTextField
 
 class SecretQuerySet(models.QuerySet["Secret"]):
     def usable_by_all(self, people: Collection[int]) -> "SecretQuerySet":
-        """What each of these people may use: the team's secrets by role, and a person's own if there is no one else."""
+        """Return the secrets that all of these users can use: the team's by role, and a user's own only if there is one
+        user.
+        """
         users, roles = get_user_model(), Secret.roles.through.objects.filter(secret=OuterRef(OuterRef("pk")))
         by_default = Q(groups=None) & Exists(roles.filter(group__in=users.default_role()))
         granted = Q(Exists(roles.filter(group__user=OuterRef("pk")))) | by_default
@@ -24,7 +26,7 @@ class SecretQuerySet(models.QuerySet["Secret"]):
 
 
 class Secret(models.Model):
-    """A value that tools may use and models must not see. Without an owner it belongs to the team."""
+    """A value that tools can use but models must not see. Without an owner it belongs to the team."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="secrets")
     name = models.CharField(max_length=64)
@@ -52,7 +54,10 @@ class Secret(models.Model):
 
 
 class ServiceKey(models.Model):
-    """The server's own key for a service that is no model provider: redacted everywhere, and usable by no task."""
+    """A key of the server for a service that is not a model provider.
+
+    It is redacted everywhere, and tasks cannot use it.
+    """
 
     name = models.CharField(max_length=150, unique=True, help_text="For example search.tavily.")
     value = EncryptedTextField()
@@ -65,7 +70,7 @@ class ServiceKey(models.Model):
 
     @classmethod
     def put(cls, name: str, value: str) -> bool:
-        """Stores a key in the place of what was there; tells whether that was another one."""
+        """Store a key, and return whether it changed."""
         row = cls.objects.filter(name=name).first() or cls(name=name)
         if row.value == value:
             return False

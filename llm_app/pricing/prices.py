@@ -1,4 +1,4 @@
-"""What a call costs: at the price of its route, or at the listed price of its model (ours or litellm's)."""
+"""Prices of calls: the price of the route, or the listed price of its model (ours or litellm's)."""
 
 import importlib.util
 import re
@@ -16,9 +16,9 @@ from llm_app.models import Protocol, Provider, Route
 from llm_app.types import Usage
 
 Price = Mapping[str, Any]
-DEAREST = 1_000_000  # USD per million tokens: what a call costs has six digits before the point
+DEAREST = 1_000_000  # USD per million tokens; the cost column has six digits before the point
 _TABLE = Path(__file__).with_name("prices.yml")
-_HOSTS = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}  # whose prices litellm lists under these names
+_HOSTS = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}  # names of these providers in litellm's list
 _FIELDS = {
     "input_cost_per_token": "input",
     "cache_read_input_token_cost": "cached_input",
@@ -30,22 +30,22 @@ _MILLION = Decimal(1_000_000)
 
 
 def price_of(route: Route) -> Mapping[str, Any]:
-    """USD per million tokens: `input`, `cached_input`, `cache_write`, `output`; `above`, for requests of more `tokens`.
+    """Return USD per million tokens: `input`, `cached_input`, `cache_write`, `output`, and `above` for longer requests.
 
-    Empty where no price is known.
+    `above` contains such prices for requests of more than `tokens` tokens. Empty without a known price.
     """
     return route.price or listed_price(route.provider, route.provider_model)
 
 
 def is_known(price: Price) -> bool:
-    """Return whether calls can be charged at this price; a price of 0 is one."""
+    """Return whether calls can be charged at this price. A price of 0 is known."""
     return "input" in price and "output" in price
 
 
 def cost(usage: Usage, price: Mapping[str, Any]) -> Decimal | None:
-    """USD for a usage at a price; None where there is none.
+    """Return the cost of a usage in USD, or None without a known price.
 
-    Tokens that were read from a cache or written into it cost as much as others where no price of their own is given.
+    Tokens read from a cache or written to it cost the input price unless they have their own.
     """
     if not is_known(price):
         return None
@@ -67,10 +67,10 @@ def _exact(value: float) -> Decimal:
 
 
 def listed_price(provider: Provider, model: str) -> Price:
-    """USD per million tokens; empty where they are not known: what a gateway takes says the name of no model."""
+    """Return USD per million tokens. Empty if unknown: at a gateway, the model name does not tell the price."""
     try:
         host = urlsplit(provider.base_url).hostname or ""
-    except ValueError:  # an address that is none, which its calls say
+    except ValueError:  # an invalid address, which its calls report
         return {}
     if price := _our_prices().get(host, {}).get(model):
         return price
@@ -80,14 +80,17 @@ def listed_price(provider: Provider, model: str) -> Price:
 
 @cache
 def _our_prices() -> dict[str, dict[str, Price]]:
-    """Host → model → price."""
+    """Return prices by host and model."""
     table: dict[str, dict[str, Price]] = yaml.safe_load(_TABLE.read_text())
     return table
 
 
 @cache
 def _litellm_price(provider: str, model: str) -> Price:
-    """Out of litellm's file, read without importing litellm: the file is large, and only the answer is kept."""
+    """Return the price in litellm's file, without importing litellm.
+
+    The file is large, so only the result is cached.
+    """
     package = importlib.util.find_spec("litellm")
     if package is None or package.origin is None:
         return {}
@@ -98,7 +101,7 @@ def _litellm_price(provider: str, model: str) -> Price:
 
 
 def _price(entry: Mapping[str, Any]) -> Price:
-    """With `above`, where a request of more tokens costs more."""
+    """Return the price of an entry, with `above` if longer requests cost more."""
     price: dict[str, Any] = {}
     for field, value in entry.items():
         tier = _TIER.search(field)

@@ -1,4 +1,4 @@
-"""Routes without a price: limits in US dollars never stop their calls."""
+"""Warnings about routes without a price. Limits in US dollars never stop their calls."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ _MOST_NAMED = 5
 
 
 def warning(routes: Iterable[Route]) -> str:
-    """Return a sentence on those of the routes that have no price; empty if there are none."""
+    """Return a sentence about the routes without a price; empty if there are none."""
     lacking = [route for route in routes if not prices.is_known(prices.price_of(route))]
     names = list(dict.fromkeys(f"{route.provider_model} at {route.provider}" for route in lacking))
     if not names:
@@ -21,13 +21,13 @@ def warning(routes: Iterable[Route]) -> str:
 
 
 def warning_of_all() -> str:
-    """Return the same of all enabled routes; the demo costs nothing."""
+    """Return the warning for all enabled routes, except the free demo."""
     routes = Route.objects.filter(provider__enabled=True).select_related("model", "provider").defer("provider__api_key")
     return warning(routes.exclude(provider__protocol=Protocol.SCRIPTED, provider_model="demo"))
 
 
 def warning_of_budgets() -> str:
-    """Return the same, if any budget has a limit in US dollars."""
+    """Return the warning for all enabled routes if any budget has a limit in US dollars."""
     return warning_of_all() if Budget.objects.in_usd().exists() else ""
 
 

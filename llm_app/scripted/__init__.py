@@ -1,1 +1,1 @@
-"""The provider that ships with the server: a tour for newcomers, scripts for tests. No key, no network."""
+"""The built-in provider: a tour for new users and scripts for tests, without key or network."""

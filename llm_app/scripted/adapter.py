@@ -1,6 +1,6 @@
-"""The scripted provider as a protocol: the bytes are those of `openai_native`, only the wire is played.
+"""The scripted provider as a protocol. Its requests are those of `openai_native`; the responses are generated.
 
-Its model `script` plays the list of replies that a person put into their message:
+The model `script` plays the list of replies in a user's message:
 
     ```script
     - {call: shell, arguments: {command: "ls"}, thinking: "I look around."}
@@ -8,8 +8,8 @@ Its model `script` plays the list of replies that a person put into their messag
     ```
 
 An item is a text (a reply without a call) or a mapping with `thinking`, `content`, `call` and `arguments` or a list
-`calls` of such pairs, `delay`, `pace`, `stall` (seconds). Arguments given as a text are sent as they are. A script that
-has scripts in it, for others, stands between more backticks than they do.
+`calls` of such pairs, and `delay`, `pace`, `stall` in seconds. Arguments given as text are sent unchanged. A script
+that contains other scripts needs a longer fence of backticks than they have.
 """
 
 import json
@@ -33,7 +33,10 @@ _END = {"call": "message", "arguments": {"type": "result", "text": "The script h
 
 
 def _reply_of_script(conversation: Conversation) -> Reply:
-    """The next reply of the newest script in the conversation. Raises BadRequest if the script is none."""
+    """Return the next reply of the newest script in the conversation.
+
+    Raises: BadRequest if the script is invalid.
+    """
     for position, text in reversed(conversation.spoken()):
         if block := _BLOCK.search(text):
             return _reply(_item(block[2], conversation.turns_after(position)))
@@ -79,7 +82,10 @@ class Scripted(OpenAINative):
         return from_loop(self.played(body), run)
 
     async def played(self, body: bytes) -> AsyncGenerator[ServerEvent]:
-        """The events, at the pace of the script. Raises BadRequest for a script that is none."""
+        """Yield the events at the pace of the script.
+
+        Raises: BadRequest if the script is invalid.
+        """
         conversation = Conversation.from_body(body)
         if (model := _MODELS.get(conversation.model)) is None:
             raise BadRequest(f"the scripted provider has the models {', '.join(_MODELS)}, not {conversation.model}")

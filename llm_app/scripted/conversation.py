@@ -1,4 +1,7 @@
-"""What a scripted model reads out of a request: it keeps no memory of its own, so it survives every restart."""
+"""The conversation as a scripted model reads it from a request.
+
+The model has no other state, so it survives restarts.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +12,7 @@ import orjson
 
 _LINE = re.compile(r"<(user|agent|asked|step|turns)\b[^<>]*+>")
 _STEPS = re.compile(r"(\d+) steps?\b")
-_OURS = ("<", "[picture:")  # reminders, and the pictures of a result
+_OURS = ("<", "[picture:")  # beginnings of reminders and of a result's pictures
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Conversation:
         return cls(messages, tools, request["model"])
 
     def spoken(self) -> list[tuple[int, str]]:
-        """What people wrote: position and text; the engine's reminders are left out."""
+        """Return positions and texts of messages that users wrote, without the engine's reminders."""
         return [
             (position, words)
             for position, message in enumerate(self.messages)
@@ -34,17 +37,17 @@ class Conversation:
         ]
 
     def turns_after(self, position: int) -> int:
-        """How many answers the model has given since the message at `position`."""
+        """Return the number of replies since the message at a position."""
         return sum(message["role"] == "assistant" for message in self.messages[position:])
 
     def last_result(self) -> str:
-        """The text of the newest tool result."""
+        """Return the text of the newest tool result."""
         results = (m["content"] for m in reversed(self.messages) if m["role"] == "tool")
         return next(results, "")
 
 
 def _told(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A message; for the outline of a conversation's beginning, those that it stands for, as far as it says."""
+    """Yield a message, or the messages that the outline of a compacted conversation describes."""
     if message["role"] != "user" or not (words := _words(message["content"])).startswith("<compacted_history>"):
         yield message
         return
@@ -66,5 +69,5 @@ def _told(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _words(content: Any) -> str:
-    """Beside pictures, words are parts of a list."""
+    """Return the text of a content, which is a list of parts if there are pictures."""
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)

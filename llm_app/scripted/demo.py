@@ -1,4 +1,4 @@
-"""The model `demo`: a guided tour, a real task with real tools, so that the machine is seen at work without a key."""
+"""The model `demo`: a guided tour as a real task with real tools, for servers without a key."""
 
 import json
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from llm_app.scripted.conversation import Conversation
 from llm_app.scripted.reply import Reply, ScriptedCall
 
-PACE = 0.012  # seconds between two pieces: slow enough to be seen, fast enough not to bore
+PACE = 0.012  # seconds between two fragments
 REPORT = "report.md"
 _STEPS = ("Look around", "Write a small report", "Ask what else it needs", "Tidy up and hand over")
 
 
 def next_reply(conversation: Conversation) -> Reply:
-    """The tour for the first message of a session; a short explanation for every later one."""
+    """Return the tour's next reply to a session's first message, or a short explanation to later messages."""
     spoken = conversation.spoken()
     if len(spoken) != 1:
         return _later(spoken[-1][1] if spoken else "")

@@ -1,4 +1,4 @@
-"""A scripted answer, and its way through the same wire format that real providers speak."""
+"""A scripted reply, sent in the wire format of real providers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
@@ -13,12 +13,12 @@ from llm_app.transport.sse import ServerEvent
 @dataclass(frozen=True, kw_only=True)
 class ScriptedCall:
     name: str
-    arguments: str  # JSON text, sent as it is, be it valid or not
+    arguments: str  # JSON text, sent unchanged even if it is invalid
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What the model says once. In seconds: `delay` before it begins, `pace` between words, `stall` in its middle."""
+    """One reply of the model. In seconds: `delay` before it begins, `pace` between fragments, `stall` in its middle."""
 
     thinking: str = ""
     content: str = ""
@@ -30,7 +30,7 @@ class Reply:
 
 
 async def play(reply: Reply, call_prefix: str, prompt_tokens: int) -> AsyncGenerator[ServerEvent]:
-    """The answer as chat completion chunks. `call_prefix` makes the ids of its calls unique in a conversation."""
+    """Yield the reply as chat completion chunks. `call_prefix` makes call ids unique in a conversation."""
     await asyncio.sleep(reply.delay)
     deltas = list(_deltas(reply, call_prefix))
     for position, delta in enumerate(deltas):
@@ -59,7 +59,7 @@ def _deltas(reply: Reply, call_prefix: str) -> Iterator[dict[str, Any]]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Pieces of about the size of a few tokens."""
+    """Yield fragments of about the size of a few tokens."""
     for start in range(0, len(text), 12):
         yield text[start : start + 12]
 

@@ -1,1 +1,1 @@
-"""A provider set up from nothing but its key: which one it is, which models it has, which of them answers."""
+"""Setup of a provider from its key alone: which provider it is, which models it has, and which one answers."""

@@ -1,4 +1,4 @@
-"""From a key to a model that answers: the list is asked, a model is chosen and tried, and what works is stored."""
+"""From a key to a model that answers: list the models, test the preferred ones, and store the result."""
 
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -16,27 +16,27 @@ from llm_app.setup import model_list
 from llm_app.setup.known import COMPATIBLE, KNOWN, Known
 from llm_app.setup.model_list import ListedModel
 
-_MOST = 2  # models that are tried, where the account may not use the first
+_MOST = 2  # models to test, because the account may not be allowed to use the first one
 _MAX_OUTPUT = 16_384  # tokens: room for thinking and for a file
-# After these, another model or another protocol of the same provider may still answer.
+# Errors after which another model or another protocol of the same provider may still answer.
 _MODEL_AT_FAULT = errors.BadRequest | errors.ModelNotFound | errors.Overloaded | errors.UnreadableReply
 
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """A route that was tried, with its provider; stored only by `adopt`. `outcome` is what the test said."""
+    """A tested route with its provider. Only `adopt` stores it. `outcome` is the result of the test."""
 
     route: Route
     outcome: Outcome
 
     @property
     def verdict(self) -> str:
-        """With the name of the model, if one was tried."""
+        """Return the result, with the name of the model if one was tested."""
         return f"{self.outcome.model}: {self.outcome.sentence}" if self.outcome.model else self.outcome.sentence
 
 
 def connect(known: Known, provider: Provider, model: str = "") -> Connection:
-    """Asks for the list, and tries the preferred models, or only `model`, until one calls a tool. Stores nothing."""
+    """List the models, and test the preferred ones (or only `model`) until one calls a tool. Stores nothing."""
     try:
         provider.listed_models = _listed(provider, known)
     except errors.LLMError as error:
@@ -56,12 +56,12 @@ def connect(known: Known, provider: Provider, model: str = "") -> Connection:
 
 
 def guess(known: Known, provider: Provider) -> Connection:
-    """What is probably right, as long as nobody has asked the provider."""
+    """Return the probable connection without asking the provider."""
     return _failed(known, provider, "It was not tested yet.")
 
 
 def change_model(route: Route, model: str) -> Connection:
-    """The same provider with another model. Stores nothing."""
+    """Test the same provider with another model. Stores nothing."""
     known = model_list.known_for(route.provider, KNOWN) or COMPATIBLE
     changed = _route(known, route.provider, _by_name(route.provider, model))
     changed.model, changed.extra_headers = route.model, route.extra_headers
@@ -69,14 +69,14 @@ def change_model(route: Route, model: str) -> Connection:
 
 
 def change_key(route: Route, key: str) -> Connection:
-    """The same provider and model with another key. Stores nothing."""
+    """Test the same provider and model with another key. Stores nothing."""
     changed, changed.provider = copy(route), copy(route.provider)
     changed.provider.api_key = key
     return Connection(route=changed, outcome=try_route(changed))
 
 
 def refresh_list(provider: Provider) -> str:
-    """Stores the provider's list as it is now; returns why it could not be read, or nothing."""
+    """Store the provider's current list of models. Return why it could not be read, or ""."""
     known = model_list.known_for(provider, KNOWN) or COMPATIBLE
     try:
         listed = _listed(provider, known)
@@ -130,7 +130,7 @@ def _failed(known: Known, provider: Provider, sentence: str) -> Connection:
 
 
 def _another_may_work(error: errors.LLMError | None) -> bool:
-    """Another model, or another protocol. Without an error it answered, but called no tool."""
+    """Return whether another model or protocol may work. Without an error, the model answered but called no tool."""
     if error is None or error.status == 403:
         return True
     return isinstance(error, _MODEL_AT_FAULT) and not fault_of_account(error, has_key=True)
@@ -141,7 +141,7 @@ def _another_may_work(error: errors.LLMError | None) -> bool:
 
 @transaction.atomic
 def adopt(connection: Connection, replaced: Route | None = None) -> Route:
-    """The default model is answered by it from now on, and neither by `replaced` nor by the demo."""
+    """Store a connection as the first route of the default model, instead of `replaced` and of the demo."""
     provider = _stored_provider(connection.route.provider)
     model = _default_model(connection.route, replaced)
     same = model.routes.filter(provider=provider, provider_model=connection.route.provider_model).first()
@@ -162,7 +162,7 @@ def adopt(connection: Connection, replaced: Route | None = None) -> Route:
 
 @transaction.atomic
 def adopt_key(connection: Connection) -> Route:
-    """Store the key of a route that `change_key` has tried."""
+    """Store the key of a route that `change_key` has tested."""
     route = connection.route
     route.provider.save(update_fields=["api_key"])
     settings_changed(route.provider)
@@ -173,7 +173,7 @@ def adopt_key(connection: Connection) -> Route:
 
 
 def _stored_provider(new: Provider) -> Provider:
-    """A provider of this name takes the new settings, unless it works as it is: then there are two."""
+    """Update the provider of this name, unless it works with another address: then store a second one."""
     if new.pk is not None:
         return new
     old = Provider.objects.filter(name=new.name).first()
@@ -193,7 +193,10 @@ def _free_name(name: str) -> str:
 
 
 def _default_model(route: Route, replaced: Route | None) -> LogicalModel:
-    """Has the window of the route, unless other routes of it are real: then the route keeps its own limits."""
+    """Return the default model with the route's limits.
+
+    If it has other real routes, the route keeps its own limits instead.
+    """
     wanted = route.model
     model = LogicalModel.objects.filter(is_default=True).first()
     model = model or LogicalModel.objects.filter(name=wanted.name).first() or wanted

@@ -1,4 +1,4 @@
-"""The providers that can be set up from a key alone, and which of their models is preferred: data."""
+"""Providers that can be set up from a key alone, and the order of their models, as data."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from llm_app.models import Protocol, Provider
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """Models by name. The groups of `pattern` are the version: the highest one is preferred."""
+    """Models with similar names. The groups of `pattern` are the version; the highest version is preferred."""
 
     pattern: str
     context_window: int
@@ -18,9 +18,11 @@ class Family:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """`protocols` and `families` have the best first; `key` is the form of keys that nobody else gives out.
+    """A known provider.
 
-    `model` is what is tried where the provider does not list its models.
+    `protocols` and `families` are in order of preference; `key` matches keys of this provider only.
+
+    `model` is tested if the provider does not list its models.
     """
 
     name: str
@@ -34,7 +36,7 @@ class Known:
 
     @property
     def variable(self) -> str:
-        """The environment variable of its key; X_BASE_URL beside X_API_KEY gives another address."""
+        """Return the environment variable of its key. X_BASE_URL next to X_API_KEY overrides the address."""
         return f"{self.name.upper()}_API_KEY"
 
     @property
@@ -42,22 +44,25 @@ class Known:
         return f"{self.name.upper()}_BASE_URL"
 
     def provider(self, key: str, address: str = "") -> Provider:
-        """Not stored yet."""
+        """Return an unsaved provider."""
         address = address or self.base_url
         name = self.name if self.base_url else urlsplit(address).hostname or self.name
         protocol = self.protocols_at(address)[0]
         return Provider(name=name[:100], protocol=protocol, base_url=address, api_key=key)
 
     def protocols_at(self, address: str) -> list[str]:
-        """Best first. Other servers of OpenAI's API have chat completions at least."""
+        """Return the protocols in order of preference.
+
+        Other servers with OpenAI's API have at least chat completions.
+        """
         installed = [protocol for protocol in self.protocols if protocol in protocols.adapters()]
         if urlsplit(address).hostname != urlsplit(self.base_url).hostname:
             installed.sort(key=lambda protocol: protocol != Protocol.OPENAI_NATIVE)
         return installed
 
 
-# As the providers document their models, on 22 November 2026. Windows are not always the largest possible: from GPT-5.4
-# on, requests above 272,000 tokens cost twice as much, and nobody wants to pay for a million tokens at each step.
+# The providers' documentation of 22 November 2026. Windows are smaller than the maximum where long requests are
+# expensive: from GPT-5.4 on, requests above 272,000 tokens cost twice as much.
 # OpenAI: developers.openai.com/api/docs/models (gpt-6.1-sol, gpt-5.6-sol …). From GPT-5.5 on, chat completions refuse
 # functions unless reasoning is off (github.com/openai/openai-openapi/issues/541), so the Responses API comes first.
 # Anthropic: platform.claude.com/docs/en/models/overview.
@@ -138,12 +143,12 @@ KNOWN = (
 
 
 def recognized(key: str, address: str = "") -> Known | None:
-    """The provider that gives out such keys. With an address of its own, a key of no known form is some server's."""
+    """Return the provider of a key. With an address, a key of unknown form belongs to a compatible server."""
     found = next((known for known in KNOWN if re.fullmatch(known.key, key)), None)
     if found is None and address:
         return COMPATIBLE
     if found is None and key.startswith("sk-"):
-        return KNOWN[0]  # older keys of OpenAI have no form of their own
+        return KNOWN[0]  # older keys of OpenAI only have this prefix
     return found
 
 

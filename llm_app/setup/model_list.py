@@ -1,4 +1,4 @@
-"""A provider's own list of its models, and the order in which they suit tasks."""
+"""A provider's list of models, sorted by how well they suit tasks."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ from llm_app.transport.waiting import Runner
 
 _SECONDS = 5.0
 _MOST = 1_000  # models
-LARGEST_WINDOW = 400_000  # tokens that are used without an administrator's word: more cost more at each step
+LARGEST_WINDOW = 400_000  # tokens; only an administrator can set a larger, more expensive window
 UNKNOWN_WINDOW = 32_000
-# Parts of the names of what holds no conversation with tools: embeddings, pictures, speech, moderation, completions.
+# Parts of the names of models without tool calls: embeddings, pictures, speech, moderation, completions.
 _OTHERS = re.compile(
     r"embed|rerank|whisper|tts|audio|speech|transcri|realtime|-live|voice|image|dall-e|imagen|veo|sora|video|lyria|"
     r"moderation|guard|search|deep-research|computer-use|turbo-instruct|davinci|babbage|aqa|robotics|-ocr"
@@ -29,7 +29,7 @@ _OUTPUTS = ("max_output_tokens", "max_completion_tokens", "max_tokens")
 
 @dataclass(frozen=True, kw_only=True)
 class ListedModel:
-    """What a list says of a model: 0 and None where it says nothing."""
+    """An entry of the list. Missing values are 0 and None."""
 
     name: str
     context_window: int = 0
@@ -41,7 +41,10 @@ class ListedModel:
 
 
 def ask(provider: Provider, run: Runner) -> list[ListedModel]:
-    """In the provider's order, those that hold conversations. Raises LLMError, whose text does not contain the key."""
+    """Return the models that hold conversations, in the provider's order.
+
+    Raises: LLMError; its text does not contain the key.
+    """
     adapter = protocols.adapter_for(provider.protocol)
     headers = adapter.request(b"", Endpoint(base_url=provider.base_url, api_key=provider.api_key)).headers
     try:
@@ -63,13 +66,16 @@ def _address(provider: Provider) -> str:
 
 
 def _listed(answer: Any) -> Iterable[ListedModel]:
-    """Raises TypeError for what is no list. Forms: OpenAI's, with additions of Anthropic, DeepSeek, vLLM and others."""
+    """Yield models from OpenAI's list format and its extensions by Anthropic, DeepSeek, vLLM and others.
+
+    Raises: TypeError if the answer is no list.
+    """
     if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
         raise TypeError("no list")
     for row in answer["data"][:_MOST]:
         name = row.get("id") if isinstance(row, dict) else None
         if isinstance(name, str) and 0 < len(name) <= 200 and _is_for_conversations(name, row):
-            yield _model(name.removeprefix("models/"), row)  # as Gemini writes them
+            yield _model(name.removeprefix("models/"), row)  # Gemini's prefix
 
 
 def _is_for_conversations(name: str, row: Mapping[str, Any]) -> bool:
@@ -93,7 +99,7 @@ def _number(row: Mapping[str, Any], names: Sequence[str]) -> int:
 
 
 def _takes_images(row: Mapping[str, Any]) -> bool | None:
-    """Anthropic has capabilities; DeepSeek and OpenRouter have modalities."""
+    """Return whether the model takes images. Anthropic lists capabilities; DeepSeek and OpenRouter list modalities."""
     capabilities, architecture = row.get("capabilities"), row.get("architecture")
     if isinstance(capabilities, dict) and isinstance(capabilities.get("image_input"), dict):
         return bool(capabilities["image_input"].get("supported"))
@@ -104,12 +110,12 @@ def _takes_images(row: Mapping[str, Any]) -> bool | None:
 
 
 def ranked(models: Iterable[ListedModel], known: Known) -> list[ListedModel]:
-    """By family and version, the preferred one first; after them all others, as listed."""
+    """Sort models by family and version, the preferred one first. Unknown models keep their order at the end."""
     return sorted(models, key=lambda model: _rank(model.name, known.families))
 
 
 def _rank(name: str, families: Sequence[Family]) -> tuple[int, int, int, int]:
-    """Among models of one version the shortest name is no snapshot, and no smaller sibling."""
+    """Return the sort key. Among models of one version, the shortest name is neither a snapshot nor a smaller model."""
     for place, family in enumerate(families):
         if match := _match(family, name):
             digits = re.findall(r"\d+", ".".join(match.groups(default="")))
@@ -119,7 +125,7 @@ def _rank(name: str, families: Sequence[Family]) -> tuple[int, int, int, int]:
 
 
 def _match(family: Family, name: str) -> re.Match[str] | None:
-    """Gateways write the provider's name before the model's."""
+    """Match a model name, which gateways prefix with the provider's name."""
     return re.fullmatch(family.pattern, name.lower().rpartition("/")[2])
 
 
@@ -129,7 +135,7 @@ def window_of(model: ListedModel, known: Known) -> int:
 
 
 def known_for(provider: Provider, every: Iterable[Known]) -> Known | None:
-    """By its address, else by its name."""
+    """Return the known provider with this address, or else with this name."""
     rows = list(every)
     same = [known for known in rows if known.base_url and provider.base_url.startswith(known.base_url)]
     return next(iter(same + [known for known in rows if known.name == provider.name]), None)

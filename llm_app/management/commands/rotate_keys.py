@@ -1,4 +1,4 @@
-"""Re-encrypts all encrypted columns, after a new key was added at the front of FIELD_ENCRYPTION_KEY."""
+"""Command that re-encrypts all encrypted columns after a new key was added at the front of FIELD_ENCRYPTION_KEY."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from django.db import models, transaction
 
 from llm_app.encryption import EncryptedTextField, decrypted, encrypted
 
-_IN_JSON = {"mfa.authenticator": ("data", ("secret", "seed"))}  # rows of other apps that keep what we encrypt in JSON
+_IN_JSON = {"mfa.authenticator": ("data", ("secret", "seed"))}  # encrypted values in JSON columns of other apps
 
 
 class Command(BaseCommand):
@@ -25,7 +25,10 @@ class Command(BaseCommand):
 
 
 def reencrypt_columns() -> Iterator[tuple[str, int]]:
-    """(name of a column, re-encrypted rows) for each encrypted column. Raises ImproperlyConfigured."""
+    """Yield the name and the number of re-encrypted rows of each encrypted column.
+
+    Raises: ImproperlyConfigured.
+    """
     for model in apps.get_models():
         for field in model._meta.fields:
             if isinstance(field, EncryptedTextField):
@@ -36,7 +39,7 @@ def reencrypt_columns() -> Iterator[tuple[str, int]]:
 
 
 def _rotate(model: type[models.Model], name: str) -> int:
-    """Row by row, each read under a lock: a value that is saved in the meantime is not written back."""
+    """Re-encrypt row by row under a lock, so that concurrent changes are not overwritten."""
     count = 0
     for pk in model._base_manager.exclude(**{name: ""}).values_list("pk", flat=True):
         with transaction.atomic():
