@@ -39,7 +39,7 @@ class Period(StrEnum):
 
 
 class Scope(StrEnum):
-    """The owner of a budget: one user, the members of a role together, everyone together, or a delegated task's share."""
+    """The owner of a budget: one user, a role's members together, everyone together, or a delegated task's share."""
 
     USER = _("user")
     ROLE = "role"
