@@ -1,4 +1,4 @@
-"""A running task in memory: its context, its unit of work, and what interrupts it."""
+"""A running task in memory: its context, its unit of work, and its interrupts."""
 
 from tasks_app.run.aside import ask_aside, ask_for_person
 from tasks_app.run.context import StepSettings, TaskContext

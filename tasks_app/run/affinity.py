@@ -1,4 +1,4 @@
-"""What an engine process holds for a session, such as an open page: while it lives, the session's tasks run there."""
+"""Session affinity: a session's tasks run on the process that holds its resources, such as an open page."""
 
 import asyncio
 import threading
@@ -18,11 +18,11 @@ from tools_app import held_resources, release_session
 
 _LEAVING_S = 10
 _holder = Select(lambda task: Session.objects.filter(tasks=task).order_by().values_list("held_by")[:1])
-called = threading.Event()  # another worker says that tasks may wait for us; the supervisor looks at once
+called = threading.Event()  # set when another worker has left a task to this one; wakes the supervisor
 
 
 def is_held_elsewhere(task_id: UUID) -> bool:
-    """Whether another process that lives holds something for the task's session."""
+    """Return whether another live process holds resources of the task's session."""
     (holder,) = _holder.first(task_id) or ("",)
     if not holder or holder == process.name():
         return False
@@ -30,7 +30,7 @@ def is_held_elsewhere(task_id: UUID) -> bool:
 
 
 def release_deleted() -> None:
-    """Ends what is held here for sessions that were deleted, by whatever process."""
+    """Release resources of deleted sessions that this process holds, whichever process deleted them."""
     held = release_session.held_sessions()
     there = Session.objects.filter(pk__in=held).values_list("pk", flat=True) if held else ()
     for session in held - {str(pk) for pk in there}:
@@ -38,7 +38,7 @@ def release_deleted() -> None:
 
 
 def release_taken() -> None:
-    """Ends idle sandboxes of sessions whose task another process runs by now."""
+    """Release idle sandboxes of sessions whose task another process runs now."""
     untied = release_session.untied_sessions()
     elsewhere = Task.objects.filter(session__in=untied).exclude(lease_owner__in=("", process.name())) if untied else ()
     for session in {str(task.session_id) for task in elsewhere}:
@@ -46,20 +46,20 @@ def release_taken() -> None:
 
 
 def give_up(task_id: UUID) -> None:
-    """Ends what is held here for a task's session, which another worker may take then: it says what was lost."""
+    """Release the resources of a task's session, so that another worker can take it. That worker reports the loss."""
     session = Session.objects.get(tasks=task_id)
     release(str(session.pk))
     Session.objects.filter(pk=session.pk, held_by=process.name()).update(held_by="")
 
 
 def release(session: str) -> None:
-    """Ends what this process holds for a session, and comes back when it has ended."""
+    """Release the resources that this process holds for a session, and wait for it."""
     if session in release_session.held_sessions():
         event_loop.submit(release_session.release_session(session)).result(_LEAVING_S)
 
 
 def store_held(session: str) -> None:
-    """Store what is held now: a notice that a command has ended outlives this process. Called on the event loop."""
+    """Store the held resources: the end of a background command must outlive this process. Called on the event loop."""
     _storing.add(task := asyncio.get_running_loop().create_task(event_loop.in_thread(partial(_store, session))))
     task.add_done_callback(_storing.discard)
 
@@ -68,7 +68,7 @@ _storing: set[asyncio.Task[None]] = set()
 
 
 def _store(session: str) -> None:
-    """Under the lock that the session's task takes for a commit, so that the newest state is what stays."""
+    """Store under the session's lock, which the task's commits take as well, so that the newest state remains."""
     with transaction.atomic(), suppress(Session.DoesNotExist):
         row = Session.objects.select_for_update(no_key=True).get(pk=session)
         if row.held_by == process.name():
@@ -76,31 +76,34 @@ def _store(session: str) -> None:
 
 
 class SessionAffinity:
-    """Keeps the session's row true, and tells the model what was lost of it, and which of its commands have ended."""
+    """The held resources of one session, in its row.
+
+    It also reports lost resources and ended background commands to the model.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session, self._key = session, str(session.pk)
         gone = {name: words for name, words in session.held.items() if name not in self.held}
         self._lost = {name: words for name, words in gone.items() if not _is_of_job(name)}
         self._gone_jobs = {name: words for name, words in gone.items() if _is_of_job(name)}
-        self._untold, self._telling = self._lost, frozenset[str]()  # after the commit that is under way
+        self._untold, self._telling = self._lost, frozenset[str]()  # pending state of the current commit
         self._row = (session.held, session.held_by)
 
     @property
     def held(self) -> Mapping[str, str]:
-        """What this process holds for the session: name → words."""
+        """Return the resources that this process holds for the session: name → description."""
         return held_resources.held_for(self._key)
 
     @property
     def ended_jobs(self) -> Mapping[int, str]:
-        """The numbers of commands whose end the model does not know, and how they ended; empty where that is lost."""
+        """Return how commands have ended whose end the model does not know, by their numbers; '' if that is lost."""
         known = {**self._gone_jobs, **{name: words for name, words in self.held.items() if _is_notice(name)}}
         numbers = {int(name.rpartition(" ")[2]) for name in known}
         return {number: known.get(f"{held_resources.ENDED} {number}", "") for number in sorted(numbers)}
 
     @contextmanager
     def telling_ends(self) -> Iterator[None]:
-        """The commit in this block says which commands have ended."""
+        """Treat the commit in this block as the report of the ended commands."""
         self._telling = frozenset(
             name for name in (*self._gone_jobs, *self.held) if name not in self.held or _is_notice(name)
         )
@@ -110,7 +113,7 @@ class SessionAffinity:
             self._telling = frozenset()
 
     def with_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """The drafts of a commit; the first result among them also says what was lost."""
+        """Return the drafts of a commit. The first result among them also reports lost resources."""
         told, self._untold = list(drafts), self._lost
         for place, draft in enumerate(told):
             if self._untold and draft.context_type is ContextType.TOOL_RESULT:
@@ -120,7 +123,9 @@ class SessionAffinity:
         return told
 
     def save(self) -> None:
-        """In the transaction of the commit. What was lost stays in the row until it is told."""
+        """Store the held resources, in the transaction of the commit. Lost ones stay in the row until they are
+        reported.
+        """
         here, before = dict(self.held), (self._session.held, self._session.held_by)
         stored = {**self._untold, **self._gone_jobs, **here}
         self._row = (
@@ -131,7 +136,7 @@ class SessionAffinity:
             Session.objects.filter(pk=self._session.pk).update(held=self._row[0], held_by=self._row[1])
 
     def committed(self) -> None:
-        """After it: a commit that failed has stored and told nothing."""
+        """Take over the state after the commit. A failed commit has stored and reported nothing."""
         self._session.held, self._session.held_by = self._row
         self._lost = self._untold
         if self._telling:

@@ -1,4 +1,4 @@
-"""Calls of a model beside the steps of a task, or for a person: what a tool asks, a summary, an embedding.
+"""Model calls besides the steps of a task, or for a person: a tool's question, a summary, an embedding.
 
 None of them streams.
 """
@@ -28,9 +28,11 @@ def ask_aside(
     system: str = "",
     say: Callable[[str], object] | None = None,
 ) -> Completion:
-    """Asks a logical model on behalf of the task's person, and stores the log of the call.
+    """Ask a logical model on behalf of the task's person, and store the log of the call.
 
-    `say` tells them what the call waits for. Raises LLMError, BudgetExceeded, or what interrupts `run`.
+    `say` shows the person what the call waits for.
+
+    Raises: LLMError, BudgetExceeded, and the exceptions that interrupt `run`.
     """
     stored = stored_prompt.store_prompt(Prompt(system=system, tools=(), messages=messages))
     task = unit.task
@@ -59,7 +61,7 @@ def ask_aside(
 def ask_for_person(
     user_id: int, messages: Sequence[Message], run: Runner, *, purpose: Purpose, redactor: Redactor, model: str
 ) -> Completion:
-    """The same for a person, by whose budgets and rights, outside of any task: the log names them only."""
+    """Ask a model for a person, by their budgets and rights, outside of any task. The log names only the person."""
     stored = stored_prompt.store_prompt(Prompt(system="", tools=(), messages=messages))
     call = LLMCall(
         purpose=purpose, prompt_for=lambda recipient: stored, redactor=redactor, model=model, user_id=user_id
@@ -70,7 +72,7 @@ def ask_for_person(
 
 
 class _CostObserver(Observer):
-    """Counts what failed attempts of the task have cost."""
+    """An observer that counts the costs of the task's failed attempts."""
 
     def __init__(self, unit: UnitOfWork, say: Callable[[str], object] | None) -> None:
         self._unit, self._say = unit, say

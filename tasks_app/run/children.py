@@ -1,7 +1,7 @@
-"""The tasks that a call has delegated, each in a session of its own; and the tree that they make.
+"""Children, the tasks that a call has delegated, each in its own session, and the tree of tasks.
 
-A parent waits without a thread. Who has ended a child looks after its call then, and the reaper does so again for what
-was lost. Locks are taken from the top down: who holds a child's never waits for its parent's.
+A parent waits without a thread. The process that ends a child then calls `look_after` for the parent's call, and the
+reaper repeats lost calls. Locks are taken from the top down: the holder of a child's lock never waits for its parent's.
 """
 
 import logging
@@ -33,12 +33,12 @@ from tools_app.errors import ToolError
 
 logger = logging.getLogger(__name__)
 FOLDER = "children"
-LEAST_ITERATIONS = 15  # of a child, where its parent has so many left
+LEAST_ITERATIONS = 15  # of a child, if its parent has so many left
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grant:
-    """What each child of a call may use: of its parent's iterations, tokens, money and time."""
+    """Each child's limits: its share of the parent's iterations, tokens, money and time."""
 
     iterations: int
     tokens: int | None
@@ -47,7 +47,7 @@ class Grant:
 
     @classmethod
     def of(cls, parent: Task, count: int) -> "Grant":
-        """An equal share for each of `count`; never more than the parent has left."""
+        """Return an equal share for each of `count` children, never more than the parent has left."""
         limits, tree = Limits.current(), tree_of(parent)
         left = max(1, (parent.max_iterations or limits.max_iterations) - parent.iteration)
         tokens, usd = tree.left(parent.started_by_id)
@@ -61,7 +61,9 @@ class Grant:
 
 
 def start(parent: Task, call: ToolCallLog, wanted: Delegate, first: int) -> None:
-    """In the transaction in which the parent begins to wait. Their folders are numbered from `first` on."""
+    """Create the children, in the transaction in which the parent begins to wait. Their folders are numbered from
+    `first`.
+    """
     grant, at_once = Grant.of(parent, len(wanted.tasks)), _at_once(wanted.max_parallel)
     for place, spec in enumerate(wanted.tasks):
         task = Task(
@@ -85,7 +87,7 @@ def start(parent: Task, call: ToolCallLog, wanted: Delegate, first: int) -> None
 
 
 def _session(origin: Session, spec: DelegatedTask, number: int) -> Session:
-    """Rights only shrink: what the origin may not do is looked up at each step of the child."""
+    """Create a child's session. Its rights only shrink: each step of the child looks up the origin's restrictions."""
     agent = Agent.objects.get(name=spec.agent) if spec.agent else origin.acting_agent
     root = origin.root or origin
     return Session.objects.create(
@@ -102,7 +104,7 @@ def _session(origin: Session, spec: DelegatedTask, number: int) -> Session:
 
 
 def _instruct(task: Task, instruction: str, author: Agent | None) -> None:
-    """Its message is the parent agent's, and says so to people."""
+    """Append the task's message. It is the parent agent's, and pages show it so."""
     about = {"author": author.name if author else "Agent", "attachments": [], "delegated": True}
     append_entries(
         task.session, task, [Draft(context_type=ContextType.USER_MESSAGE, content=instruction, metadata=about)]
@@ -114,12 +116,12 @@ def _at_once(max_parallel: int | None) -> int:
 
 
 def of_call(call: ToolCallLog) -> TaskQuerySet:
-    """In the order of the call's list."""
+    """Return the children in the order of the call's list."""
     return Task.objects.filter(parent_call=call).select_related("session__root").order_by("number")
 
 
 def look_after(call_id: int) -> None:
-    """Starts the next children of a call that waits, or wakes its task when all have ended. Twice does no harm."""
+    """Start the next children of a waiting call, or wake its task when all have ended. A repeated call does no harm."""
     call = ToolCallLog.objects.select_related("task__session").get(pk=call_id)
     _leave_folders(call)
     with transaction.atomic():
@@ -129,7 +131,7 @@ def look_after(call_id: int) -> None:
             return
         active = list(of_call(call).active())
         if not active:
-            with suppress(NothingToAnswer):  # it is awake
+            with suppress(NothingToAnswer):  # it is already awake
                 open_call.resume(call.task, WaitingFor.CHILDREN)
         queued = [child for child in active if child.waiting_for == WaitingFor.SIBLINGS]
         most = _at_once(orjson.loads(call.arguments or "{}").get("max_parallel"))
@@ -139,8 +141,9 @@ def look_after(call_id: int) -> None:
 
 
 def _leave_folders(call: ToolCallLog) -> None:
-    """Remove the mount points of children that have ended. Files that they changed after their call was closed, because
-    a stop takes its time, are still the call's.
+    """Remove the mount points of children that have ended.
+
+    A stop takes its time. Files that children changed after their call was closed still count as the call's changes.
     """
     ended = [child for child in of_call(call) if not child.is_active]
     try:
@@ -151,12 +154,12 @@ def _leave_folders(call: ToolCallLog) -> None:
             file_history.record(
                 session, workspace_of(session), tool=call.name, task=call.task, call_id=call.call_id, only=folders
             )
-    except (OSError, ToolError):  # a full disk, a folder that is a link by now
+    except (OSError, ToolError):  # a full disk, or a link in place of a folder
         logger.exception("the folders of the children of session %s are left as they are", call.session_id)
 
 
 def remove_mount_points() -> None:
-    """Remove those of children that ended right before the server was killed."""
+    """Remove the mount points of children that ended right before the server was killed."""
     works = Task.objects.active().filter(session=OuterRef("pk"))
     for session in Session.objects.exclude(root=None).exclude(Exists(works)).select_related("root").iterator():
         with suppress(ToolError):  # a program has put a link in its place
@@ -164,9 +167,10 @@ def remove_mount_points() -> None:
 
 
 def stop(task: Task) -> None:
-    """Stops all tasks below one, in the caller's transaction, which holds the session's lock.
+    """Stop all tasks below a task, in the caller's transaction, which holds the session's lock.
 
-    It takes theirs, too: whoever is about to wait or to delegate either sees the stop, or has done it by then.
+    It locks their sessions too, so a task that is about to wait or delegate either sees the stop or has already done
+    it.
     """
     for child in _active_below(task):
         lock(child.session)
@@ -180,7 +184,7 @@ def stop(task: Task) -> None:
 
 
 def due_calls() -> Iterator[int]:
-    """Calls of which a wake-up was lost: all of their children have ended, or one waits for its turn."""
+    """Yield calls whose wake-up was lost: all of their children have ended, or one waits for its turn."""
     for parent in Task.objects.filter(waiting_for=WaitingFor.CHILDREN):
         for call in parent.tool_calls.filter(status=CallStatus.WAITING):
             active = Task.objects.active().filter(parent_call=call)
@@ -189,7 +193,7 @@ def due_calls() -> Iterator[int]:
 
 
 def ancestors(task: Task) -> list[Task]:
-    """Its parent first, then the parent's parent."""
+    """Return the parent, then the parent's parent, and so on."""
     found: list[Task] = []
     while (call := (found[-1] if found else task).parent_call) is not None:
         found.append(call.task)
@@ -197,7 +201,7 @@ def ancestors(task: Task) -> list[Task]:
 
 
 def tree_of(task: Task) -> Tree:
-    """Whom the task's calls are counted for: the task that a person started, and each share on the way down."""
+    """Return the budgets' view of the task: the root task that a person started, and each share on the way down."""
     if task.parent_call_id is None:
         return Tree(top=task.pk)
     line = [task, *ancestors(task)]
@@ -206,7 +210,7 @@ def tree_of(task: Task) -> Tree:
 
 
 def below(task: Task) -> list[Task]:
-    """The active tasks that were delegated by it, and by those."""
+    """Return the active tasks that were delegated by it, directly or indirectly."""
     found = _active_below(task)
     return [*found, *(deeper for child in found for deeper in below(child))]
 
@@ -216,7 +220,7 @@ def _active_below(task: Task) -> list[Task]:
 
 
 def size_of_tree(task: Task) -> int:
-    """How many tasks were delegated below the one that a person started."""
+    """Return how many tasks were delegated below the root task."""
     level: Sequence[UUID] = [[task, *ancestors(task)][-1].pk]
     count = 0
     while level:

@@ -1,4 +1,4 @@
-"""A running task: the settings of its step, and what the engine holds of it in memory."""
+"""A running task's context: the settings of its step, and its state in memory."""
 
 import math
 from collections.abc import Sequence
@@ -42,35 +42,35 @@ from tools_app.sandbox import Sandbox
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepSettings:
-    """What administrators and owners have set for a step, read together. `version` is the state that they were in.
+    """The settings of a step by administrators and owners, read together. `version` identifies their state.
 
-    Two of them are equal only if they are the same object: rows would be compared by their keys.
+    Compared by identity, as rows would be compared by their keys alone.
     """
 
     version: tuple[object, ...] = ()
     limits: Limits
-    window: int = 128_000  # tokens that the conversation's model reads
+    window: int = 128_000  # context window of the conversation's model, in tokens
     agent: Agent | None = None
     agent_version: AgentVersion | None = None
     project: Project | None = None
     has_library: bool = False
-    own_sections: tuple[tuple[str, str], ...] = ()  # of the prompt, in the agent's words
+    own_sections: tuple[tuple[str, str], ...] = ()  # prompt sections that are set for the agent
     hooks: Sequence[Hook] = ()
     policy: Policy = field(default_factory=Policy)
     skills: tuple[tuple[str, str], ...] = ()
-    handoffs: tuple[tuple[str, str], ...] = ()  # agents to whom this one may hand on
+    handoffs: tuple[tuple[str, str], ...] = ()  # agents to which this one can hand on
     agents: tuple[tuple[str, str], ...] = ()
     abilities: Abilities = field(default_factory=Abilities)
-    routes: KnownRoutes | None = None  # of the conversation's model; None: they are read for each call
+    routes: KnownRoutes | None = None  # of the conversation's model; None: read for each call
 
     @property
     def filters_output(self) -> bool:
-        """Whether nothing may be streamed, because a hook looks at what is said before anyone sees it."""
+        """Return whether a hook must see all output first, so that nothing is streamed."""
         return any(hook.filters_output for hook in self.hooks)
 
     @property
     def result_tokens(self) -> int:
-        """How much of a tool's result is shown: by the limits if they say so, else by the window."""
+        """Return how much of a tool's result is shown: by the limits if they set it, else by the window."""
         return self.limits.result_tokens_in(self.window)
 
     def loop_detector(self) -> LoopDetector:
@@ -82,13 +82,13 @@ class StepSettings:
 
 
 def model_name(session: Session, agent: Agent | None) -> str:
-    """The logical model that answers in a session; empty for the default one."""
+    """Return the logical model that answers in a session, or '' for the default one."""
     chosen = session.model or (agent and agent.model)
     return chosen.name if chosen else ""
 
 
 class TaskContext(UnitOfWork):
-    """Lives as long as one worker holds the task."""
+    """A claimed task with everything that its loop needs, as long as one worker holds it."""
 
     def __init__(self, task: Task, workspace: Workspace, sandbox: Sandbox) -> None:
         super().__init__(task)
@@ -97,24 +97,26 @@ class TaskContext(UnitOfWork):
         self.is_shared = task.session.is_open_to_others(task.started_by)
         self.settings = StepSettings(limits=Limits.current())
         self.loaded_groups: frozenset[str] = frozenset()
-        self.skill_folders: tuple[object, ...] = ()  # as they were at the beginning of the step
-        self.untold_mark = -1  # of the file history, when it was last looked at
-        # Weak, so that a task that has ended is gone at once, with its pipes and messages.
+        self.skill_folders: tuple[object, ...] = ()  # their state at the beginning of the step
+        self.untold_mark = -1  # mark of the file history when it was last read
+        # Weak, so that an ended task is freed immediately, with its pipes and messages.
         self.interruption = Interruption(partial(type(self).is_interrupted, proxy(self)))
-        self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
+        self.streamed: LiveStream | None = None  # the newest reply's stream, withdrawn if its call is refused
         self.detector = self.settings.loop_detector()
         self.detector.load(_calls_since_last_message(task))
-        self.heads: dict[object, tuple[object, Any]] = {}  # what precedes the conversation, with what it was made of
+        self.heads: dict[
+            object, tuple[object, Any]
+        ] = {}  # cached prompt heads, with the inputs that they were built from
         self._blobs: dict[str, str] = {}
         self._visible: tuple[tuple[object, ...], ToolVisibility, VisibleTools] | None = None
 
     def withdraw_stream(self) -> None:
-        """Takes back what a person has seen of a call that will not run."""
+        """Remove the stream of a call that will not run from people's pages."""
         if self.streamed is not None:
             self.streamed.withdraw()
 
     def blob(self, text: str) -> str:
-        """The address of a text that is part of requests; stored when it is new."""
+        """Return the address of a text that is part of requests, and store it if it is new."""
         if text not in self._blobs:
             self._blobs[text] = Blob.keep(text)
         return self._blobs[text]
@@ -125,16 +127,18 @@ class TaskContext(UnitOfWork):
 
     @property
     def visibility(self) -> ToolVisibility:
-        """What decides, beside the policy, which tools the model sees in this step: the same object while it is so."""
+        """Return the state that decides, with the policy, which tools the model sees: the same object while nothing
+        changes.
+        """
         return self._looked_up()[1]
 
     @property
     def visible(self) -> VisibleTools:
-        """These tools."""
+        """Return the tools that the model sees in this step."""
         return self._looked_up()[2]
 
     def _looked_up(self) -> tuple[tuple[object, ...], ToolVisibility, VisibleTools]:
-        """What both are made of comes first."""
+        """Return both, after the inputs that they were built from."""
         decides = (
             *(self.settings, self.loaded_groups, tuple(self._affinity.held), self.has_made_all_calls),
             *(self.history.has_cut, self.session.folder, bool(self.task.workflow), self.task.output_schema),
@@ -168,11 +172,11 @@ class TaskContext(UnitOfWork):
 
     @property
     def time_zone(self) -> str:
-        """The zone of the person who started the task; UTC where others can read it from the record."""
+        """Return the time zone of the person who started the task, or UTC if others can read it from the record."""
         return "UTC" if self.is_shared else self.task.started_by.time_zone or "UTC"
 
     def files_changed_at(self) -> int:
-        """Return the newest entry of the record when files of the workspace were last changed, by a look of now."""
+        """Check the workspace, and return the newest entry of the record at its last change."""
         file_history.record_before(self.task, self.workspace)
         return self._newest_change(WorkspaceChange.objects.filter(session=self.session))
 
@@ -186,7 +190,7 @@ class TaskContext(UnitOfWork):
 
     @property
     def has_made_all_calls(self) -> bool:
-        """Whether the task has reached the limit on its tool calls, where there is one."""
+        """Return whether the task has reached its limit on tool calls, if there is one."""
         return self.task.calls_made >= (self.settings.limits.tool_call_limit or math.inf)
 
 

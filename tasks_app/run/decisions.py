@@ -15,9 +15,10 @@ from tools_app.models import ToolSetting
 def settle(
     task: Task, call: OpenCall, decision: str, *, by: Any = None, note: str = "", scope: str = Scope.ONCE
 ) -> None:
-    """Ends the wait; a rejection is the result of the call. In the caller's transaction, which holds the lock.
+    """End the wait with a decision; a rejection is the result of the call. The caller's transaction holds the session's
+    lock.
 
-    Raises NothingToAnswer when another decision came first.
+    Raises: NothingToAnswer if another decision came first.
     """
     open_call.resume(task, WaitingFor.APPROVAL)
     pending = Approval.objects.filter(tool_call=call.log, decision=Decision.PENDING)
@@ -37,9 +38,9 @@ def _rejection(call: OpenCall, by: Any, note: str) -> list[Draft]:
 
 
 def why_not(approval: Approval, user: Any, decision: str = Decision.APPROVED) -> str:
-    """Why this person may not decide here, as a sentence; empty where they may.
+    """Return the reason why this person cannot decide, as a sentence, or ''.
 
-    Those who may write in the session may always reject: a message of theirs would end the call, too.
+    People who can write in the session can always reject: a message of theirs would end the call, too.
     """
     if decision == Decision.REJECTED and may_reject(approval, user):
         return ""
@@ -60,7 +61,7 @@ def may_reject(approval: Approval, user: Any) -> bool:
 
 
 def is_single(approval: Approval) -> bool:
-    """Whether a decision on it holds for this call alone, never for later ones of the task."""
+    """Return whether a decision holds for this call only, never for later ones of the task."""
     setting = setting_of(approval)
     return setting is not None and setting.four_eyes
 

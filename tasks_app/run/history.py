@@ -12,11 +12,10 @@ from tasks_app.run.open_call import OpenCall, open_call_in
 
 
 class History:
-    """`entries` are those in the context behind the cut, oldest first; each has its message, whose bytes are made once.
-    `newest` is the last of them of each type, and of each kind of reminder.
+    """The entries in the context after the cut, oldest first, with their messages, which are built once.
 
-    What is before the cut is not in memory; `has_cut` says whether there is one. `call_ids` are the ids of all calls so
-    far: a provider may give one twice.
+    `newest` is the last entry of each type and of each kind of reminder. Entries before the cut are not in memory;
+    `has_cut` says whether there is one. `call_ids` are the ids of all calls so far: a provider may repeat an id.
     """
 
     def __init__(self, session: Session) -> None:
@@ -39,7 +38,7 @@ class History:
         return history
 
     def extend(self, entries: Iterable[ContextEntry]) -> None:
-        """Takes what was appended to the record."""
+        """Add entries that were appended to the record."""
         for entry, message in _with_messages(entries):
             self.entries.append(entry)
             self.newest |= dict.fromkeys(kinds_of(entry), entry)
@@ -50,20 +49,20 @@ class History:
                 conversation.add(entry, message)
 
     def conversation(self, window: int) -> Conversation:
-        """What models with this window see: by the newest cut that was made for it, else the whole record."""
+        """Return the conversation as models with this window see it: from their newest cut on, or the entire record."""
         if window not in self._conversations:
             self._open(window, self._stored_cut(window))
         return self._conversations[window]
 
     def move(self, window: int, cut: Cut) -> Conversation:
-        """From now on, models with this window see the session by `cut`."""
+        """Set the cut for models with this window."""
         self.has_cut = True
         conversation = self._open(window, cut)
         self._forget_before(min(other.cut.seq for other in self._conversations.values()))
         return conversation
 
     def record(self) -> list[ContextEntry]:
-        """All entries in the context from the first one on. Those before the cut are read anew, without thinking."""
+        """Return all entries in the context. Those before the cut are read again, without thinking."""
         before = _entries(self.session).filter(seq__lte=self._before) if self._before else ContextEntry.objects.none()
         return [*before.defer("thinking", "hash", "hash_key"), *self.entries]
 
@@ -72,7 +71,8 @@ class History:
         return self.entries[-1].seq if self.entries else 0
 
     def open_call(self) -> OpenCall | None:
-        """The call that still waits for its result: after an approval, a crash or a restart it goes first.
+        """Return the call that still waits for its result, if any. After an approval, a crash or a restart it goes
+        first.
 
         It is the newest entry: nothing ever comes between a call and its result.
         """
@@ -80,7 +80,7 @@ class History:
         return open_call_in(newest) if newest is not None and newest.tool_call else None
 
     def retries_in_a_row(self) -> int:
-        """How many of the newest replies had no tool call."""
+        """Return how many of the newest replies had no tool call."""
         count = 0
         for entry in self._newest_first():
             if entry.context_type == ContextType.NO_TOOL_CALL_RETRY:
@@ -90,7 +90,7 @@ class History:
         return count
 
     def _newest_first(self) -> Iterator[ContextEntry]:
-        """Also those before the cut; a query only for who goes so far back."""
+        """Yield the entries, newest first. Those before the cut cost a query when they are reached."""
         yield from reversed(self.entries)
         if self._before:
             yield from _entries(self.session).filter(seq__lte=self._before).reverse().iterator(chunk_size=20)
@@ -110,7 +110,7 @@ class History:
         return conversation
 
     def _reach_back(self, seq: int) -> None:
-        """Reads what is behind `seq` and not in memory."""
+        """Read the entries after `seq` that are not in memory."""
         if seq >= self._before:
             return
         missing = _entries(self.session).after(seq).filter(seq__lte=self._before)
@@ -128,13 +128,13 @@ class History:
 
 
 def kinds_of(entry: ContextEntry) -> list[str]:
-    """Its type, and what kind of reminder it is, if it is one."""
+    """Return the entry's type, and its kind if it is a reminder."""
     is_reminder = entry.context_type == ContextType.SYSTEM_REMINDER
     return [entry.context_type, *([entry.metadata["kind"]] if is_reminder and "kind" in entry.metadata else [])]
 
 
 def newest_of(entries: Iterable[ContextEntry]) -> dict[str, ContextEntry]:
-    """The last one of each kind."""
+    """Return the last entry of each kind."""
     return {kind: entry for entry in entries for kind in kinds_of(entry)}
 
 
@@ -151,7 +151,7 @@ def _results(session: Session) -> EntryQuerySet:
 
 
 def _with_messages(entries: Iterable[ContextEntry]) -> list[tuple[ContextEntry, Message]]:
-    """Those of the entries that are in the context."""
+    """Return the entries that are in the context, with their messages."""
     entries = [entry for entry in entries if entry.in_context]
     blobs = images.contents(entries)
     return [(entry, message_of(entry, blobs)) for entry in entries]

@@ -1,4 +1,4 @@
-"""What ends an iteration early: exceptions that carry the entries to append and the next state.
+"""Interrupts: exceptions that end an iteration early. They carry the entries to append and the next state.
 
 `advance` has one `except` for all of them, so everything that the engine says is in the record.
 """
@@ -11,7 +11,9 @@ from tasks_app.record import Draft, notice
 
 
 class Interrupt(Exception):
-    """`entries` are appended and `fields` set on the task, in one transaction, in which `also` runs."""
+    """An early end of an iteration. In one transaction, `entries` are appended, `fields` set on the task, and `also`
+    runs.
+    """
 
     def __init__(self, *entries: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
         super().__init__(type(self).__name__)
@@ -21,47 +23,47 @@ class Interrupt(Exception):
 
 
 class Continue(Interrupt):
-    """The iteration ends here; the next one thinks anew."""
+    """The end of an iteration; the next one calls the model again."""
 
     def __init__(self, *entries: Draft) -> None:
         super().__init__(*entries, state=TaskState.THINKING)
 
 
 class NoToolCall(Continue):
-    """The reply had no tool call: it is kept, and a reminder says what was missing."""
+    """A reply without a tool call: it stays in the record, and a reminder names what was missing."""
 
 
 class Aborted(Continue):
-    """A person came first: the open LLM call or tool was ended."""
+    """A person came first: the LLM call or tool that ran was ended."""
 
 
 class Refused(Continue):
-    """A call that does not run: its result says why."""
+    """A call that does not run: its result names the reason."""
 
 
 class ReplyNeeded(Interrupt):
-    """The agent asked: the call stays open until a person answers."""
+    """A question of the agent: the call stays open until a person answers."""
 
     def __init__(self) -> None:
         super().__init__(state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.REPLY)
 
 
 class ApprovalNeeded(Interrupt):
-    """The call waits for a person's approval."""
+    """A call that waits for a person's approval."""
 
     def __init__(self) -> None:
         super().__init__(state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.APPROVAL)
 
 
 class ChildrenNeeded(Interrupt):
-    """The call waits for the tasks that it has delegated; `also` starts them."""
+    """A call that waits for the tasks that it has delegated; `also` starts them."""
 
     def __init__(self, also: Callable[[], object] | None = None) -> None:
         super().__init__(also=also, state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.CHILDREN)
 
 
 class Failed(Interrupt):
-    """The end, without a result. `detail` is one sentence: what happened, and what to do.
+    """The end of the task without a result. `detail` is one sentence: what happened, and what to do.
 
     `llm_call` is the id of the call that failed, for administrators.
     """
@@ -72,15 +74,15 @@ class Failed(Interrupt):
 
 
 class Stopped(Failed):
-    """A person pressed stop, or ended the terminal that ran the task. `why` is a sentence."""
+    """The end of a task after a person's stop, or after the end of its terminal. `why` is a sentence."""
 
     def __init__(self, why: str, *entries: Draft) -> None:
         super().__init__(FailureCode.STOPPED, f"{why} Write a message to go on from here.", *entries, stopped=True)
 
 
 class LimitExceeded(Failed):
-    """A limit is reached."""
+    """The end of a task that has reached a limit."""
 
 
 class LoopDetected(Failed):
-    """The agent repeats itself and does not listen."""
+    """The end of a task whose agent repeats itself despite warnings."""

@@ -1,4 +1,4 @@
-"""What a running task asks at once: all that may have moved since it last looked."""
+"""The state that a running task polls with one query: requests by people, its lease, and the version of settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from tasks_app.models import PERSON, Mode, Task
 
 VERSION = "(SELECT version FROM settings_version)"
-# Of a row of `tasks`. SQLite 3.40 answers IS NOT NULL wrongly in what a statement returns.
-# Of the modes of waiting messages, the first in the alphabet is the more urgent one.
+# Columns for a row of `tasks`. SQLite 3.40 evaluates IS NOT NULL wrongly in RETURNING.
+# MIN(mode): the modes of waiting messages are in the alphabetical order of their urgency.
 _OF_TASK = f"""
     {VERSION},
     tasks.epoch,
@@ -24,7 +24,7 @@ _OF_SESSION = (
     "sessions.project_id",
     "(SELECT version FROM projects WHERE id = sessions.project_id)",
 )
-# What is returned is of one table: SQLite joins nothing there.
+# For RETURNING, which has no joins in SQLite.
 _BY_TASK = [f"(SELECT {one} FROM sessions WHERE id = tasks.session_id)" for one in _OF_SESSION]  # noqa: S608
 COLUMNS = ", ".join([_OF_TASK, *_BY_TASK])
 _LOOK = (
@@ -35,11 +35,12 @@ _LOOK = (
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`version` counts the changes of settings and secrets, `breakers` those of all circuit breakers.
+    """A snapshot of the state.
 
-    Who reads what they stand for after them never holds an old value for a new one. `agent` is the key of the one that
-    acts. The denied tools are as the database has them: to be compared, not to be looked up. `project` is the
-    key of the session's, with the version that it has.
+    `version` counts the changes of settings and secrets, `breakers` those of all circuit breakers. Read them before the
+    values they cover, so that a stale value never passes as fresh. `agent` is the key of the acting agent.
+    `denied_tools` is the raw JSON of the database, only to be compared. `project` has the key of the session's project
+    and its version.
     """
 
     epoch: int
@@ -52,27 +53,32 @@ class Look:
     project: tuple[Any, int | None]
 
     def interrupts(self, task: Task) -> bool:
-        """Whether a person wants the task to leave what it is doing: to stop, or to read what they wrote; or whether
-        another worker has taken it over, so that whatever it does comes to nothing.
+        """Return whether the task should leave what it is doing.
+
+        A person wants it to stop or to read a message, or another worker has taken it over, so its work would be
+        discarded.
         """
         return self.stop_requested or self.message == Mode.INTERJECT or self.epoch != task.epoch
 
     def ends_wait(self, task: Task, waiting_for: str) -> bool:
-        """Whether it need not begin to wait: a person has stopped it, or written what it can go on with.
+        """Return whether the task need not begin to wait, because a person has stopped it or sent a message.
 
-        What only steers ends no wait for those to whom it has delegated: they would be stopped for it.
+        A steering message does not end a wait for children: they would be stopped for it.
         """
         return self.interrupts(task) or (bool(self.message) and waiting_for in PERSON)
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> "Look":
-        """From `COLUMNS`."""
+        """Build it from a row of `COLUMNS`."""
         version, epoch, stop, message, breakers, agent, denied, *project = row
         return cls(epoch, stop is not None, message or "", version, int(breakers), agent, denied, (*project,))
 
 
 def look_at(task: Task) -> Look:
-    """Raw SQL, for it runs several times a step. Raises Task.DoesNotExist."""
+    """Read the state with raw SQL, as this runs several times a step.
+
+    Raises: Task.DoesNotExist.
+    """
     database = connections[DEFAULT_DB_ALIAS]
     with database.cursor() as cursor:
         cursor.execute(_LOOK, [Task._meta.pk.get_db_prep_value(task.id, database)])

@@ -1,4 +1,6 @@
-"""The rule against agents that repeat themselves. Pure: it knows calls, results and changes by what stands for them."""
+"""The detection of agents that repeat themselves. Pure: it knows calls, results and changes by their hashes and
+numbers.
+"""
 
 import hashlib
 import json
@@ -9,23 +11,23 @@ from typing import Any, NamedTuple
 
 
 def fingerprint(name: str, arguments: Any) -> str:
-    """The hash of a call: its name and its arguments in canonical form."""
+    """Return the hash of a call's name and arguments in canonical form."""
     return hashlib.sha256(_canonical([name, arguments]).encode(errors="surrogatepass")).hexdigest()
 
 
 def uncounted(exact: str) -> str:
-    """That of a call which may be made again and again: an approval is bound to it, and it makes no loop."""
+    """Return the fingerprint of a call that is allowed to repeat: approvals are bound to it, and it makes no loop."""
     return f"{UNCOUNTED}{exact[:-1]}"
 
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str).encode
 LONGEST_CYCLE = 4  # calls
 CYCLE_REPEATS = 4
-UNCOUNTED = "-"  # begins no hash
+UNCOUNTED = "-"  # a character that begins no hash
 
 
 class CountedCall(NamedTuple):
-    """A call in the window. `refused` says that it was not run because it was a repetition."""
+    """A call in the window. `refused`: it was not run because it was a repetition."""
 
     fingerprint: str
     call_id: str
@@ -34,7 +36,10 @@ class CountedCall(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierRun:
-    """An earlier run of a call. `seq` numbers the call's entry; `shown` is its `result` in a form to be compared."""
+    """An earlier run of a call.
+
+    `seq` numbers the call's entry; `shown` is its `result` in a comparable form.
+    """
 
     seq: int
     call_id: str
@@ -45,9 +50,9 @@ class EarlierRun:
 class LoopDetector:
     """The newest `window` calls of a task since a person last wrote.
 
-    A call that ran `threshold` times among them, with the same result and an unchanged workspace, is refused. So many
-    `refusals` end the task, unless another call has succeeded between them. A sequence of 2 to 4 calls that has just
-    come round the fourth time is a cycle, which refuses nothing.
+    A call that ran `threshold` times among them, with the same result and an unchanged workspace, is refused. After
+    `refusals` such calls the task ends, unless another call has succeeded between them. A sequence of 2 to 4 calls that
+    has just run for the fourth time is a cycle, which refuses nothing.
     """
 
     def __init__(self, *, window: int, threshold: int, refusals: int) -> None:
@@ -56,7 +61,7 @@ class LoopDetector:
         self._refused_in_a_row = 0
 
     def load(self, calls: Iterable[tuple[CountedCall, bool]]) -> None:
-        """Take over calls from the record, oldest first, each with whether it has succeeded."""
+        """Add calls from the record, oldest first, each with whether it has succeeded."""
         for call, has_succeeded in calls:
             if not call.fingerprint.startswith(UNCOUNTED):
                 self.note(call)
@@ -64,7 +69,7 @@ class LoopDetector:
                 self.note_success()
 
     def earlier(self, fingerprint: str) -> list[str]:
-        """Return the ids of this call's earlier runs, oldest first; none while they are too few to refuse another."""
+        """Return the ids of this call's earlier runs, oldest first, or none while they are too few for a refusal."""
         ids = [call.call_id for call in self._calls if call.fingerprint == fingerprint and not call.refused]
         return ids if len(ids) >= self._threshold else []
 
@@ -100,7 +105,7 @@ class LoopDetector:
         self._refused_in_a_row = 0
 
     def is_hopeless(self) -> bool:
-        """Return whether the refusals are enough to end the task."""
+        """Return whether there are enough refusals to end the task."""
         return self._refused_in_a_row >= self._refusals
 
     def forget(self) -> None:

@@ -15,7 +15,7 @@ from tasks_app.runtime import broadcast
 from tasks_app.runtime.wakeup import wake
 from tools_app.documents.formats import kind_by_name
 
-LONGEST_TITLE = 60  # characters of one that nobody chose
+LONGEST_TITLE = 60  # characters of an automatic title
 _waiting = Select(
     lambda session: InboxMessage.objects.waiting_in(session).filter(author__is_active=True).select_related("author")
 )
@@ -23,10 +23,11 @@ _writable = Select(lambda user, pk: Session.objects.writable_by(user).filter(pk=
 
 
 def start_next(session: Session, task: Task, *, stopped: bool) -> None:
-    """Looks into the inbox of a session whose `task` has just ended.
+    """Start the next task of a session from its inbox, after `task` has ended.
 
-    The first message starts the next task, the others wait on, also those of closed accounts and of who may write here
-    no more. After a stop, even too late a one, what waited then is appended and starts nothing; what came since does.
+    The first message starts it, and later ones keep waiting. Messages of closed accounts, and of people who can no
+    longer write here, stay in the inbox. Messages queued before a stop are appended but start no task, even if the task
+    ended before the stop took effect; later ones do.
     """
     if stopped:
         stop = Task.objects.values_list("stop_requested_at", flat=True).get(pk=task.pk)
@@ -39,7 +40,7 @@ def start_next(session: Session, task: Task, *, stopped: bool) -> None:
 
 
 def start(session: Session, message: InboxMessage, *, max_iterations: int | None = None, terminal: str = "") -> Task:
-    """A new task for a message of the inbox."""
+    """Create a task for a message of the inbox, and wake it."""
     task = Task(
         session=session,
         started_by=message.author,
@@ -56,7 +57,7 @@ def start(session: Session, message: InboxMessage, *, max_iterations: int | None
 
 
 def deliver(session: Session, task: Task, messages: list[InboxMessage]) -> list[ContextEntry]:
-    """Appends messages of the inbox as entries of `task`."""
+    """Append messages of the inbox as entries of `task`."""
     entries = append_entries(session, task, [user_message(message) for message in messages])
     for message, entry in zip(messages, entries, strict=True):
         task.add_author(message.author)
@@ -76,13 +77,13 @@ def user_message(message: InboxMessage) -> Draft:
 
 
 def title_of(words: str) -> str:
-    """The beginning of a message, as a session is called by it."""
+    """Return the beginning of a message as a session's title."""
     line = " ".join(words.split())
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
 def with_files(words: str, attachments: Sequence[str]) -> str:
-    """A person's words as a model reads them: with the files that they sent along, and how to read those."""
+    """Return a person's words as a model reads them, with their attached files and how to read those."""
     files = "".join(f"\n[attached file: {path}{_how_to_read(path)}]" for path in attachments)
     return words + ("\n" + files if files else "")
 
@@ -93,11 +94,12 @@ def _how_to_read(path: str) -> str:
 
 
 def tasks_waiting_for(user: Any) -> QuerySet[Task]:
-    """Tasks with a question, where the user may write, or with a call that they may approve; the longest wait first.
+    """Return tasks with a question where the user can write, or with a call that they can approve; the longest wait
+    first.
 
-    Among the latter are tasks of sessions that the user may not see: of those, they may know the call alone.
+    The latter include tasks of sessions that the user cannot see: they are allowed to see only the call.
     """
-    # Few tasks wait: each of them is looked at, not all sessions and calls.
+    # Few tasks wait, so the query starts from them instead of from sessions and calls.
     mine = Exists(Session.objects.writable_by(user).filter(pk=OuterRef("session")))
     to_decide = Exists(Approval.objects.decidable_by(user).filter(tool_call__task=OuterRef("pk")))
     waiting = Task.objects.filter(waiting_for__isnull=False)
@@ -105,12 +107,12 @@ def tasks_waiting_for(user: Any) -> QuerySet[Task]:
 
 
 def all_waiting_for(user: Any) -> list[Task]:
-    """With their sessions, and the owners of these."""
+    """Return these tasks with their sessions and the sessions' owners."""
     return _tasks_waiting.rows(user.pk)
 
 
 def count_waiting_for(user: Any) -> int:
-    """How many questions and approvals wait for the user: each page says it."""
+    """Return the number of questions and approvals that wait for the user, which each page shows."""
     return len(_keys_waiting.rows(user.pk))
 
 

@@ -1,4 +1,7 @@
-"""A tool call without its result: the only durable waiting state. Asks, approvals and crashes go on from it."""
+"""The open call, a tool call without its result: the only durable state of waiting.
+
+Questions, approvals and crashes all resume from it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +24,10 @@ ASKED = "The agent has a question and continues when you answer."
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCall:
-    """`deferred` are the further calls of the same reply, verbatim: they are named after the result.
+    """A call without its result.
 
-    `words` is what was said beside it.
+    `deferred` are the further calls of the same reply, verbatim; a reminder lists them after the result. `words` is the
+    text of the reply.
     """
 
     call: ToolCall
@@ -32,12 +36,12 @@ class OpenCall:
     words: str = ""
 
     def result(self, text: str, status: str, *, images: Sequence[KeptPicture] = (), **metadata: object) -> list[Draft]:
-        """The one result of this call, and the reminder that belongs right after it."""
+        """Return the result of this call and the reminder that follows it."""
         return [result(self.call.id, text, status, images, **metadata), *reminders.deferred(self.deferred)]
 
 
 def open_call_in(entry: ContextEntry) -> OpenCall:
-    """The open call that an entry of the record holds."""
+    """Return the open call in an entry of the record."""
     assert entry.call is not None
     return OpenCall(
         call=ToolCall(**entry.call),
@@ -48,7 +52,10 @@ def open_call_in(entry: ContextEntry) -> OpenCall:
 
 
 def resume(task: Task, waiting_for: WaitingFor) -> None:
-    """Ends the wait. Raises NothingToAnswer if another answer came first."""
+    """End the wait.
+
+    Raises: NothingToAnswer if another answer came first.
+    """
     if not Task.objects.filter(pk=task.pk, waiting_for=waiting_for).update(waiting_for=None):
         raise NothingToAnswer()
     task.waiting_for = None
@@ -57,7 +64,10 @@ def resume(task: Task, waiting_for: WaitingFor) -> None:
 
 
 def awaited_call(task: Task, call_id: str = "") -> OpenCall:
-    """The call that waits. Raises NothingToAnswer for another `call_id`: it came from an older page."""
+    """Return the call that waits.
+
+    Raises: NothingToAnswer if nothing waits, or for another `call_id`, which comes from an outdated page.
+    """
     entry = ContextEntry.objects.in_session(task.session).in_context().last()
     if entry is None or entry.call is None or call_id not in ("", entry.call["id"]):
         raise NothingToAnswer()
@@ -65,14 +75,15 @@ def awaited_call(task: Task, call_id: str = "") -> OpenCall:
 
 
 def pending_json(task: Task) -> dict[str, Any] | None:
-    """{id, name, arguments, kind, reason, text, options, danger} of the open call; None if it waits for no person.
+    """Return {id, name, arguments, kind, reason, text, options, danger} of the open call, or None if no person must
+    answer.
 
-    `text` and `options` belong to a question, `danger` to an approval, and are None for the other kind.
+    `text` and `options` belong to a question, `danger` to an approval. They are None for the other kind.
     """
     is_asked = task.waiting_for in PERSON
     entry = ContextEntry.objects.in_session(task.session).in_context().last() if is_asked else None
     call = call_json(redact_entry(entry, redactor_of(task.session))) if entry else None
-    if call is None:  # it does not wait, or was answered in this instant
+    if call is None:  # nothing waits, or it was answered in this instant
         return None
     log = ToolCallLog.objects.select_related("approval").get(session_id=task.session_id, call_id=call["id"])
     about = _question(log) if task.waiting_for == WaitingFor.REPLY else _approval(log)
@@ -81,7 +92,7 @@ def pending_json(task: Task) -> dict[str, Any] | None:
 
 def _question(log: ToolCallLog) -> dict[str, Any]:
     arguments = orjson.loads(log.arguments)
-    text = arguments.get("text") or arguments["note"]  # of a step that is blocked
+    text = arguments.get("text") or arguments["note"]  # `note` is that of a blocked step
     return {"reason": ASKED, "text": text, "options": arguments.get("options", [])}
 
 

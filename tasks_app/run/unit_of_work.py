@@ -1,4 +1,4 @@
-"""How a running task writes: everything goes into one transaction, guarded by its lease."""
+"""The unit of work: a running task's writes, in one transaction, guarded by its lease."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -20,14 +20,14 @@ from tasks_app.run.usage import Calls
 from tasks_app.runtime import broadcast, lease
 from tools_app.held_resources import JOB
 
-Fields = dict[str, Any]  # of the task
+Fields = dict[str, Any]  # fields of the task
 Also = Callable[[], object] | None
-# The columns that change while a call runs. The others are indexed: to save them would write each index again.
+# The columns that change while a call runs. Saving the other ones would write their indexes again.
 _OUTCOME = ("arguments", "fingerprint", "danger", "status", "looped", "duration_ms", "checks")
 
 
 class _Commit(NamedTuple):
-    """What a commit writes. `task` is the statement that asks whether the lease still holds."""
+    """The writes of one commit. `task` is the statement that verifies the lease."""
 
     entries: Sequence[ContextEntry]
     fields: Fields
@@ -36,7 +36,7 @@ class _Commit(NamedTuple):
 
 
 class UnitOfWork:
-    """Changes are staged and written together by the next commit: at most two commits an iteration."""
+    """Staged changes that the next commit writes together: at most two commits an iteration."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -48,20 +48,28 @@ class UnitOfWork:
         self.calls = Calls()
         self._affinity = SessionAffinity(task.session)
         self._head = Head(task.session.last_seq, task.session.chain_head)
-        self._seen: Look | None = None  # by the newest commit
+        self._seen: Look | None = None  # returned by the newest commit
         self.discard_staged()
 
     def stage(self, *drafts: Draft, rows: Sequence[models.Model] = (), **fields: Any) -> None:
-        """Keeps entries, rows and fields of the task for the next commit."""
+        """Add entries, rows and fields of the task to the next commit."""
         self._drafts.extend(drafts)
         self._rows.extend(row for row in rows if row not in self._rows)
         self._fields |= fields
 
     def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
-        """Appends what is staged and `drafts`, saves the staged rows and sets the fields of the task: all or nothing.
+        """Write the staged changes, the drafts and the fields in one transaction: all or nothing. `also` runs in it.
 
-        A task that would wait goes on instead if a person has come in; one that ends hands over to the next message,
-        in the same transaction. Raises StaleLease.
+        There are two paths:
+
+          goes on ──────► _write: compose without a lock ──► transaction: lease, chain head and settings unchanged?
+                                                                │ yes: done
+                                                                ▼ no (HeadMoved, or a lost race)
+          waits or ends ► _write_locked: transaction: lock the session, read everything again, compose, write
+                                           a wait ends early if a person has come in
+                                           an end starts the next task from the inbox
+
+        Raises: StaleLease if another worker has taken the task over.
         """
         all_drafts = self._affinity.with_losses([*self._drafts, *drafts])
         fields = self._fields | self.calls.totals(self.task) | fields
@@ -71,7 +79,7 @@ class UnitOfWork:
             else:
                 written = self._write(all_drafts, fields, also)
         except (HeadMoved, IntegrityError) as error:
-            lease.write(self.task)  # whoever took the task over has appended, too
+            lease.write(self.task)  # raises StaleLease if the other writer has taken the task over
             if not is_lost_race(error):
                 raise
             written = self._write_locked(all_drafts, fields, also)
@@ -80,7 +88,10 @@ class UnitOfWork:
         self._seen = Look.of_row(written.task.answer) if self.task.state == TaskState.THINKING else None
 
     def _write(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
-        """Composed before the transaction, by what is known of session and secrets. Raises HeadMoved if that is old."""
+        """Write without a lock: compose from the known session and secrets, before the transaction.
+
+        Raises: HeadMoved if they are outdated.
+        """
         commit = self._composed(drafts, fields)
         with transaction.atomic(durable=True), stored(commit.statements):
             if commit.task.answer[0] != self.secrets.version:
@@ -89,7 +100,9 @@ class UnitOfWork:
         return commit
 
     def _write_locked(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
-        """What people did in the meantime counts, so everything is read again under the session's lock."""
+        """Write under the session's lock, with session and secrets read again, so that people's actions in between
+        count.
+        """
         with transaction.atomic(durable=True):
             self._head = lock(self.session)
             self.secrets.refresh()
@@ -105,14 +118,14 @@ class UnitOfWork:
             with stored(commit.statements):
                 self._write_rest(also)
             if ended:
-                stopped = Look.of_row(commit.task.answer).stop_requested  # also where it has ended otherwise by then
+                stopped = Look.of_row(commit.task.answer).stop_requested  # even if it has ended for another reason
                 next_task.start_next(self.session, self.task, stopped=stopped)
-            if ended and (parent := self.task.parent_call_id):  # robust: Django fails to name a partial that fails
+            if ended and (parent := self.task.parent_call_id):  # a lambda: Django cannot log a failed partial
                 transaction.on_commit(lambda: children.look_after(parent), robust=True)
         return commit
 
     def _composed(self, drafts: Sequence[Draft], fields: Fields) -> "_Commit":
-        """Everything in it is redacted."""
+        """Compose the redacted writes of a commit."""
         redactor = self.secrets.redactor
         fields = redactor.redacted_json(fields)
         entries = linked(self.session, self.task, drafts, self._head, redactor)
@@ -120,7 +133,7 @@ class UnitOfWork:
         is_looked_at = fields.get("state", self.task.state) in (TaskState.THINKING, *ENDED)
         task = lease.guarded_update(self.task, fields, returning=COLUMNS if is_looked_at else VERSION)
         logs = [row for row in self._rows if isinstance(row, ToolCallLog)]
-        for log in logs:  # what it was called with may have become secret while it ran
+        for log in logs:  # an argument may have become secret while the call ran
             log.arguments = redacted_arguments(log.arguments, redactor)
         statements = [
             head_update,
@@ -141,16 +154,16 @@ class UnitOfWork:
             also()
 
     def tell_ended_jobs(self) -> None:
-        """Append which background commands have ended since the model was last told, if any have."""
+        """Append a reminder of background commands that have ended, if the model does not know of them yet."""
         if ended := self._affinity.ended_jobs:
             readable = [number for number in ended if f"{JOB} {number}" in self._affinity.held]
             with self._affinity.telling_ends():
                 self.commit(reminders.jobs_ended(ended, readable))
 
     def take(self, *following: Draft) -> bool:
-        """Appends what people wrote while the task ran, and what follows it; the next step thinks anew.
+        """Append the messages that people wrote while the task ran, then `following`. The next step calls the model.
 
-        False if they have taken it back.
+        Return False if the messages were withdrawn.
         """
         with transaction.atomic(durable=True):
             lock(self.session)
@@ -166,7 +179,7 @@ class UnitOfWork:
         return True
 
     def reserve_next_call(self) -> None:
-        """In the commit of a result: so the next call needs no commit of its own for what it may cost."""
+        """Reserve the cost of the next LLM call in the commit of a result, so that the call needs no commit for it."""
         if self._fields.get("state") == TaskState.THINKING:
             self.allowance.take_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
 
@@ -180,30 +193,33 @@ class UnitOfWork:
         for name, value in fields.items():
             setattr(self.task, name, value)
         if was != (self.task.state, self.task.waiting_for):
-            broadcast.state_changed(self.task)  # whoever looks at the rows for it finds the entries, too
+            broadcast.state_changed(self.task)  # followers then read the entries as well
         elif entries:
             broadcast.entry_appended(self.session, entries[-1].seq)
 
     def discard_staged(self) -> None:
-        """Forgets what an iteration staged before it failed."""
+        """Drop the changes that a failed iteration has staged."""
         self._drafts: list[Draft] = []
         self._rows: list[models.Model] = []
         self._fields: dict[str, Any] = {}
 
     def look(self) -> Look:
-        """What may have moved since the last look. Raises Task.DoesNotExist."""
+        """Return a new snapshot.
+
+        Raises: Task.DoesNotExist.
+        """
         return look_at(self.task)
 
     def look_after_commit(self) -> Look:
-        """The same for the beginning of a step: the commit before it has just looked."""
+        """Return the snapshot of the newest commit, or a new one. For the beginning of a step."""
         return self._seen or self.look()
 
     def look_again(self) -> None:
-        """Makes the next step look anew: the look that a commit returns has not seen what it wrote to other tables."""
+        """Drop the snapshot of the newest commit, as it precedes what the commit wrote to other tables."""
         self._seen = None
 
     def is_interrupted(self) -> bool:
-        """Whether the task shall leave what it is doing."""
+        """Return whether the task should leave what it is doing."""
         try:
             return self.look().interrupts(self.task)
         except Task.DoesNotExist:

@@ -1,4 +1,4 @@
-"""What LLM calls use: those of an iteration, and how our estimate of tokens compares with a provider's count."""
+"""Usage of LLM calls: the calls of an iteration, and the calibration of our token estimates."""
 
 from typing import Any
 from uuid import UUID
@@ -14,11 +14,11 @@ _newest_answered = Select(
         session_id=session, provider_model=model, purpose=Purpose.STEP, status=CallStatus.SUCCEEDED
     )[:1]
 )
-LEAST, MOST = 0.5, 2.0  # a provider that says it is further off does not count what we sent
+LEAST, MOST = 0.5, 2.0  # bounds of the factor: a count outside of them is not one of our request
 
 
 class Calls:
-    """The calls of an iteration. They count, whatever becomes of it.
+    """LLM calls of one iteration, billed even if the iteration fails.
 
     The next commit stores their logs, the settlement of their reservations, and the totals of the task.
     """
@@ -32,11 +32,11 @@ class Calls:
         self._logs.append(completion.log)
 
     def stored(self, log: LLMLog) -> None:
-        """A call whose log is stored already: an attempt without an answer, or what a tool asked."""
+        """Add a call whose log is already stored: an attempt without an answer, or a side call."""
         self._logs.append(log)
 
     def totals(self, task: Task) -> dict[str, Any]:
-        """Fields of the task; `cost_usd` counts the calls whose price is known."""
+        """Return the task's fields with the new totals. `cost_usd` sums the calls whose price is known."""
         if not self._logs:
             return {}
         totals: dict[str, Any] = {
@@ -50,33 +50,33 @@ class Calls:
         return [completion.log for completion in self._answered]
 
     def settle(self) -> None:
-        """In the transaction that stores the logs."""
+        """Settle the reservations, in the transaction that stores the logs."""
         for completion in self._answered:
             completion.allowance.settle(completion.log)
 
 
 class Calibration:
-    """How our estimate compares with what the providers counted in one session, by the provider's name of the model."""
+    """The ratio of the providers' token counts in one session to our estimates, by the provider's name of the model."""
 
     def __init__(self, session_id: UUID) -> None:
         self._session_id = session_id
         self._factors: dict[str, float] = {}
 
     def factor(self, model: str) -> float:
-        """Tokens of the provider for one of ours. Asked for a model for the first time, it costs a query."""
+        """Return the provider's tokens per token of our estimate. The first call for a model costs a query."""
         if model not in self._factors:
             newest = _newest_answered.first(self._session_id, model)
             self._factors[model] = _factor(newest) or 1.0 if newest else 1.0
         return self._factors[model]
 
     def learn(self, log: LLMLog) -> None:
-        """From a call that was answered."""
+        """Update the factor from an answered call."""
         if factor := _factor(log):
             self._factors[log.provider_model] = factor
 
 
 def _factor(log: LLMLog) -> float:
-    """0 where the provider has not counted."""
+    """Return the factor of a call, or 0 if the provider has not counted."""
     if log.usage_estimated or not log.input_tokens or not log.estimated_tokens:
         return 0.0
     return min(MOST, max(LEAST, log.input_tokens / log.estimated_tokens))

@@ -1,6 +1,6 @@
-"""What the engine says to the model. Each reminder is one function, which has its text and, where it can, its trigger.
+"""The reminders: texts that the engine adds to the record for the model.
 
-They are grouped by the moment at which they come. Reminders are entries like any other.
+Each is one function with its text and, where possible, its trigger. The modules group them by time.
 """
 
 from tasks_app.run.reminders.before_step import (

@@ -1,7 +1,7 @@
-"""Reminders that come by themselves before a step: each is a function that gives its text when it is due.
+"""Reminders before a step. Each function returns its reminder when it is due.
 
-A new one is a function of a `Moment` and a line in `_REMINDERS`. In most steps none is due, and nothing is read or
-written for it.
+To add one, write a function of a `Moment` and list it in `_REMINDERS`. In most steps none is due, and nothing is read
+or written for it.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,9 +19,11 @@ from tasks_app.text.languages import language_of
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """What the triggers look at. `entries` are those that the model sees in full, `newest` the last of them by type and
-    by kind of reminder. `tools` are the names that it sees; `permitted` has those too that the policy would let it use,
-    if there were something for them to do; `repeatable` those that may repeat themselves.
+    """The state that the triggers examine.
+
+    `entries` are those that the model sees in full, `newest` the last of them by type and by kind of reminder. `tools`
+    are the names that the model sees. `permitted` adds tools that the policy allows but that have nothing to do now.
+    `repeatable` are tools whose calls are allowed to repeat.
     """
 
     task: Task
@@ -40,19 +42,20 @@ class Moment:
         return kind in self.task.reminded
 
     def replies(self) -> Iterator[ContextEntry]:
-        """What the model said, newest first."""
+        """Yield the model's replies, newest first."""
         return (entry for entry in reversed(self.entries) if entry.role == "assistant")
 
 
 def due(moment: Moment) -> list[Draft]:
-    """All that the model must be told before its next step."""
+    """Return the reminders that are due before the next step."""
     return [draft for remind in _REMINDERS if (draft := remind(moment)) is not None]
 
 
 def workflow_step(workflow: Mapping[str, Any], place: int) -> Draft:
-    """When a step of a workflow begins: at the task's start, and right after the result that ends the step before it.
+    """Describe a step of a workflow: the first at the start of the task, each later one after the result that ends its
+    predecessor.
 
-    `place` counts from 0. The first one also lists all steps.
+    `place` counts from 0. The first also lists all steps.
     """
     steps = workflow["steps"]
     way = " → ".join(step["title"] for step in steps)
@@ -66,12 +69,12 @@ def workflow_step(workflow: Mapping[str, Any], place: int) -> Draft:
 
 
 def current_place(task: Task) -> int | None:
-    """The place of the current step in a task's workflow, from 0; None without a step in progress."""
+    """Return the index of the workflow step in progress, or None."""
     return next((place for place, step in enumerate(task.plan) if step["status"] == "in_progress"), None)
 
 
 def _workflow_step_again(moment: Moment) -> Draft | None:
-    """When the model no longer sees the entry that named the current step."""
+    """Describe the current step again when the model no longer sees its entry."""
     if not moment.task.workflow or ContextType.WORKFLOW_STEP in moment.newest:
         return None
     place = current_place(moment.task)
@@ -79,9 +82,10 @@ def _workflow_step_again(moment: Moment) -> Draft | None:
 
 
 def project(moment: Moment) -> Draft | None:
-    """Before a step, when what the model sees of the instructions of the session's project is not what they are.
+    """Give the model the instructions of the session's project, before a step for which it has not seen their current
+    state.
 
-    So after a change, after the entry with them was cut, and when the session has left the project.
+    That is so after a change, after a cut of the entry with them, and when the session has left the project.
     """
     told, found = moment.newest.get("project"), moment.project
     version = f"{found.pk} {_digest(found)}" if found and found.instructions else ""
@@ -100,7 +104,7 @@ def _digest(project: Project) -> str:
 
 
 def budget(moment: Moment) -> Draft | None:
-    """Before a step, when most of a budget that limits the task is spent; once per task.
+    """Warn before a step when most of a budget that limits the task is spent, once a task.
 
     Names the limit of which the largest share is spent.
     """
@@ -118,7 +122,9 @@ def budget(moment: Moment) -> Draft | None:
 
 
 def tool_limit(moment: Moment) -> Draft | None:
-    """Before a step, when the task has made all its tool calls: from then on it can only call `message`."""
+    """Ask for the answer before a step when the task has made all its tool calls. From then on it can only call
+    `message`.
+    """
     if not moment.has_made_all_calls or moment.was_said("tool_limit"):
         return None
     text = (
@@ -130,10 +136,10 @@ def tool_limit(moment: Moment) -> Draft | None:
 
 
 def tool_list(moment: Moment) -> Draft | None:
-    """Before a step, when its tools are not those of the last request, for whatever reason.
+    """Report changes of the tool list since the last request, before a step.
 
-    Says which are new, which are forbidden, and which merely have nothing to do: no job runs, no page is open, their
-    group was unloaded. Order does not matter. The limit on tool calls has a reminder of its own.
+    Names new tools, forbidden tools, and tools that have nothing to do now: no job runs, no page is open, their group
+    was unloaded. Order does not matter. The limit on tool calls has its own reminder.
     """
     before, now = set(moment.task.shown_tools), set(moment.tools)
     if not before or before == now or moment.has_made_all_calls:
@@ -151,7 +157,7 @@ def _named(names: set[str]) -> str:
 
 
 def stale_plan(moment: Moment) -> Draft | None:
-    """Before a step, when a plan with open steps has not changed for many replies; again after as many."""
+    """List the open steps before a step when the plan has not changed for many replies, and again after as many."""
     task, after = moment.task, moment.limits.stale_plan_after
     still_open = [step for step in task.plan if step["status"] != "done"]
     if not still_open or "plan" not in moment.tools or task.iteration - task.reminded.get("stale_plan", 0) < after:
@@ -167,9 +173,10 @@ def stale_plan(moment: Moment) -> Draft | None:
 
 
 def same_tool(moment: Moment) -> Draft | None:
-    """Before a step, when many replies in a row called one tool, with other arguments each; again after as many.
+    """Question the approach before a step when many replies in a row called one tool, and again after as many.
 
-    A message of the person begins a new row. Tools that may repeat themselves are left out.
+    The calls differ in their arguments. A message of the person begins a new row. Tools that are allowed to repeat
+    themselves do not count.
     """
     task, after = moment.task, moment.limits.same_tool_after
     if task.iteration - task.reminded.get("same_tool", 0) < after:
@@ -188,9 +195,9 @@ def same_tool(moment: Moment) -> Draft | None:
 
 
 def language(moment: Moment) -> Draft | None:
-    """After a message to the person in a language other than theirs; once per task.
+    """Name the person's language after a message to them in another one, once a task.
 
-    Conservative: only where both languages are unmistakable.
+    Conservative: only if both languages are unmistakable.
     """
     newest = next(moment.replies(), None)
     if newest is None or newest.context_type != ContextType.AI_MESSAGE or moment.was_said("language"):

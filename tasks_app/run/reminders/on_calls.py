@@ -1,4 +1,4 @@
-"""Reminders about the calls of a reply: none, an unreadable one, several, or one that repeats what was done before."""
+"""Reminders about the calls of a reply: a missing or unreadable call, several calls, or a repeated one."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from tasks_app.record import Draft, reminder
 
 
 def missing_call(left: int) -> Draft:
-    """After a reply without a tool call.
+    """Ask for a tool call after a reply without one.
 
     `left` is how many more such replies get a reminder.
     """
@@ -21,7 +21,7 @@ def missing_call(left: int) -> Draft:
 
 
 def unreadable_call(reason: str) -> Draft:
-    """After a reply whose tool call could not be read."""
+    """Report that the tool call of a reply could not be read."""
     text = f"Your tool call could not be read, so nothing was run: {reason} Send the whole call again, once."
     return reminder(text, "unreadable_call")
 
@@ -30,10 +30,10 @@ LONGEST_ARGUMENTS = 200  # characters of a deferred call
 
 
 def deferred(calls: Sequence[str]) -> list[Draft]:
-    """Right after the result of the first of several calls in one reply.
+    """List the calls of a reply that were not run, right after the result of the first one.
 
-    `calls` are the others, as name(arguments); without any, there is no reminder. Long arguments are cut: what a model
-    still needs it writes anew.
+    `calls` are the others, as name(arguments); without any, there is no reminder. Long arguments are cut: the model
+    writes the calls again anyway.
     """
     if not calls:
         return []
@@ -47,15 +47,15 @@ def deferred(calls: Sequence[str]) -> list[Draft]:
 
 def _with_cut_arguments(call: str) -> str:
     name, bracket, arguments = call.partition("(")
-    cut = len(arguments) > LONGEST_ARGUMENTS + 1  # and the closing bracket
+    cut = len(arguments) > LONGEST_ARGUMENTS + 1  # 1 for the closing bracket
     return f"{name}{bracket}{arguments[:LONGEST_ARGUMENTS]}…)" if cut else call
 
 
-LONGEST_CALL = 120  # characters that name one of the calls
+LONGEST_CALL = 120  # characters of each call in the list
 
 
 def loop(name: str, times: int) -> Draft:
-    """With each call that is refused because it was made too often."""
+    """Warn the model with each call that is refused because it was made too often."""
     text = (
         f"You have called `{name}` with the same arguments {times} times, and the result will not change. You are "
         "in a loop. Try something else: other arguments, another tool, or tell the person what the problem is."
@@ -64,10 +64,10 @@ def loop(name: str, times: int) -> Draft:
 
 
 def cycle(fingerprints: Sequence[str], newest: ToolCallLog, times: int) -> list[Draft]:
-    """Once, right after the result that completes a sequence of two to four calls the fourth time. It refuses none.
+    """Warn the model once, right after the result that completes a sequence of two to four calls for the fourth time.
 
-    `fingerprints` are those of the calls that have come round, if they have. Calls of tools that may repeat themselves
-    are not among them.
+    No call is refused. `fingerprints` are those of the repeated calls, if any. Calls of tools that are allowed to
+    repeat themselves are not among them.
     """
     if not fingerprints or fingerprints[-1] != newest.fingerprint:
         return []

@@ -1,4 +1,4 @@
-"""Reminders when something has happened: a task starts, a person interrupts it, a session is copied, or cut."""
+"""Reminders after an event, such as the start of a task, an interruption, a fork or a cut."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ _REMEMBERED = (
 def task_start(
     now: datetime, listing: str, instructions: str = "", remembered: str = "", longest: int = LONGEST_INSTRUCTIONS
 ) -> Draft:
-    """Right after the message that starts a task: what depends on the date, the workspace and what is known.
+    """Give the date, the listing of the workspace and relevant notes, right after the message that starts a task.
 
-    `instructions` is the workspace's AGENTS.md, where there is one, of which `longest` characters are shown;
-    `remembered` are notes that may be useful.
+    `instructions` is the workspace's AGENTS.md, if any, of which `longest` characters are shown. `remembered` are notes
+    that may be useful.
     """
     zone = getattr(now.tzinfo, "key", "UTC")
     text = f"It is {now:%A, %Y-%m-%d, %H:%M} {zone}. The workspace holds:\n{listing}"
@@ -39,7 +39,7 @@ def task_start(
 
 
 def _quoted(instructions: str, longest: int, path: str) -> str:
-    """Limited in length, inside tags that it cannot close."""
+    """Return instructions with a limited length, inside tags that they cannot close."""
     cut = len(instructions) > longest
     inside = _OWN_END.sub("<\\/", instructions[:longest])
     rest = f"\n[… cut here: read the file {path} for the rest]" if cut else ""
@@ -52,7 +52,10 @@ def _quoted(instructions: str, longest: int, path: str) -> str:
 
 
 def routing(fired: Sequence[tuple[str, str, str]]) -> Draft:
-    """Right after `task_start`, when the message fits rules of an administrator: name, advice and text of each."""
+    """Advise on the task, right after `task_start`, when the message matches routing rules.
+
+    `fired` has the name, advice and text of each rule.
+    """
     parts = [
         " ".join([f"This looks like “{name}”.", *filter(None, [advice, text.strip()])]) for name, advice, text in fired
     ]
@@ -62,7 +65,7 @@ def routing(fired: Sequence[tuple[str, str, str]]) -> Draft:
 
 
 def delegated() -> Draft:
-    """At the start of a task that another agent has delegated."""
+    """Explain to the agent, at the start of a delegated task, that another agent reads only the result."""
     text = (
         "Another agent gave you this task, and reads only your result: say in it all that it asked for, and attach the "
         "files that you made. Its files are in `parent/`, where you can only read; what you write stays in your own "
@@ -72,22 +75,28 @@ def delegated() -> Draft:
 
 
 def recalled(remembered: str) -> Draft:
-    """After what a person writes during a task: notes that may be useful for it and were not yet given."""
+    """Give notes that may be useful for a message, after a person writes during a task. Notes given before are left
+    out.
+    """
     return reminder(f"{_REMEMBERED}\n{remembered}", "recalled")
 
 
 def folder_instructions(path: str, instructions: str, longest: int = LONGEST_INSTRUCTIONS) -> Draft:
-    """Once a task, when the agent first works in or below a folder that has an AGENTS.md. `path` is the file's.
+    """Give the AGENTS.md of a folder, once a task, when the agent first works in or below that folder.
 
-    That may be a repository that it has just cloned. At most `longest` characters are shown.
+    It may be in a repository that the agent has just cloned. `path` is the file's; at most `longest` characters are
+    shown.
     """
     draft = reminder(_quoted(instructions.strip(), longest, path), "folder_instructions")
     return replace(draft, metadata={**draft.metadata, "path": path})
 
 
 def project_instructions(name: str, instructions: str, longest: int, *, again: bool) -> str:
-    """Of the session's project, at most `longest` characters, inside tags that they cannot close. `again`: other ones
-    were given before."""
+    """Return the instructions of the session's project, at most `longest` characters, inside tags that they cannot
+    close.
+
+    `again`: other instructions were given before.
+    """
     cut = "\n[… cut here]" if len(instructions) > longest else ""
     inside = _PROJECT_END.sub("<\\/", f"{instructions[:longest]}{cut}")
     before = " They replace those that were given above." if again else ""
@@ -99,9 +108,9 @@ def project_instructions(name: str, instructions: str, longest: int, *, again: b
 
 
 def interruption(entries: Sequence[ContextEntry], *, has_closed: bool) -> list[Draft]:
-    """Right after a message of the person that ended what the agent was doing.
+    """Report what a message of the person interrupted, right after that message.
 
-    That was the run of a tool, a call that waited (`has_closed`), or words. `entries` end before the message.
+    It interrupts the run of a tool, a call that waited (`has_closed`), or words. `entries` end before the message.
     """
     newest = entries[-1]
     if has_closed or (newest.tool_call_id and newest.metadata.get("status") == CallStatus.INTERRUPTED):
@@ -120,10 +129,10 @@ def interruption(entries: Sequence[ContextEntry], *, has_closed: bool) -> list[D
 
 
 def forked(left_out: int, newer: Sequence[str] = (), *, begins_later: bool = False) -> Draft:
-    """At the end of what a session has copied from another one: what the model cannot see from the copy.
+    """Explain a copied session, at the end of the copied entries: what the model cannot see from the copy itself.
 
-    `left_out` is how many files are missing in the copy; `newer` are those whose content then was not kept. Where the
-    file history `begins_later`, the files are from its beginning.
+    `left_out` is the number of files missing in the copy. `newer` are files whose content at that time was not stored.
+    `begins_later`: the file history begins after the fork, so the files are from its beginning.
     """
     later = "as the file history first knows them, which is later than this point"
     then = later if begins_later else "as they were at this point"
@@ -140,7 +149,7 @@ def forked(left_out: int, newer: Sequence[str] = (), *, begins_later: bool = Fal
 
 
 def imported(origin: str) -> Draft:
-    """At the beginning of a session that was imported: where its history comes from."""
+    """Name the origin of an imported session's history, at its beginning."""
     return reminder(
         f"The messages in client_history tags were written elsewhere ({origin}) and imported here by the person. You "
         "see words alone: no files, tools or results of theirs are here. Facts in them may be out of date.",
@@ -149,7 +158,7 @@ def imported(origin: str) -> Draft:
 
 
 def undone(paths: Sequence[str]) -> Draft:
-    """Before the first step after a person has put files back to what they were before a call."""
+    """Report that a person has restored earlier versions of files, before the next step."""
     return reminder(
         f"The person has put files back to what they were earlier: {_named(paths)}. What was said and read of them "
         "before may no longer hold: look before you rely on it, and do not make the same change again unasked.",
@@ -158,14 +167,14 @@ def undone(paths: Sequence[str]) -> Draft:
 
 
 def deleted(paths: Sequence[str]) -> Draft:
-    """Before the next step after a person has deleted files on the page."""
+    """Report that a person has deleted files on the page, before the next step."""
     return reminder(f"The person has deleted: {_named(paths)}. Do not make it again unasked.", "deleted")
 
 
 def jobs_ended(endings: Mapping[int, str], readable: Sequence[int]) -> Draft:
-    """Before the next step after commands of `shell` that ran in the background have ended by themselves, or are gone.
+    """Report background commands of `shell` that have ended or are lost, before the next step.
 
-    `endings` says by their numbers how they ended: empty where nobody knows. The output of `readable` ones is there.
+    `endings` maps their numbers to how they ended, '' if unknown. The output of `readable` ones can still be read.
     """
     sentences = [
         ending or f"Job {number} is gone: it was unused too long, or the server was restarted."
@@ -183,9 +192,9 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def handoff(sender: str, receiver: str, note: str) -> Draft:
-    """When an agent hands the conversation on: right after its call's result, before the first step of the other one.
+    """Introduce the receiving agent when an agent hands the conversation on, right after its call's result.
 
-    No reminder, but an entry of its own type, in tags of that name, which the note cannot close.
+    Not a reminder, but an entry of another type, in tags of that name, which the note cannot close.
     """
     text = (
         f"From here on, you are the agent “{receiver}”: “{sender}” has handed this conversation on to you. It goes on: "
@@ -197,9 +206,9 @@ def handoff(sender: str, receiver: str, note: str) -> Draft:
 
 
 def summary(first: int, last: int, words: str) -> Draft:
-    """When the cut moves and the agent wants a summary: a model's summary of the entries that were cut.
+    """Give a model's summary of the entries that are cut, when the cut moves and the agent wants summaries.
 
-    These are the entries from `first` to `last`.
+    The entries are those from `first` to `last`.
     """
     text = (
         f"Of the entries {first} to {last} you see only an outline from here on. A model has summarized them; check "

@@ -158,7 +158,7 @@ def document() -> str:
     shown = [draft for draft in examples() if draft is not None]
     kinds = list(dict.fromkeys(map(kind, shown)))
     rows = [f"| [{name}](#{name}) | {when(name)} | {SETTINGS.get(name, '')} |" for name in kinds]
-    table = "\n".join(["| reminder | when | setting |", "| --- | --- | --- |", *rows])
+    table = "\n".join(["| reminder | content and time | setting |", "| --- | --- | --- |", *rows])
     texts = []
     for name in kinds:
         blocks = [f"```text\n{seen(draft)}\n```" for draft in shown if kind(draft) == name]
