@@ -1,4 +1,4 @@
-"""The approval that a call needs: asked for once, bound to the exact call, used once."""
+"""The approval that a call needs: requested once, bound to the exact call, used once."""
 
 from django.utils import timezone
 
@@ -11,20 +11,22 @@ EVERY_CALL = "every call of this tool needs an approval"
 
 
 def approved(context: TaskContext, call: OpenCall, danger: Danger, rule: str) -> str:
-    """By whose word the call runs; `rule` is why it needs one. Raises ApprovalNeeded until there is one.
+    """Return who approved the call, as a sentence; `rule` is the reason why it needs an approval.
 
-    A rejection never comes here: it is the result of the call from the moment it is given.
+    A rejection never comes here: it is the result of the call as soon as it is given.
+
+    Raises: ApprovalNeeded until there is an approval.
     """
     reason = context.secrets.redactor.redacted(rule or EVERY_CALL)[:300]  # it may quote the call
     approval = getattr(call.log, "approval", None)
     if approval is None:
         covered = _covered(context, call, danger, reason)
         return covered or _ask(context, call, Approval(tool_call=call.log, reason=reason))
-    if approval.fingerprint != call.log.fingerprint:  # what was approved is not what would run
+    if approval.fingerprint != call.log.fingerprint:  # the approved call is not the one that would run
         return _ask(context, call, approval)
     if approval.decision == Decision.PENDING:
         raise ApprovalNeeded()
-    if approval.consumed_at is not None and call.log.status != CallStatus.STARTED:  # a crash cut its one run short
+    if approval.consumed_at is not None and call.log.status != CallStatus.STARTED:  # used up by a run before a crash
         return _ask(context, call, approval)
     approval.consumed_at = timezone.now()
     context.stage(rows=[approval])
@@ -37,15 +39,16 @@ def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
     approval.decided_by = approval.decided_at = approval.consumed_at = None
     approval.expires_at = timezone.now() + context.settings.limits.approval_time
     context.stage(rows=[call.log, approval])
-    context.withdraw_stream()  # of a message that somebody must approve first
+    context.withdraw_stream()  # people must not read a message before its approval
     raise ApprovalNeeded()
 
 
 def _covered(context: TaskContext, call: OpenCall, danger: Danger, reason: str) -> str:
-    """An approval for the task covers later calls of the same tool, raised by the same rule at no higher level.
+    """Return who approved such calls for the entire task, as a sentence, or ''.
 
-    The rule of a deletion that cannot be undone names it, so that another one is asked about. With four eyes, each call
-    is looked at by somebody.
+    An approval for the task covers later calls of the same tool, raised by the same rule at no higher level. The rule
+    of a deletion that cannot be undone names the path, so each deletion is asked about. With four eyes, each call needs
+    its own approval.
     """
     setting = context.settings.policy.settings.get(call.call.name)
     if setting is not None and setting.four_eyes:

@@ -1,6 +1,6 @@
-"""Before a tool runs: is it known, valid and allowed, does it repeat itself, what do the hooks say, who must approve?
+"""The checks before a tool runs: known, valid, allowed, not repeated, passed by hooks, approved.
 
-A refusal is a visible result. Nothing here changes what the model wrote, beyond the types of its arguments.
+A refusal is a visible result. Nothing here changes what the model wrote, apart from the types of its arguments.
 """
 
 import json
@@ -48,7 +48,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Check:
-    """Notes in the call's log how long the block took, and what came of it."""
+    """A block whose duration and outcome are noted in the call's log."""
 
     def __init__(self, log: ToolCallLog, name: str) -> None:
         self._log, self._name = log, name
@@ -63,7 +63,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class ClearedCall:
-    """A call that may run now. `note` is said with its result: by whose approval it runs, and what hooks remark."""
+    """A call that is cleared to run. `note` is added to its result: who approved it, and remarks of hooks."""
 
     open: OpenCall
     definition: ToolDefinition
@@ -72,12 +72,15 @@ class ClearedCall:
 
     @property
     def described(self) -> Call:
-        """As hooks see it."""
+        """Return the call as hooks see it."""
         return _described(self.open, self.definition, self.arguments)
 
 
 def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
-    """Raises Refused, Aborted, LoopDetected, ReplyNeeded, ChildrenNeeded or ApprovalNeeded."""
+    """Check the call and return it cleared.
+
+    Raises: Refused, Aborted, LoopDetected, ReplyNeeded, ChildrenNeeded, ApprovalNeeded.
+    """
     if call.log.status == CallStatus.WAITING:
         return _waited(context, call)
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
@@ -86,9 +89,9 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         context.stage(rows=changes)
         words = "\n".join([UNKNOWN, *file_history.so_far(changes)])
         unknown = _refusal(context, call, CallStatus.UNKNOWN, words)
-        unknown.fields["crashes"] = context.task.crashes  # the next one like it may end its worker, too
+        unknown.fields["crashes"] = context.task.crashes  # keep the count: the next such call may kill its worker, too
         raise unknown
-    step_settings.refresh_rows(context, context.look())  # the model took its time
+    step_settings.refresh_rows(context, context.look())  # settings may have changed during the model's call
     try:
         with Check(call.log, "arguments"):
             definition, arguments = _definition_and_arguments(context, call)
@@ -106,7 +109,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     opinion = Opinion()
     if context.settings.hooks:
         opinion = _opinion(context, call, _described(call, definition, arguments))
-        step_settings.refresh_rows(context, context.look())  # they took theirs
+        step_settings.refresh_rows(context, context.look())  # or during the hooks' checks
         judgement = _judgement(context, call, definition, arguments)
     reasons = [judgement.rule] if context.settings.policy.needs_approval(definition.name, judgement) else []
     reasons += [opinion.ask] if opinion.ask else []
@@ -119,7 +122,10 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
 
 
 def _waited(context: TaskContext, call: OpenCall) -> ClearedCall:
-    """A call whose children have all ended: it was cleared before they began. Raises ReplyNeeded or ChildrenNeeded."""
+    """Return a call whose children have all ended. It was cleared before they began.
+
+    Raises: ReplyNeeded, ChildrenNeeded.
+    """
     states = [child.is_active for child in children.of_call(call.log)]
     if not states:
         raise ReplyNeeded()
@@ -130,7 +136,10 @@ def _waited(context: TaskContext, call: OpenCall) -> ClearedCall:
 
 
 def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:
-    """How dangerous the call is, by the policy. Raises Refused where the policy forbids it."""
+    """Return how dangerous the call is by the policy.
+
+    Raises: Refused if the policy forbids it.
+    """
     if not context.settings.policy.shows(definition, context.visibility):
         raise _refusal(
             context, call, CallStatus.BLOCKED, _unavailable(context.settings.policy, definition, context.loaded_groups)
@@ -155,7 +164,10 @@ def _described(call: OpenCall, definition: ToolDefinition, arguments: Arguments)
 
 
 def _opinion(context: TaskContext, call: OpenCall, described: Call) -> Opinion:
-    """What the hooks say of a call, and of the end of the task where it would be that. Raises Refused or Aborted."""
+    """Return the hooks' opinion on a call, and on the end of the task if the call would end it.
+
+    Raises: Refused, Aborted.
+    """
     try:
         opinion = consult(context, "before_execution", described)
         if not opinion.refusal and described.tool == "message" and described.arguments["type"] == "result":
@@ -170,21 +182,24 @@ def _opinion(context: TaskContext, call: OpenCall, described: Call) -> Opinion:
 
 
 def _too_early(context: TaskContext, definition: ToolDefinition, arguments: Arguments) -> str:
-    """Why a result is not taken yet. Who has no tools left may end a workflow before its end."""
+    """Return the reason to refuse a result now, or ''. An agent out of tool calls is allowed to finish a workflow
+    early.
+    """
     is_result = definition.name == "message" and getattr(arguments, "type", "") == "result"
     return refusal_of_result(context.task) if is_result and not context.has_made_all_calls else ""
 
 
 def _definition_and_arguments(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Arguments]:
-    """The tool and its valid arguments; the fingerprint becomes that of their canonical form. Raises ToolError or
-    Aborted.
+    """Return the tool and its valid arguments, and set the fingerprint to that of their canonical form.
 
-    What became secret since the call was written is redacted in its log, and still runs as it was written.
+    Values that became secret since the call was written are redacted in its log; the call still runs as written.
+
+    Raises: ToolError, Aborted.
     """
     definition = context.settings.policy.find(call.call.name)
     arguments = base.read_arguments(definition, call.call.arguments)
     if definition.own_schema:
-        call.log.fingerprint = _fingerprint_as_written(call)  # for the log, should a person interrupt
+        call.log.fingerprint = _fingerprint_as_written(call)  # for the log if a person interrupts
         arguments = fitted_arguments(definition, arguments, partial(_unless_aborted, context, call))
     canonical = arguments.model_dump(mode="json", exclude_none=True)
     call.log.arguments = _json(context.secrets.redactor.redacted_json(canonical))
@@ -194,12 +209,15 @@ def _definition_and_arguments(context: TaskContext, call: OpenCall) -> tuple[Too
 
 
 def _fingerprint_as_written(call: OpenCall) -> str:
-    """Of a call without a canonical form."""
+    """Return the fingerprint of a call without a canonical form."""
     return fingerprint(call.call.name, call.call.arguments)
 
 
 def _unless_aborted(context: TaskContext, call: OpenCall, work: Coroutine[Any, Any, T]) -> T:
-    """Raises Aborted."""
+    """Run `work` on the event loop.
+
+    Raises: Aborted.
+    """
     try:
         return context.interruption.unless_aborted(work)
     except WorkAborted:
@@ -219,9 +237,9 @@ def _with_names(context: TaskContext, error: ToolError) -> str:
 
 
 def _check_repetition(context: TaskContext, call: OpenCall) -> None:
-    """Count a call once: one that comes back from an approval or a crash was counted before.
+    """Count a call once: a call that comes back from an approval or a crash was counted before.
 
-    Raises Refused or LoopDetected.
+    Raises: Refused, LoopDetected.
     """
     if call.log.pk is not None:
         return
@@ -243,7 +261,7 @@ def _check_repetition(context: TaskContext, call: OpenCall) -> None:
 
 
 def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str, **metadata: str) -> Interrupt:
-    """The result that says why a call does not run. What was streamed of it is withdrawn."""
+    """Return the result of a refused call as an interrupt, and remove its stream from people's pages."""
     call.log.status = status
     context.stage(rows=[call.log])
     context.withdraw_stream()

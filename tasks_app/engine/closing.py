@@ -1,4 +1,4 @@
-"""How an open call ends when a person interrupts it, or its task fails."""
+"""The end of an open call when a person interrupts it, or its task fails."""
 
 from collections.abc import Sequence
 
@@ -20,14 +20,14 @@ UNKNOWN = (
 
 
 def close_open_call(unit: UnitOfWork, workspace: Workspace | None, why: str) -> list[Draft]:
-    """The result of the open call, if there is one; its log and its approval are staged.
+    """Return the result of the open call, if there is one, and stage its log and approval.
 
-    Without the workspace, nobody looks at what the call has changed, and what its children have done is not told.
+    Without the workspace, the call's file changes are not recorded, and its children's results are not reported.
     """
     call = unit.history.open_call()
     if call is None:
         return []
-    may_have_changed_files = call.log.status == CallStatus.STARTED  # before the server stopped
+    may_have_changed_files = call.log.status == CallStatus.STARTED  # it ran when the server stopped
     status, text = _ending(call, why)
     call.log.status = status
     if delegated := list(children.of_call(call.log)):
@@ -46,14 +46,14 @@ def close_open_call(unit: UnitOfWork, workspace: Workspace | None, why: str) -> 
 
 
 def _stop_children(unit: UnitOfWork) -> None:
-    """Those that run are stopped now, before the call ends."""
+    """Stop the children that run, before the call ends."""
     with transaction.atomic():
         lock(unit.session)
         children.stop(unit.task)
 
 
 def _done_by(delegated: Sequence[Task], workspace: Workspace) -> str:
-    """What the children have done so far."""
+    """Return the children's results so far."""
     page = Limits.current().result_tokens_in(LARGE_WINDOW) * tokens.BYTES // 2
     return delegation.told(delegated, workspace, page)
 
@@ -67,7 +67,7 @@ def _ending(call: OpenCall, why: str) -> tuple[CallStatus, str]:
 
 
 def _of_one_that_ran(why: str) -> str:
-    """The reason alone: what has asked or delegated did run."""
+    """Return the reason without "Not run", as a call that has asked or delegated did run."""
     words = why.removeprefix("Not run: ")
     return words[0].upper() + words[1:]
 

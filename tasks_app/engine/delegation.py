@@ -1,4 +1,4 @@
-"""A call that has others work: who may, what they may use, and what comes of it as the result of the call."""
+"""Delegation: the agents and rights available to a call that delegates, and the children's results as its result."""
 
 import json
 import re
@@ -20,15 +20,15 @@ from tools_app.files import Workspace
 from tools_app.shell.restrictions import Restrictions
 from tools_app.tools import delegate
 
-WHOLE = "result.md"  # in a child's folder: what of its result is not shown
+WHOLE = "result.md"  # in a child's folder: its entire result, if that is too long to show
 _FRAME = 300  # bytes around a child's text
-_LEAST = 300  # bytes of it that are shown in any case
+_LEAST = 300  # bytes of a child's text that are always shown
 _END = re.compile(r"</(?=\s*child)", re.IGNORECASE)
 _STOPPED = "It was stopped with this call."
 
 
 def above(session: Session) -> list[Session]:
-    """The sessions that a delegated one comes from, the root first, as they are now."""
+    """Return the sessions above a delegated one, the root first, with their current settings."""
     if session.root_id is None:
         return []
     names = session.folder.split("/")
@@ -40,7 +40,10 @@ def above(session: Session) -> list[Session]:
 
 
 def inherited(restrictions: Restrictions, session: Session, sessions: Iterable[Session]) -> Restrictions:
-    """Its own, and those of the agents above it, whose paths are also found in its view of their files."""
+    """Return a session's restrictions combined with those of the agents above it.
+
+    Their paths also apply in the session's view of their files.
+    """
     every = [restrictions, *(each.acting_agent.restrictions for each in sessions if each.acting_agent)]
     paths = [path for each in every for path in each.paths]
     views = ["/".join(["parent"] * level) for level in range(1, session.depth + 1)]
@@ -49,21 +52,21 @@ def inherited(restrictions: Restrictions, session: Session, sessions: Iterable[S
 
 
 def helpers_of(agent: Agent | None, user_id: int) -> list[ToolDefinition]:
-    """The agents that another one has as tools, as far as its task's person may use them."""
+    """Return the agents that an agent has as tools, if its task's person can use them."""
     helpers = agent.helpers if agent else ()
     rows = Agent.objects.usable_by(user_id).filter(name__in=helpers).order_by("name") if helpers else ()
     return [delegate.agent_tool(row.name, row.description) for row in rows]
 
 
 def known_agents(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:
-    """To whom a model is told that it may delegate: of the others, its task's person knows nothing."""
+    """Return the agents to which a model can delegate. The task's person knows nothing of other agents."""
     if agent is None or not agent.delegates:
         return ()
     return tuple(Agent.objects.usable_by(user_id).order_by("name").values_list("name", "description"))
 
 
 def delegation_of(context: TaskContext, definition: ToolDefinition) -> Delegation:
-    """What a tool that delegates needs to know; nothing for any other."""
+    """Return the data for a tool that delegates, and an empty object for other tools."""
     policy = context.settings.policy
     if definition.name != delegate.NAME and definition.name not in policy.helpers:
         return Delegation()
@@ -75,13 +78,15 @@ def delegation_of(context: TaskContext, definition: ToolDefinition) -> Delegatio
 
 
 def start(task: Task, call: OpenCall, wanted: Delegate) -> ChildrenNeeded:
-    """What lets the task wait. Numbers of folders that are there, in a fork for example, are not used again."""
+    """Return the interrupt that starts the children. Folder numbers that exist, in a fork for example, are not used
+    again.
+    """
     session = task.session
     below = Session.objects.filter(root=session.root_id or session.pk).values_list("folder", flat=True)
     begin = f"{session.folder}/{children.FOLDER}/".lstrip("/")
     taken = [folder.removeprefix(begin) for folder in below if folder.startswith(begin)]
     workspace = workspace_of(session)
-    file_history.record_before(task, workspace)  # what changes from here on is the call's
+    file_history.record_before(task, workspace)  # changes from here on belong to the call
     if workspace.is_folder(children.FOLDER):
         taken += [entry.name for entry in workspace.entries(children.FOLDER)]
     first = 1 + max((int(name) for name in taken if name.isdecimal()), default=0)
@@ -89,7 +94,9 @@ def start(task: Task, call: OpenCall, wanted: Delegate) -> ChildrenNeeded:
 
 
 def outcome(context: TaskContext, call: OpenCall) -> ToolResult:
-    """The result of a call whose children have all ended, in the order of its list. It has failed if all have."""
+    """Return the result of a call whose children have all ended, in the order of its list. It fails only if all of them
+    did.
+    """
     ended = list(children.of_call(call.log))
     page = context.settings.result_tokens * tokens.BYTES - _FRAME
     return ToolResult(
@@ -102,7 +109,7 @@ def outcome(context: TaskContext, call: OpenCall) -> ToolResult:
 
 
 def told(tasks: Sequence[Task], workspace: Workspace, page: int) -> str:
-    """What came of each, in equal parts of a page; a longer text is kept whole in the child's folder."""
+    """Return the children's results, in equal parts of a page. A longer text is stored in the child's folder."""
     room = max(_LEAST, page // max(1, len(tasks)) - _FRAME)
     return "\n".join(_told(child, workspace, room) for child in tasks)
 
@@ -131,7 +138,7 @@ def _text(child: Task, folder: str) -> str:
 
 
 def _page(text: str, workspace: Workspace, folder: str, room: int) -> str:
-    """The text, or its first lines and the call that reads on."""
+    """Return the text, or its first lines and the call that reads on."""
     if paging.size(text) <= room:
         return text
     end, path = paging.end_of_page(text, 0, room), f"{folder}/{WHOLE}"

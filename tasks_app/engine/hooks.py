@@ -1,4 +1,4 @@
-"""The hooks of a step: those that look at its calls, what they say together, and what they may know of the task."""
+"""The hooks of a step: their selection, their combined opinion on a call, and their knowledge of the task."""
 
 import logging
 import time
@@ -25,7 +25,9 @@ _FAILED = Refuse(reason="this hook failed, so nobody has looked at the call. An 
 
 @dataclass(kw_only=True)
 class Opinion:
-    """What the hooks say together. After a refusal, nobody else is asked; `ask` is why a person must approve."""
+    """The combined opinion of the hooks. After a refusal, no further hook is asked. `ask` is the reason for an
+    approval.
+    """
 
     refusal: Refuse | None = None
     refused_by: str = ""
@@ -35,7 +37,7 @@ class Opinion:
     heard: list[tuple[str, str, float]] = field(default_factory=list)  # hook, its words, seconds
 
     def and_then(self, later: "Opinion") -> "Opinion":
-        """With what was said afterwards."""
+        """Return this opinion combined with a later one."""
         notes, ask = [*self.notes, *later.notes], self.ask or later.ask
         heard = [*self.heard, *later.heard]
         return Opinion(refusal=later.refusal, refused_by=later.refused_by, notes=notes, ask=ask, heard=heard)
@@ -50,14 +52,15 @@ class Opinion:
 
     @property
     def words(self) -> str:
-        """By whom it was refused, and why."""
+        """Return who refused the call, and why."""
         code = f" ({self.code})" if self.code else ""
         return f"{self.refused_by}{code}: {self.refusal.reason}" if self.refusal else ""
 
 
 def hooks_of(agent: Agent | None, above: Sequence[Agent] = (), *, off_record: bool = False) -> Sequence[Hook]:
-    """The plugins first, then the hooks that the agent's settings name, and what guards the agents `above` it; off the
-    record, safe mode is always on.
+    """Return the plugins, then the hooks in the agent's settings, then those that guard the agents `above` it.
+
+    Off the record, safe mode is always on.
     """
     guards = [name for each in above for name in each.hooks if name not in BUILTIN or name == OUTPUT_FILTER]
     names = [*(agent.hooks if agent else ()), *guards, *([SAFE_MODE] if off_record else ())]
@@ -69,7 +72,10 @@ def hooks_of(agent: Agent | None, above: Sequence[Agent] = (), *, off_record: bo
 
 
 def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opinion:
-    """Asks each hook in turn. Raises WorkAborted when a person interrupts."""
+    """Ask each hook in turn.
+
+    Raises: WorkAborted when a person interrupts.
+    """
     asked = [hook for hook in context.settings.hooks if answers(hook, method)]
     if not asked:
         return Opinion()
@@ -137,13 +143,13 @@ def hook_context(context: TaskContext) -> HookContext:
 
 
 def _request(newest_first: Iterable[ContextEntry]) -> str:
-    """All that its person wrote in this task, oldest first."""
+    """Return all messages of the person in this task, oldest first."""
     words = [entry.content for entry in newest_first if entry.context_type == ContextType.USER_MESSAGE]
     return "\n\n".join(reversed(words))
 
 
 def _past(newest_first: Iterable[ContextEntry]) -> Sequence[PastCall]:
-    """The calls that have their result, oldest first."""
+    """Return the calls that have a result, oldest first."""
     made, result = [], None
     for entry in newest_first:
         if entry.tool_call_id:
@@ -164,5 +170,5 @@ def _past_call(entry: ContextEntry, result: ContextEntry) -> PastCall:
 
 
 def _newest_first(unit: UnitOfWork) -> Iterator[ContextEntry]:
-    """The entries of this task, which are the last ones of its session."""
+    """Yield the entries of this task, which are the last ones of its session."""
     return takewhile(lambda entry: entry.task_id == unit.task.pk, reversed(unit.history.entries))

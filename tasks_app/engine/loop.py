@@ -1,4 +1,4 @@
-"""The loop. An iteration has nine steps:
+"""The loop that advances a task. An iteration has nine steps:
 
 1 preflight · 2 open call, or think · 3 no call: remind · 4 several calls: the first · 5 record the assistant's entry ·
 6 before execution · 7 run the tool, let hooks see its result · 8 record it and its effects · 9 a result ends the task
@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 _entries_of = Select(
     lambda session, task: ContextEntry.objects.in_session(session).filter(task=task).in_context().defer("thinking")
 )
-TIME_SLICE = 30.0  # seconds; then another task of this worker has its turn
-LONGEST_LINE = 120  # characters
+TIME_SLICE = 30.0  # seconds, after which another task of this worker runs
+LONGEST_LINE = 120  # characters of an outcome
 
 
 def run(context: TaskContext) -> None:
     """Advance a claimed task until it waits, ends, its time slice is over, or its worker drains.
 
-    A suspect's slice also ends with its first result: others wait for it.
+    A suspect's slice also ends with its first result, as others wait for it.
     """
     end = time.monotonic() + TIME_SLICE
     was_suspect = suspects.is_suspect(context.task)
@@ -46,7 +46,7 @@ def is_runnable(task: Task) -> bool:
 
 
 def advance(context: TaskContext) -> None:
-    """One iteration. An interrupt says what to append, and what the next state is."""
+    """Run one iteration. An interrupt carries the entries to append and the next state."""
     try:
         step(context)
     except Interrupt as interrupt:
@@ -54,7 +54,7 @@ def advance(context: TaskContext) -> None:
 
 
 def step(context: TaskContext) -> None:
-    """One tool call, from the model's reply to its recorded result."""
+    """Run one tool call, from the model's reply to its recorded result."""
     if context.task.state == TaskState.FINALIZING:
         finalize(context)
         return
@@ -67,7 +67,7 @@ def step(context: TaskContext) -> None:
 
 
 def finalize(unit: UnitOfWork) -> None:
-    """Ends a task that has its result, with a summary and a list of its steps. No model is called."""
+    """End a task that has its result: store a summary and the list of its steps. No model is called."""
     task, answer = unit.task, _answer(unit.history.entries)
 
     def also() -> None:
@@ -85,7 +85,7 @@ def finalize(unit: UnitOfWork) -> None:
 
 
 def _steps(unit: UnitOfWork, redactor: Redactor) -> list[dict[str, Any]]:
-    """Each call of the task with one line of its outcome; also those from before the cut, which are read anew."""
+    """Return each call of the task with one line of its outcome. Calls before the cut are read again."""
     task, entries = unit.task, [entry for entry in unit.history.entries if entry.task_id == unit.task.pk]
     if unit.history.has_cut:
         entries = _entries_of.rows(task.session_id, task.pk)
@@ -107,13 +107,13 @@ def _step(call: ContextEntry, result: ContextEntry | None, redactor: Redactor) -
 
 
 def _summary(entries: Sequence[ContextEntry]) -> str:
-    """What the tool that ended the task says of it in a line, if it does."""
+    """Return the one-line summary of the tool that ended the task, or ''."""
     results = (e for e in reversed(entries) if e.context_type == ContextType.TOOL_RESULT)
     newest = next(results, None)
     return str(newest.metadata.get("summary", "")) if newest is not None else ""
 
 
 def _answer(entries: Sequence[ContextEntry]) -> ContextEntry | None:
-    """The message that carried the result."""
+    """Return the message that carried the result."""
     answers = (e for e in reversed(entries) if e.context_type == ContextType.AI_MESSAGE)
     return next(answers, None)

@@ -1,4 +1,4 @@
-"""Watches an LLM call: streams what a person may see, and keeps in the record what came of failed attempts."""
+"""The observer of an LLM call: streams text to people, and records failed attempts."""
 
 from llm_app.call import Action, Observer
 from llm_app.errors import LLMError, Overloaded
@@ -14,7 +14,10 @@ _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 
 
 class LLMObserver(Observer):
-    """Unless `streams_text`, a message and the words beside a call are shown only once they are recorded."""
+    """An observer of one step's LLM calls.
+
+    Unless `streams_text`, a message and the words next to a call are shown only once they are recorded.
+    """
 
     def __init__(self, unit: UnitOfWork, *, streams_text: bool) -> None:
         self._unit, self._streams_text, self._noticed = unit, streams_text, False
@@ -31,7 +34,7 @@ class LLMObserver(Observer):
             self.stream.feed(delta.kind, delta.text)
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
-        """Keeps the partial as a discarded entry, and says once that something is in the way."""
+        """Record the partial reply as a discarded entry, and report the problem to people, once."""
         cancellation.asks_nobody(self._unit.task.id)
         drafts = self._discarded()
         is_worth_saying = drafts or isinstance(error, Overloaded) or then is Action.NEXT_ROUTE
@@ -47,7 +50,7 @@ class LLMObserver(Observer):
     def _discarded(self) -> list[Draft]:
         self.stream.withdraw()
         drafts = self._partial(discarded=True)
-        self.stream = self._new_stream()  # what is kept already is not kept again if a person ends the wait
+        self.stream = self._new_stream()  # so that an interruption of the wait does not record the text again
         return drafts
 
     def waiting(self, why: str) -> None:
@@ -58,11 +61,11 @@ class LLMObserver(Observer):
         self._unit.calls.stored(log)
 
     def interrupted(self) -> list[Draft]:
-        """The words that a person had seen when they cut them short; they stay in the context."""
+        """Return the words that a person had seen before interrupting them. They stay in the context."""
         return self._partial(discarded=False) if self._shown() else []
 
     def _shown(self) -> str:
-        """The words beside a call, and the text of its message."""
+        """Return the words next to a call, and the text of its message."""
         return "\n\n".join(filter(None, map(self.stream.text, (DeltaKind.WORDS, DeltaKind.TEXT))))
 
     def _partial(self, *, discarded: bool) -> list[Draft]:

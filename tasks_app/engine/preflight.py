@@ -1,4 +1,4 @@
-"""Before each step: people's stops and messages first, then settings and limits, then the reminders that are due."""
+"""The work before each step: people's stops and messages first, then settings and limits, then due reminders."""
 
 import re
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ from tasks_app.workspace import file_history
 from tools_app.errors import ToolError
 from tools_app.files import paths
 
-MOST_INSTRUCTIONS = 8  # AGENTS.md files that are shown in one task
-MOST_WORDS = 50  # of a command, that may be paths
+MOST_INSTRUCTIONS = 8  # AGENTS.md files per task
+MOST_WORDS = 50  # of a command, examined as paths
 _shown_before = Select(
     lambda session, task: (
         Task.objects.filter(session=session).exclude(pk=task).order_by("-created_at").values_list("shown_tools")[:1]
@@ -43,16 +43,19 @@ _untold_changes = Select(
     lambda session: WorkspaceChange.objects.filter(session=session, told=False).values_list("pk", "files__path", "tool")
 )
 _WORD = re.compile(r"[\w./@+~-]+")
-_PLAIN_PATH = re.compile(r"[\w./@+~ -]{1,200}")  # nothing that could leave the tags of a reminder
+_PLAIN_PATH = re.compile(r"[\w./@+~ -]{1,200}")  # cannot close the tags of a reminder
 TERMINAL_GONE = "The terminal that ran this task has ended."
 
 
 def check(context: TaskContext) -> None:
-    """Raises Stopped or LimitExceeded; appends what people wrote; reads limits, budgets and the policy anew."""
+    """Append messages and due reminders, and read limits, budgets and the policy again.
+
+    Raises: Stopped, LimitExceeded.
+    """
     look = _look(context)
     if context.task.state == TaskState.INITIALIZING:
         _begin(context, look)
-        look = _look(context)  # beginning may have called a model, and a person may have interrupted that
+        look = _look(context)  # `_begin` may call a model, which a person may have interrupted
     if look.message == Mode.INTERJECT or (look.message and not _waits_for_no_person(context.history.open_call())):
         _take_messages(context)
     _tell_what_a_person_changed(context)
@@ -66,7 +69,10 @@ def check(context: TaskContext) -> None:
 
 
 def _look(context: TaskContext) -> Look:
-    """Raises Stopped where a person wants that."""
+    """Return the snapshot for this step.
+
+    Raises: Stopped if a person wants that.
+    """
     look = context.look_after_commit()
     if look.stop_requested:
         if process.is_dead(context.task.terminal):
@@ -76,7 +82,7 @@ def _look(context: TaskContext) -> Look:
 
 
 def _waits_for_no_person(call: OpenCall | None) -> bool:
-    """Whether an open call is about to run, or has delegated: what steers the task comes after its result."""
+    """Return whether an open call is about to run, or has delegated. A steering message then comes after its result."""
     if call is None:
         return False
     if call.log.status == CallStatus.WAITING:
@@ -86,7 +92,7 @@ def _waits_for_no_person(call: OpenCall | None) -> bool:
 
 
 def _take_messages(context: TaskContext) -> None:
-    """Appends what people wrote, instead of the result of a call that is still open."""
+    """Append the messages that people wrote, in place of the result of an open call."""
     if closing := close_open_call(context, context.workspace, "Not run: the user wrote a message instead."):
         context.commit(*closing, state=TaskState.THINKING)
     if context.take(*reminders.interruption(context.history.entries, has_closed=bool(closing))):
@@ -94,12 +100,12 @@ def _take_messages(context: TaskContext) -> None:
 
 
 def _begin(context: TaskContext, look: Look) -> None:
-    """Appends the date and the listing of the workspace, right after the message that starts the task."""
+    """Append the date and the listing of the workspace, right after the message that starts the task."""
     step_settings.refresh(context, look)
-    context.workspace.make_for_commands()  # a delegated task sees in its listing where its parent's files are
+    context.workspace.make_for_commands()  # so that a child's listing shows its parent's files
     instructions = search.text_file(context.workspace, ROOT_INSTRUCTIONS, context.secrets.redactor)
     remembered = _remembered(context, instructions)
-    now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers may see it
+    now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers must not learn the time zone
     start = reminders.task_start(
         now, context.workspace.listing(), instructions, remembered, _longest_instructions(context)
     )
@@ -114,30 +120,33 @@ def _begin(context: TaskContext, look: Look) -> None:
 
 
 def _share(context: TaskContext) -> int:
-    """Bytes that one addition to the conversation may take of the window."""
+    """Return how many bytes of the window one addition to the conversation can take."""
     return context.settings.window // 8 * tokens.BYTES
 
 
 def _longest_instructions(context: TaskContext) -> int:
-    """Characters of one AGENTS.md."""
+    """Return how many characters of one AGENTS.md are shown."""
     return min(LONGEST_INSTRUCTIONS, _share(context))
 
 
 def _remembered(context: TaskContext, instructions: str) -> str:
-    """The notes for what people have just written, if they have."""
+    """Return the notes for new messages, or ''."""
     words, run = search.new_words(context.history.entries), context.interruption
     unread = instructions[_longest_instructions(context) :]
     return search.recalled(context, context.workspace, words, unread, run, _share(context)) if words else ""
 
 
 def _recall(context: TaskContext) -> None:
-    """Also for an interjection, and for the answer to a question."""
+    """Append notes for an interjection or for the answer to a question."""
     if remembered := _remembered(context, ""):
         context.commit(reminders.recalled(remembered))
 
 
 def _tell_what_a_person_changed(context: TaskContext) -> None:
-    """Put back, or deleted on the page; not within a call. The database is asked only where there may be anything."""
+    """Append reminders of files that people restored or deleted, but not within a call.
+
+    The database is queried only if the file history has changed.
+    """
     mark = file_history.history_of(context.workspace).untold_mark()
     if mark == context.untold_mark or context.history.open_call() is not None:
         return
@@ -164,14 +173,14 @@ def _check_iterations(context: TaskContext) -> None:
 
 
 def _check_time(context: TaskContext) -> None:
-    """Only a delegated task has a deadline."""
+    """Raise LimitExceeded after the deadline, which only delegated tasks have."""
     deadline = context.task.deadline
     if deadline is not None and timezone.now() > deadline and context.history.open_call() is None:
         raise LimitExceeded(FailureCode.TIME_LIMIT, "The time that was given to this task is over. Give it less to do.")
 
 
 def _remind(context: TaskContext) -> None:
-    """Appends the reminders that are due, in one commit; none between a call and its result."""
+    """Append the due reminders in one commit, but not between a call and its result."""
     if context.history.open_call() is not None:
         return
     task, visible = context.task, context.visible
@@ -197,7 +206,7 @@ def _remind(context: TaskContext) -> None:
 
 
 def _instructions_met(context: TaskContext) -> list[Draft]:
-    """The AGENTS.md of folders in which the newest call worked, each once a task: that of a cloned repository, too."""
+    """Return reminders of the AGENTS.md in folders where the newest call worked, each once a task."""
     drafts: list[Draft] = []
     if not (above := _instructions_above(context.history.entries)):
         return drafts
@@ -211,12 +220,12 @@ def _instructions_met(context: TaskContext) -> list[Draft]:
 
 
 def _instructions_above(entries: Sequence[ContextEntry]) -> list[str]:
-    """Where an AGENTS.md would be for each path that the newest call names. One that the call itself names is known."""
+    """Return the possible AGENTS.md for each path that the newest call names, except those that it names itself."""
     newest = next((entry for entry in reversed(entries) if entry.context_type != ContextType.SYSTEM_REMINDER), None)
     if newest is None or newest.context_type != ContextType.TOOL_RESULT:
         return []
     call = next(entry for entry in reversed(entries) if entry.tool_call)
-    if "path" not in call.tool_call and "command" not in call.tool_call:  # most need not be parsed
+    if "path" not in call.tool_call and "command" not in call.tool_call:  # saves parsing most calls
         return []
     arguments = call.arguments
     if not isinstance(arguments, dict) or arguments.keys().isdisjoint(("path", "command")):

@@ -1,4 +1,4 @@
-"""Calls that repeat themselves, judged by their results in the record and by the changes of the workspace."""
+"""Repeated calls, detected by their results in the record and by the changes of the workspace."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -28,9 +28,10 @@ def repeated_result(context: TaskContext, fingerprint: str) -> str | None:
 
 
 def _newest_attempt(context: TaskContext, fingerprint: str) -> int:
-    """Return the newest entry at which another call that was new has succeeded, and may have changed something.
+    """Return the newest entry at which a different, new call has succeeded that may have changed something.
 
-    The file history does not see all that an agent works on: ignored folders, commits, empty folders, $HOME, /tmp.
+    The file history does not see everything that an agent works on: ignored folders, commits, empty folders, $HOME,
+    /tmp.
     """
     calls = ToolCallLog.objects.filter(task=context.task).exclude(fingerprint=fingerprint).order_by("pk")
     first_calls: dict[str, ToolCallLog] = {}
@@ -47,7 +48,7 @@ def _newest_attempt(context: TaskContext, fingerprint: str) -> int:
 
 
 def reminder_of_cycle(context: TaskContext, call: OpenCall) -> list[Draft]:
-    """Return what to say right after the result of a call that completes a cycle with the same results each time."""
+    """Return the reminder after the result of a call that completes a cycle with the same results each time."""
     calls = context.detector.cycle()
     if not calls or calls[-1].call_id != call.log.call_id:
         return []

@@ -1,4 +1,4 @@
-"""Reads the reply of a model: which of its calls runs, and what follows if it has none."""
+"""The reading of a model's reply: the call that runs, or the consequence of a missing one."""
 
 import re
 from collections.abc import Set
@@ -15,7 +15,10 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
 def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
-    """Stages the assistant's entry with the first call of its reply; the others are deferred. Raises NoToolCall."""
+    """Stage the assistant's entry with the first call of its reply. The other calls are deferred.
+
+    Raises: NoToolCall, Failed.
+    """
     if not turn.tool_calls:
         raise _no_call(context, turn, observer, turn.content, turn.unreadable, log_id)
     first, *others = turn.tool_calls
@@ -43,18 +46,18 @@ def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver,
 
 
 def _about(turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> dict[str, object]:
-    """Where the entry came from, and in which form, if the call was part of the reply's text."""
+    """Return the stream and the LLM call of the entry, and its origin if the call was part of the reply's text."""
     about: dict[str, object] = {"stream": observer.stream.id, "llm_call": log_id}
     return about if turn.origin == "native" else about | {"origin": turn.origin}
 
 
 def _filter(context: TaskContext) -> dict[str, object]:
-    """Says that an output filter was on: what it has not let pass, nobody is shown."""
+    """Mark the entry if an output filter was on: pages never show what it withheld."""
     return {"output_filter": True} if context.settings.filters_output else {}
 
 
 def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
-    """Why a call cannot be taken for one; arguments that are no JSON are checked later."""
+    """Return the reason why a call is unreadable, or ''. Arguments that are not valid JSON are checked later."""
     if not _NAME.fullmatch(call.name):
         return f"{call.name[:100]!r} is not a valid tool name."
     if not call.arguments and turn.is_cut:
@@ -65,7 +68,7 @@ def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
 
 
 def _with_own_id(call: ToolCall, taken: Set[str]) -> ToolCall:
-    """A provider's id, or one of ours where it is missing, malformed or taken."""
+    """Return the call with its provider's id, or with a new one if that is missing, malformed or taken."""
     usable = _NAME.fullmatch(call.id) and call.id not in taken
     return ToolCall(
         id=call.id if usable else f"call_{uuid4().hex[:24]}", name=call.name, arguments=call.arguments or "{}"
@@ -80,9 +83,9 @@ def _as_written(turn: LLMTurnResult) -> str:
 def _no_call(
     context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, written: str, unreadable: str, log_id: str
 ) -> NoToolCall | Failed:
-    """The words as they were written, and a reminder; after the last reminder, the end.
+    """Return the interrupt with the words as written and a reminder, or the end of the task after the last reminder.
 
-    `unreadable` says why its call could not be read, where it has one.
+    `unreadable` is the reason why a call could not be read, if there was one.
     """
     observer.stream.withdraw()
     discarded = Draft(

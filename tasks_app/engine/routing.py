@@ -1,4 +1,4 @@
-"""Which of the administrators' rules a message fits. What fires is said in one visible reminder, and counted."""
+"""Routing rules of administrators that a message matches. One visible reminder names them, and they are counted."""
 
 import logging
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from tasks_app.record import Draft
 from tasks_app.run import TaskContext, reminders
 from tasks_app.text.retrieval import fold, terms_of
 
-MOST_FIRED = 3  # rules that are named in a task
-LONGEST_MESSAGE = 4000  # characters that are looked at
-PATIENCE = 0.1  # seconds for one regular expression
+MOST_FIRED = 3  # rules per task
+LONGEST_MESSAGE = 4000  # characters that rules examine
+PATIENCE = 0.1  # timeout of a regular expression in seconds
 logger = logging.getLogger(__name__)
 _enabled = Select(lambda: RoutingRule.objects.filter(enabled=True))
 
 
 def routed(context: TaskContext, message: str) -> list[Draft]:
-    """The reminder for the message that starts a task; the rules that fired are staged. Empty where none did."""
+    """Return the reminder for the message that starts a task, if rules match it, and stage these rules."""
     rules = [rule for rule in _enabled.rows() if _has_target(context, rule)]
     if not rules or not message.strip():
         return []
@@ -30,7 +30,7 @@ def routed(context: TaskContext, message: str) -> list[Draft]:
 
 
 def _has_target(context: TaskContext, rule: RoutingRule) -> bool:
-    """Whether the task's person may use what the rule names."""
+    """Return whether the task's person can use the target of the rule."""
     if rule.target == RuleTarget.SKILL:
         return rule.target_name in dict(context.settings.skills)
     if rule.target == RuleTarget.GROUP:
@@ -68,8 +68,8 @@ def _is_said(word: str, said: set[str]) -> bool:
 
 
 def _found(rule: RoutingRule, message: str) -> bool:
-    """An expression that takes too long is given up, and its administrator sees it."""
-    import regex  # 2 MB that few installations need: on first use
+    """Match a regular expression. One that is invalid or too slow is recorded as a fault for administrators."""
+    import regex  # on first use: it takes 2 MB, and few installations need it
 
     try:
         return bool(regex.search(rule.pattern, message, regex.IGNORECASE, timeout=PATIENCE, concurrent=True))
@@ -83,7 +83,7 @@ def _found(rule: RoutingRule, message: str) -> bool:
 
 
 def _meant(context: TaskContext, rules: Sequence[RoutingRule], message: str) -> set[RoutingRule]:
-    """Those with an example that means nearly the same, where a model of embeddings is set up."""
+    """Return rules with an example that means nearly the same, if an embedding model is configured."""
     examples = [(rule, line) for rule in rules for line in rule.lines()]
     near = vectors.nearness(context, message, [line for _, line in examples], context.interruption)
     return {rule for (rule, _), closeness in zip(examples, near, strict=False) if closeness >= rule.closeness}

@@ -1,4 +1,4 @@
-"""Runs a cleared call until a person interrupts it, lets the hooks check its result, and stores that."""
+"""The run of a cleared call until a person interrupts it, the hooks' check of its result, and the record of it."""
 
 import logging
 import time
@@ -34,10 +34,12 @@ _REACHING_FILES = (Target.SANDBOX, Target.BROWSER, Target.MCP)
 
 
 def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
-    """Stores the intent, then runs the handler; of a call that has waited for others, what came of it.
+    """Run the call and return its result, or that of its children if it has delegated.
 
-    A safe call of a plain handler leaves nothing to be asked for after a crash: it is stored with its result.
-    Raises Aborted when a person comes first.
+    Before the handler runs, the intent is stored. A safe call of a plain handler needs none, as it leaves nothing to
+    recover after a crash.
+
+    Raises: Aborted if a person comes first.
     """
     call = cleared.open
     if call.log.status == CallStatus.WAITING:
@@ -72,7 +74,10 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
 
 
 def _outcome(context: TaskContext, cleared: ClearedCall, progress: Progress, held_at: float | None) -> ToolResult:
-    """Raises WorkAborted."""
+    """Run the handler.
+
+    Raises: WorkAborted.
+    """
     work = _tried(
         cleared, lambda: cleared.definition.handler(cleared.arguments, tool_context(context, cleared, progress))
     )
@@ -91,7 +96,7 @@ def _stage_change(context: TaskContext, call: OpenCall) -> list[WorkspaceChange]
 
 
 def _tried(cleared: ClearedCall, work: Callable[[], T]) -> T | ToolResult:
-    """What it returns; where the tool has a fault, a result that says so."""
+    """Return the value of `work`, or a result that reports the tool's error."""
     try:
         return work()
     except (WorkAborted, lease.StaleLease):
@@ -104,27 +109,29 @@ def _tried(cleared: ClearedCall, work: Callable[[], T]) -> T | ToolResult:
 
 
 def _intend(context: TaskContext, log: ToolCallLog) -> float:
-    """Stores that the call is about to run; returns a moment at which the lease held."""
+    """Store that the call is about to run. Return a time of the monotonic clock at which the lease held."""
     log.status = CallStatus.STARTED
     context.stage(rows=[log])
     asked = time.monotonic()
     context.commit(state=TaskState.EXECUTING_TOOL)
-    if not lease.is_certain(asked):  # the database was busy
+    if not lease.is_certain(asked):  # the database was slow
         asked = time.monotonic()
         lease.write(context.task)
     return asked
 
 
 def _may_change_files(cleared: ClearedCall) -> bool:
-    """Whether the files are looked at around the call. What a safe tool changes all the same is found at the next."""
+    """Return whether to compare files before and after the call. Changes by a safe tool are found at the next
+    comparison.
+    """
     dangers = (cleared.open.log.danger, cleared.definition.danger.word)
     return any(word != Danger.SAFE.word for word in dangers) or cleared.definition.target in _REACHING_FILES
 
 
 def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> ToolResult:
-    """The result as the hooks let it pass: whole, with notes, or withheld. Its declared effects apply in any case.
+    """Return the result as the hooks pass it: complete, with notes, or withheld. Its declared effects always apply.
 
-    When a person interrupts, it is withheld, because it was not checked.
+    If a person interrupts, it is withheld, because it was not checked.
     """
     if not context.settings.hooks:
         return result
@@ -142,12 +149,15 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
 
 
 def _withheld(result: ToolResult, words: str) -> ToolResult:
-    """Its effects alone, and what is said instead of it."""
+    """Return a result with the same effects, and `words` instead of its content."""
     return replace(result, content=words, images=(), metadata={}, summary="", notes=())
 
 
 def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:
-    """Appends the result and applies its declared effects, in one transaction. Raises ReplyNeeded or Failed."""
+    """Append the result and apply its declared effects, in one transaction.
+
+    Raises: ReplyNeeded, ChildrenNeeded, Refused, Failed.
+    """
     call = cleared.open
     call.log.status = CallStatus(result.status)
     if call.log.status == CallStatus.SUCCEEDED:
@@ -156,7 +166,7 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     whole = _redacted(context, result)
     redactor = context.secrets.redactor
     changes = effects.apply(result.effects, effects.Changes(task=context.task, call=call, redactor=redactor))
-    if call.log.pk is None and changes.state != TaskState.THINKING:  # a task ends by a call that is in the record
+    if call.log.pk is None and changes.state != TaskState.THINKING:  # a call that ends its task must be in the record
         _intend(context, call.log)
         call.log.status = CallStatus(result.status)
         context.stage(rows=[call.log])
@@ -179,8 +189,10 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
 
 
 def _redacted(context: TaskContext, result: ToolResult) -> str:
-    """What it says, by the secrets of this moment where the commit cannot redact it anew: with effects, or where it is
-    cut, for a half of a secret is not found any more. All else the commit redacts, and looks for new secrets itself.
+    """Return the redacted content. It uses the newest secrets if the commit cannot redact it again.
+
+    That is so with effects, and for content that is cut, since half a secret is not found. All other content is
+    redacted by the commit, which looks for new secrets.
     """
     whole = context.secrets.redactor.redacted(result.content)
     if not result.effects and estimate(whole) <= context.settings.result_tokens:
@@ -191,7 +203,7 @@ def _redacted(context: TaskContext, result: ToolResult) -> str:
 def _drafts(
     context: TaskContext, cleared: ClearedCall, result: ToolResult, whole: str, redactor: Redactor
 ) -> list[Draft]:
-    """The result as it is recorded, `whole` being its redacted content, and what is said right after it."""
+    """Return the result's entry, whose redacted content is `whole`, and the reminders that follow it."""
     call = cleared.open
     content = _shown(context, call, result, whole)
     kept, faults = images.keep(context.workspace, result.images)
@@ -216,7 +228,7 @@ def _shown(context: TaskContext, call: OpenCall, result: ToolResult, whole: str)
 
 
 def _cut_short(context: TaskContext, progress: Progress, seconds: float) -> ToolResult:
-    """The result of a tool that was ended: that it was, and how far it had come. Unchecked output is withheld."""
+    """Return the result of an interrupted tool, with its output so far. Unchecked output is withheld."""
     output = "" if context.settings.filters_output else progress.text().rstrip("\n")
     words = f"Interrupted by the user after {seconds:.1f} s, before it was done."
     text = f"{words} Its output until then:\n{output}" if output else words

@@ -1,4 +1,4 @@
-"""Reads what administrators and owners may change while a task runs, so that it holds from the next step on."""
+"""The settings of a step. Changes by administrators and owners apply from a running task's next step on."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,25 +33,24 @@ from tools_app.shell.restrictions import UNRESTRICTED
 
 MOST_KEPT = 500
 _kept: dict[tuple[object, ...], StepSettings] = {}
-SMALL_WINDOW = 12_000  # tokens: with fewer, tools that few tasks need are loaded by group
+SMALL_WINDOW = 12_000  # tokens; in smaller windows, rarely needed tools are loaded by group
 
 
 def refresh_all(context: TaskContext, look: Look) -> None:
-    """As `refresh`, and the groups of tools that the session has loaded by now."""
+    """Refresh the settings, and the tool groups that the session has loaded."""
     refresh(context, look)
     if context.settings.policy.on_demand:
         context.loaded_groups = _loaded_groups(context.session)
 
 
 def refresh(context: TaskContext, look: Look) -> None:
-    """Reads settings and secrets where the look, which the caller has just taken, says that anything has changed; or
-    where a folder of skills has."""
+    """Read settings and secrets again if the caller's snapshot, or a folder of skills, shows a change."""
     context.skill_folders = skills.state_of_folders()
     refresh_rows(context, look)
 
 
 def refresh_rows(context: TaskContext, look: Look) -> None:
-    """As `refresh`, within a step: folders are looked at once a step."""
+    """Refresh within a step, without a look at the folders of skills: that happens once a step."""
     context.secrets.refresh(look.version)
     sessions = delegation.above(context.session)
     inherited = [(each.agent_id, each.active_agent_id, str(each.denied_tools)) for each in sessions]
@@ -65,7 +64,7 @@ def refresh_rows(context: TaskContext, look: Look) -> None:
 
 
 def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session] = ()) -> StepSettings:
-    """`above` are the sessions from which the task was delegated: what they may not do, it may not."""
+    """Read the settings of a task. `above` are the sessions that delegated it, whose restrictions also apply."""
     agents, off_record = [one.acting_agent for one in above if one.acting_agent], task.session.off_record
     found = _shared(task, look, version, above)
     hooks = hooks_of(found.agent, agents, off_record=off_record)
@@ -74,10 +73,10 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
 
 
 def _shared(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session]) -> StepSettings:
-    """What is the same for all tasks with the same person, agent, model and rights, while nothing is set anew.
+    """Return settings that are the same for all tasks with the same person, agent, model and rights, from a cache.
 
-    It is read for each task where more decides: who sees a project, or what those above may not do. In a transaction
-    it is not kept either, as that may be rolled back, and its version with it.
+    They are read for each task where more matters: a project's visibility, or the restrictions of sessions above.
+    Within a transaction they are not cached either: a rollback would undo it, and their version with it.
     """
     if above or look.project[0] or connection.in_atomic_block:
         return _read(task, look, version, above)
@@ -118,13 +117,13 @@ def _read(task: Task, look: Look, version: tuple[object, ...], above: Sequence[S
 
 
 def _own_sections(agent: Agent | None) -> tuple[tuple[str, str], ...]:
-    """With what it is for, which replaces nothing."""
+    """Return the prompt sections in force, and the agent's instructions, which replace no other section."""
     texts = PromptSection.objects.texts_of(agent)
     return (*texts, ("instructions", agent.instructions)) if agent and agent.instructions.strip() else texts
 
 
 def _handoffs(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:
-    """Names and descriptions of the agents to whom it may hand on, as far as the task's person may use them."""
+    """Return names and descriptions of agents to which it can hand on and that the task's person can use."""
     if agent is None:
         return ()
     others = agent.handoffs.exclude(pk=agent.pk)
@@ -140,7 +139,7 @@ def _policy(
     *,
     has_small_window: bool,
 ) -> Policy:
-    """What the task's person may use, in this session, by its agent and by those above it."""
+    """Return the task's permissions, by its person, session and agent and by the sessions above it."""
     agents = [each for each in (agent, *(one.acting_agent for one in above)) if each]
     denied = [*in_session, *(["memory"] if session.off_record else [])]
     denied += [name for rows in (agents, above) for row in rows for name in row.denied_tools]

@@ -26,7 +26,7 @@ _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
 
 
 class Requests:
-    """`prompt_for` is that of the step's call; `shorten` is for a provider that finds its prompt too long."""
+    """The requests of one step: `prompt_for` builds the prompt, `shorten` cuts it if a provider finds it too long."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
@@ -35,7 +35,10 @@ class Requests:
         self._summary: Draft | None = None
 
     def prompt_for(self, recipient: Recipient) -> StoredPrompt:
-        """Moves the cut if it must. Raises Failed where that does not help, and SummaryDue before the first route."""
+        """Return the prompt for a route, and move the cut if needed.
+
+        Raises: Failed if a move does not help, SummaryDue if a summary should be written first.
+        """
         self._latest = recipient
         measured = measure(self._context, recipient)
         if measured.window.is_too_small:
@@ -50,7 +53,10 @@ class Requests:
         return self._stored(measured)
 
     def sum_up(self, run: Runner) -> None:
-        """Asks a model for what the next move of the cut takes out of sight, once. Raises what interrupts `run`."""
+        """Ask a model, once, for a summary of the entries that the next move of the cut removes.
+
+        Raises: the exceptions that interrupt `run`.
+        """
         assert self._latest is not None
         self._may_ask = False
         if entries := about_to_be_cut(self._context, self._latest):
@@ -58,7 +64,10 @@ class Requests:
             self._summary = summary.ask(self._context, entries, run)
 
     def shorten(self) -> bool:
-        """Moves the cut of the newest prompt, whatever we had counted; whether it did. Raises Failed."""
+        """Move the cut of the newest prompt, whatever we had counted. Return whether it moved.
+
+        Raises: Failed.
+        """
         assert self._latest is not None
         return make_room(self._context, self._latest, Cause.REFUSED)
 
@@ -76,7 +85,10 @@ class Requests:
 
 
 def think(context: TaskContext) -> OpenCall:
-    """Asks the LLM. Raises NoToolCall, Aborted, LimitExceeded or Failed."""
+    """Ask the LLM for the next call.
+
+    Raises: NoToolCall, Aborted, LimitExceeded, Failed.
+    """
     observer = LLMObserver(context, streams_text=not context.settings.filters_output)
     try:
         completion = _complete(context, observer)
@@ -96,7 +108,7 @@ def think(context: TaskContext) -> OpenCall:
 
 
 def _complete(context: TaskContext, observer: LLMObserver) -> Completion:
-    """A prompt that a provider finds too long is shortened, once."""
+    """Call the model. A prompt that a provider finds too long is shortened, once."""
     requests = Requests(context)
     try:
         return _ask_model(context, requests, observer)
@@ -132,6 +144,6 @@ def _call(context: TaskContext, requests: Requests) -> LLMCall:
 
 
 def failure_of(error: errors.LLMError, llm_call: str = "") -> Failed:
-    """The end of the task; its sentence never contains the provider's own text, to which `llm_call` leads."""
+    """Return the failure of the task. Its sentence never contains the provider's text, which `llm_call` leads to."""
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     return Failed(code, error.sentence, llm_call=llm_call)

@@ -1,4 +1,4 @@
-"""A task with a workflow: its steps are the plan of the task, and the engine advances them."""
+"""Tasks with a workflow: its steps are the plan of the task, and the engine advances them."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ from tasks_app.run.reminders.before_step import current_place, workflow_step
 
 
 def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
-    """The first step, and the task's plan; nothing for a task without a workflow."""
+    """Return the entry of the first step and the task's plan; nothing for a task without a workflow."""
     if not task.workflow:
         return [], {}
     plan = [{"title": step["title"], "status": "pending"} for step in task.workflow["steps"]]
@@ -19,7 +19,7 @@ def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
 
 
 def next_step(task: Task) -> tuple[list[Draft], dict[str, Any]]:
-    """What follows the end of the current step: the next one, if there is one."""
+    """Return the entry of the step after the current one, if any, and the new plan."""
     here = current_place(task)
     if here is None:
         return [], {}
@@ -28,7 +28,7 @@ def next_step(task: Task) -> tuple[list[Draft], dict[str, Any]]:
 
 
 def refusal_of_result(task: Task) -> str:
-    """Why a result is not taken yet: the steps that are open. Empty if it is."""
+    """Return the reason why a result is refused, which lists the open steps, or ''."""
     open_steps = [step["title"] for step in task.plan if step["status"] != "done"] if task.workflow else []
     if not open_steps:
         return ""

@@ -1,4 +1,4 @@
-"""The addresses of MCP servers, and the credentials with which a task may use them."""
+"""The addresses of MCP servers, and the credentials with which a task can use them."""
 
 from tasks_app.models import Task
 from tasks_app.record import SessionSecrets
@@ -9,7 +9,7 @@ from tools_app.models import McpServer, Transport
 
 
 class McpTargets:
-    """`capabilities.McpTarget` for one task."""
+    """The implementation of `capabilities.McpTarget` for one task."""
 
     def __init__(self, task: Task, secrets: SessionSecrets) -> None:
         self._task, self._secrets = task, secrets
@@ -30,13 +30,16 @@ class McpTargets:
         return target_of(server, credential)
 
     def _credential(self, secret: str) -> str:
-        """An administrator chose the team's secret for the server, so everyone who has its tools may use it."""
+        """Return the value of the server's secret.
+
+        An administrator chose the team's secret for the server, so everyone who has its tools can use it.
+        """
         usable = self._secrets.active.of_team | self._secrets.usable_in(self._task)
         return usable.get(secret, "")
 
 
 def target_of(server: McpServer, credential: str = "") -> McpEndpoint:
-    """`credential` is the value that goes with each call; empty for a server that needs none."""
+    """Return the server's address. `credential` is the value that goes with each call, '' if the server needs none."""
     on_stdio = server.transport == Transport.STDIO
     own = {server.credential: credential} if credential and on_stdio else {}
     bearer = {"Authorization": f"Bearer {credential}"} if credential and not on_stdio else {}

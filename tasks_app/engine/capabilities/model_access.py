@@ -1,4 +1,4 @@
-"""A tool asks a model, outside of the conversation: with the same budgets, redaction and logs as a step."""
+"""Model access of tools, outside of the conversation: with the same budgets, redaction and logs as a step."""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -19,16 +19,16 @@ _SYSTEM = "A program asks you for a piece of text. Answer with that text only: n
 
 
 class ModelAccess:
-    """The capabilities of one tool call that need a model; `say` shows the person what it waits for.
+    """The capabilities of one tool call that need a model. `say` shows the person what the call waits for.
 
-    `model` answers what is asked in words; `abilities` name the models for all else.
+    `model` answers questions in words; `abilities` name the models for everything else.
     """
 
     def __init__(self, unit: UnitOfWork, *, model: str, abilities: Abilities, say: Callable[[str], None]) -> None:
         self._unit, self._model, self._abilities, self._say = unit, model, abilities, say
 
     async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.NamedPicture] = ()) -> str:
-        """`capabilities.AskModel`."""
+        """Implement `capabilities.AskModel`."""
         model = self._abilities.sees if pictures else self._model
         if pictures and not model:
             raise ModelFailed("No model that can see pictures is set up here.")
@@ -47,7 +47,7 @@ class ModelAccess:
         return completion.result.content
 
     async def make(self, prompt: str, *, kind: capabilities.MediaKind) -> bytes:
-        """`capabilities.MakeMedia`."""
+        """Implement `capabilities.MakeMedia`."""
         model = self._abilities.makes_images if kind == "image" else self._abilities.makes_audio
         if not model:
             raise ModelFailed(f"No model that makes {kind} files is set up here.")
@@ -87,7 +87,10 @@ class ModelAccess:
 
 
 async def _encoded(shown: Sequence[capabilities.NamedPicture]) -> tuple[Picture, ...]:
-    """As models take them. Raises ModelFailed."""
+    """Return the pictures in the form that models take.
+
+    Raises: ModelFailed.
+    """
     try:
         return tuple([await encoded(picture.name, picture.data) for picture in shown])
     except UnreadablePicture as error:

@@ -7,7 +7,7 @@ from tools_app.shell.terminal import shown_by_terminal
 
 
 class Progress:
-    """`so_far` is given by a tool that knows better than its reported output how far it has come."""
+    """A call's output so far. A tool that knows its progress better than its reported output sets `so_far`."""
 
     def __init__(self, stream: LiveStream) -> None:
         self.stream = stream
@@ -17,5 +17,5 @@ class Progress:
         self._so_far = ask
 
     def text(self) -> str:
-        """Return the output so far. Call it when the tool has been ended."""
+        """Return the output so far. Call it only after the tool has ended."""
         return self._so_far() if self._so_far else shown_by_terminal(self.stream.text("tool_output"))

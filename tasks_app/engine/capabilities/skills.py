@@ -1,4 +1,4 @@
-"""Which skills a task's person has, and what of them the model sees."""
+"""The skills of a task's person."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,19 +15,19 @@ from tools_app.skills.skill_files import SkillFolder, SkillText, installed_skill
 
 
 def catalogue(user_id: int) -> tuple[tuple[str, str], ...]:
-    """Names and descriptions: what is uploaded hides what is installed under the same name."""
+    """Return names and descriptions. An uploaded skill hides an installed one of the same name."""
     found = {name: skill.description for name, skill in _installed().items()}
     found |= dict(Skill.objects.usable_by(user_id).values_list("name", "description"))
     return tuple(sorted(found.items()))
 
 
 def state_of_folders() -> tuple[object, ...]:
-    """Another one whenever an installed skill has come, gone or changed."""
+    """Return a value that changes whenever an installed skill is added, removed or changed."""
     return state_of(str(settings.SKILLS_DIR))
 
 
 class StoredSkills:
-    """`capabilities.Skills` for one task; `names` are those that its model knows of."""
+    """The implementation of `capabilities.Skills` for one task. `names` are the skills that its model knows of."""
 
     def __init__(self, user_id: int, names: Sequence[str], history: History) -> None:
         self._user_id, self._names, self._history = user_id, names, history
@@ -44,7 +44,7 @@ class StoredSkills:
         return known[name].load()
 
     def is_in_view(self, skill: SkillText) -> bool:
-        """Whether the model still sees its whole text, from an earlier load."""
+        """Return whether the model still sees the entire text from an earlier load."""
         return any(entry.tool_call_id and entry.content.startswith(skill.for_model) for entry in self._history.entries)
 
 

@@ -1,4 +1,4 @@
-"""What a tool may use in a session. It is put together here, so that tools know nothing of sessions."""
+"""The context of a tool in a session. It is built here, so that tools know nothing of sessions."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -30,7 +30,7 @@ from tools_app.notes import Cited, Note
 from tools_app.policy import Policy
 from tools_app.sandbox.ports import SandboxPorts
 
-_NOTES = 800  # bytes: who approved, what a hook remarks
+_NOTES = 800  # bytes for the approver's name and hooks' remarks
 _REACHING_HOSTS = (Target.SANDBOX, Target.NETWORK, Target.BROWSER)
 _NO_HOSTS = NetworkPolicy()
 
@@ -83,8 +83,11 @@ def _reader_service() -> ReaderService | None:
 
 
 def _network(policy: Policy, definition: ToolDefinition, session: str) -> NetworkPolicy:
-    """Where the tool may go: programs to the hosts that are named for them, others to all that is public, and to what
-    the session's own programs serve."""
+    """Return the hosts that the tool can reach.
+
+    Programs reach the hosts that are named for them. Other tools reach all public hosts, and the ports that the
+    session's own programs serve.
+    """
     if definition.target not in _REACHING_HOSTS:
         return _NO_HOSTS
     only = policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
@@ -94,16 +97,16 @@ def _network(policy: Policy, definition: ToolDefinition, session: str) -> Networ
 
 
 def _page_bytes(most: int) -> int:
-    """Of a result of so many tokens, less what the engine may say beside it."""
+    """Return the bytes of a result of so many tokens, without the engine's notes."""
     return max(most * tokens.BYTES - _NOTES, most * tokens.BYTES // 2)
 
 
 def _unheard(text: str) -> None:
-    """In place of the stream while hooks check results before anyone sees them."""
+    """Discard output while hooks check results before anyone sees them."""
 
 
 def _secrets(task: Task, secrets: SessionSecrets, arguments: Arguments) -> dict[str, str]:
-    """Values by placeholder: of those in the arguments that the task may use at this moment, and no others."""
+    """Return values by placeholder, only of secrets that the arguments name and that the task can use now."""
     named = names_in(arguments.model_dump(mode="json"))
     usable = secrets.usable_in(task) if named else {}
     return {placeholder(name): value for name, value in usable.items() if name in named}
@@ -114,7 +117,7 @@ def _allowed_addresses() -> frozenset[str]:
 
 
 class StoredResults:
-    """`capabilities.StoredResult`: what the record has under a number, redacted as of now."""
+    """The implementation of `capabilities.StoredResult`: the entry with a number, redacted with current secrets."""
 
     def __init__(self, session: Session, redactor: Redactor) -> None:
         self._session, self._redactor = session, redactor
@@ -133,7 +136,7 @@ class StoredResults:
 
 
 class StoredSearches:
-    """`capabilities.Searches` for one user."""
+    """The implementation of `capabilities.Searches` for one user."""
 
     def __init__(self, user_id: int) -> None:
         self._user_id = user_id
@@ -160,7 +163,7 @@ def _engines(run: Runner) -> list[Engine]:
 
 
 class StoredLibrary:
-    """`capabilities.ProjectLibrary` for one task."""
+    """The implementation of `capabilities.Library` for one task."""
 
     def __init__(self, unit: UnitOfWork) -> None:
         self._unit = unit
@@ -174,7 +177,7 @@ _SHARED = "Others read along in this session: notes of one person are neither wr
 
 
 class StoredMemory:
-    """`capabilities.Memory` for one task."""
+    """The implementation of `capabilities.Memory` for one task."""
 
     def __init__(self, unit: UnitOfWork) -> None:
         self._unit = unit
@@ -206,7 +209,7 @@ class StoredMemory:
         return not notes.filter(text=self._unit.secrets.redactor.redacted(text).strip()).exists()
 
     def _notes(self) -> MemoryNoteQuerySet:
-        """Those that the task writes: in a project, the project's."""
+        """Return the notes that the task can change: its person's, or in a project, the project's."""
         if (projects := search.projects_of(self._unit.task)).exists():
             if not (projects & Project.objects.writable_by(self._unit.task.started_by)).exists():
                 raise ToolError("The person may only read in this project: its notes are left as they are.")

@@ -1,4 +1,4 @@
-"""A move of the cut, as `plan` finds it: stored in one transaction with the notices about it."""
+"""The application of a compaction plan: a move of the cut, stored in one transaction with the notices about it."""
 
 import math
 from dataclasses import replace
@@ -15,12 +15,14 @@ from tools_app.contract.registry import compact_line
 
 
 def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summed_up: Draft | None = None) -> bool:
-    """Moves the cut of the recipient's window; whether it did. Raises Failed where the newest turn alone is too long.
+    """Move the cut of the recipient's window. Return whether it moved.
 
-    `summed_up` is a model's summary of the turns that are cut, if it was asked for one.
+    `summed_up` is a model's summary of the cut turns, if one was requested.
+
+    Raises: Failed if the newest turn alone is too long.
     """
     before, had_cut = measure(context, recipient), context.history.has_cut
-    context.history.has_cut = True  # from now on `recall` is among the tools, and its room must be counted
+    context.history.has_cut = True  # adds `recall` to the tools, so that its size counts
     measured, record = measure(context, recipient), _redacted_record(context)
     planner = _planner(context.settings.agent, measured, cause, is_summed_up=summed_up is not None)
     move = planner.move(record, measured.conversation.cut)
@@ -45,7 +47,7 @@ def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summed_u
 
 
 def about_to_be_cut(context: TaskContext, recipient: Recipient) -> list[ContextEntry]:
-    """The entries that a move with a summary takes out of sight; none where shorter views are enough."""
+    """Return the entries that a move with a summary would remove; none if shorter views are enough."""
     measured, record = measure(context, recipient), _redacted_record(context)
     current = measured.conversation.cut
     move = _planner(context.settings.agent, measured, Cause.FILLED, is_summed_up=True).move(record, current)
@@ -56,7 +58,7 @@ def _planner(agent: Agent | None, measured: Measured, cause: Cause, *, is_summed
     window = measured.window
     if is_summed_up:
         window = replace(window, head=window.head + math.ceil(summary.LONGEST / tokens.BYTES * measured.factor))
-    if cause == Cause.REFUSED:  # the provider reads less than we were told
+    if cause == Cause.REFUSED:  # the provider's window is smaller than configured
         window = replace(window, size=min(window.size, window.head + measured.length))
     strategies = Strategies(
         prunes=agent is not None and agent.prune_outputs,
@@ -97,7 +99,7 @@ def _too_big(move: Move) -> str:
 
 
 def too_small(window: Window) -> Failed:
-    """For a window in which no task can work."""
+    """Return the failure for a window in which no task can work."""
     said = (
         f"The model reads {window.size:,} tokens, and the instructions, the tools and its reply alone take "
         f"{window.head + window.reserve:,}. Choose a model with a larger window."

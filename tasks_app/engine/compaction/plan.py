@@ -27,10 +27,10 @@ ABOUT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Compacted:
-    """`block` replaces all turns up to the entry `cut_seq`; what follows stays as it is.
+    """A compacted conversation: `block` replaces all turns up to the entry `cut_seq`; later ones stay unchanged.
 
-    `size` is that of both in tokens, `tail` that of what follows; `has_dropped`: of the oldest turns not even a line
-    is left.
+    `size` is the size of both in tokens, `tail` that of the later turns. `has_dropped`: the oldest turns have lost even
+    their lines.
     """
 
     block: str
@@ -50,12 +50,13 @@ def compact(
     template: Template,
     is_summed_up: bool = False,
 ) -> Compacted:
-    """Keeps the newest turns within `tail_room` tokens (the last one in any case); the older ones become the block.
+    """Keep the newest turns within `tail_room` tokens, but always the last one, and compact the older ones to the
+    block.
 
-    `sizes` are the turns' tokens. `room` is what block and tail may take together; to get there, first the steps
-    lose what came of them, then older words lose their middle, then runs of steps are only counted, then the newest
-    message is shortened too, then the oldest lines go. The block alone never
-    takes more than what the tail leaves of `room`. Steps that a model has summed up are counted only.
+    `sizes` are the turns' tokens. `room` is the limit for block and tail together. To meet it, the block gives up, in
+    this order: the outcomes of steps, the middle of older words, the lines of single steps in favor of counts, the
+    middle of the newest message, the oldest lines. The block alone never takes more than the tail leaves of `room`.
+    Steps that a model has summed up are only counted.
     """
     kept = _tail(sizes, tail_room)
     old = turns[: len(turns) - kept]
@@ -69,7 +70,7 @@ def compact(
 
 
 def _tail(sizes: Sequence[int], room: int) -> int:
-    """How many of the newest turns fit; at least one."""
+    """Return how many of the newest turns fit, at least one."""
     kept, total = 0, 0
     for size in reversed(sizes):
         total += size
@@ -80,7 +81,9 @@ def _tail(sizes: Sequence[int], room: int) -> int:
 
 
 def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]:
-    """The richest block that fits, and whether lines are gone: each way gives up no more than it must, oldest first."""
+    """Return the richest block that fits, and whether lines were dropped. Each way gives up only what it must, oldest
+    first.
+    """
     for give_up in (_with_signatures, _with_shortened, _with_merged, _with_dropped):
         least = _least(len(lines), lambda count: fits(_block(give_up(lines, count))))  # noqa: B023  used at once
         if least is not None:
@@ -89,26 +92,29 @@ def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]
 
 
 def _least(most: int, enough: Callable[[int], bool]) -> int | None:
-    """The smallest count from 0 to `most` that is enough; more is never worse than less."""
+    """Return the smallest count from 0 to `most` that is enough; more is never worse than less."""
     found = bisect_left(range(most + 1), True, key=enough)
     return found if found <= most else None
 
 
 def _with_signatures(lines: Sequence[Line], count: int) -> list[Line]:
-    """The steps among the oldest `count` lines say what was done, and no more what came of it."""
+    """Return the lines without the outcomes of the steps among the oldest `count` lines."""
     return [_short(line) if line.is_step else line for line in lines[:count]] + list(lines[count:])
 
 
 def _with_shortened(lines: Sequence[Line], count: int) -> list[Line]:
-    """All steps are signatures, and the words in the oldest `count` lines keep head and tail; but not those of the
-    person's newest message, which say what is to be done.
+    """Return the lines without outcomes, and with shortened words in the oldest `count` lines.
+
+    The person's newest message is not shortened, as it says what to do.
     """
     order = next((n for n in reversed(range(len(lines))) if lines[n].is_persons), None)
     return [_short(line) if line.is_step or (n < count and n != order) else line for n, line in enumerate(lines)]
 
 
 def _with_merged(lines: Sequence[Line], count: int) -> list[Line]:
-    """All other words are short, and runs of steps among the oldest `count` lines are one line each."""
+    """Return the lines with all words shortened, and runs of steps among the oldest `count` lines merged to one line
+    each.
+    """
     short = _with_shortened(lines, len(lines))
     return [*_merged_runs(short[:count]), *short[count:]]
 
@@ -126,7 +132,7 @@ def _short(line: Line) -> Line:
 
 
 def _with_dropped(lines: Sequence[Line], count: int) -> list[Line]:
-    """All words are short, and the oldest `count` lines are gone; one line says so."""
+    """Return the lines with all words shortened, and one line in place of the oldest `count` lines."""
     rest = _merged_runs(list(map(_short, lines[count:])))
     if not count:
         return rest
@@ -139,17 +145,18 @@ def _block(lines: Sequence[Line]) -> str:
     return f"<compacted_history>\n{ABOUT}\n{inside}\n</compacted_history>" if lines else ""
 
 
-LEAST_RESERVE = 4_096  # tokens for the reply; in a small window a quarter of it
+LEAST_RESERVE = 4_096  # tokens for the reply; in a small window, a quarter of the window
 LEAST_WINDOW = 6_000
 LEAST_USABLE = 1_000  # tokens for the conversation
-GUARD_PERCENT = 90  # of the usable window: what is never passed
+GUARD_PERCENT = 90  # of the usable window: a hard limit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """All in tokens as the provider counts them. `head` are the system prompt and the tool list.
+    """A model's window in tokens as the provider counts them. `head` is the size of the system prompt and the tool
+    list.
 
-    `full_percent` says when the cut moves, `tail_percent` how much of the window the newest turns may keep then.
+    `full_percent` says when the cut moves, `tail_percent` how much of the window the newest turns can then keep.
     """
 
     size: int
@@ -160,12 +167,12 @@ class Window:
 
     @property
     def usable(self) -> int:
-        """What is left for the conversation."""
+        """Return the tokens that are left for the conversation."""
         return max(0, self.size - self.head - self.reserve)
 
     @property
     def is_too_small(self) -> bool:
-        """Whether no task can work in it: because of its size, or because of what precedes the conversation."""
+        """Return whether no task can work in it, because of its size or the size of the head."""
         return self.size < LEAST_WINDOW or self.usable < LEAST_USABLE
 
     @property
@@ -178,9 +185,9 @@ class Window:
 
     @property
     def room(self) -> int:
-        """For block and tail after a move: the whole request is then half of the window.
+        """Return the limit for block and tail after a move: the entire request then takes half of the window.
 
-        Where the head alone leaves too little for that, a quarter of what is usable.
+        If the head alone leaves too little for that, it is a quarter of the usable tokens.
         """
         return min(self.guard, max(self.size // 2 - self.head, self.usable // 4))
 
@@ -190,26 +197,26 @@ class Window:
 
 
 def reserve_for(recipient: Recipient) -> int:
-    """For the reply: what it may have, and not less than a model needs to think."""
+    """Return the tokens reserved for the reply: its limit, but at least what a model needs to think."""
     return max(recipient.max_tokens, min(LEAST_RESERVE, recipient.context_window // 4))
 
 
-PRUNE_AT_PERCENT = 85  # of the usable window, where pruning comes first
+PRUNE_AT_PERCENT = 85  # of the usable window, for agents whose outputs are pruned
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A request to a route. `factor` makes our tokens those of the provider."""
+    """A request to a route. `factor` converts our tokens to the provider's."""
 
     head: Head
     conversation: Conversation
     window: Window
     factor: float
-    estimated: int  # tokens of the whole by our own count
+    estimated: int  # tokens of the entire request by our count
 
     @property
     def length(self) -> int:
-        """Tokens of the conversation, as the provider would count them."""
+        """Return the tokens of the conversation as the provider would count them."""
         return math.ceil(self.conversation.size * self.factor)
 
     @property
@@ -233,11 +240,11 @@ def measure(context: TaskContext, recipient: Recipient) -> Measured:
     return Measured(head=head, conversation=conversation, window=window, factor=factor, estimated=estimated)
 
 
-_BEFORE = 10**12  # tokens: no turn from before the cut comes back
+_BEFORE = 10**12  # tokens, a size that never fits: turns before the cut stay cut
 
 
-PROTECTED = 40_000  # tokens of the newest outputs that pruning leaves as they are
-NEWEST_TURNS = 4  # whose results are not shortened
+PROTECTED = 40_000  # tokens of the newest outputs, which are not pruned
+NEWEST_TURNS = 4  # turns whose results are not shortened
 
 
 _BEGINNINGS = [
@@ -252,7 +259,7 @@ _BEGINNINGS = [
 
 @dataclass(frozen=True, kw_only=True)
 class Strategies:
-    """What an agent wants beside lines for old turns; `is_summed_up`: a model has summed up the steps."""
+    """An agent's strategies besides lines for old turns. `is_summed_up`: a model has summed up the steps."""
 
     prunes: bool = False
     shortens: bool = False
@@ -261,7 +268,10 @@ class Strategies:
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """`size` is that of block and tail in the provider's tokens; `too_big` a turn for which others had to go."""
+    """A move of the cut.
+
+    `size` is the size of block and tail in the provider's tokens. `too_big` is a turn for which other turns had to go.
+    """
 
     cut: Cut
     size: int
@@ -270,7 +280,7 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True)
 class CutPlanner:
-    """`factor` is the calibration, `template` says in one line what a call was about."""
+    """A planner of moves. `factor` is the calibration; `template` describes a call in one line."""
 
     window: Window
     factor: float
@@ -278,10 +288,10 @@ class CutPlanner:
     strategies: Strategies = Strategies()
 
     def move(self, record: Sequence[ContextEntry], cut: Cut) -> Move:
-        """The next cut after `cut`. `record` is all in the context, from the first entry on.
+        """Return the next cut after `cut`. `record` has all entries in the context, from the first one on.
 
-        Shorter views alone, where they are wanted and enough; else the newest turns within the tail's budget, and the
-        block of all others. Its size may still be too much where the newest turn alone is.
+        If shorter views are enabled and enough, only these change. Otherwise the newest turns within the tail's limit
+        stay, and the others become the block. The size can exceed the window if the newest turn alone does.
         """
         behind = [entry for entry in record if entry.seq > cut.seq]
         shorter = self._views(behind)
@@ -327,7 +337,7 @@ class CutPlanner:
 
 
 def pruned(entries: Sequence[ContextEntry], template: Template, protected: int = PROTECTED) -> dict[int, str]:
-    """All outputs but the newest, replaced by the call that reads them again."""
+    """Return views of all outputs except the newest ones: the call that reads them again."""
     views: dict[int, str] = {}
     for call, result in reversed(list(_calls(entries))):
         protected -= tokens.estimate(result.content)
@@ -338,7 +348,7 @@ def pruned(entries: Sequence[ContextEntry], template: Template, protected: int =
 
 
 def shortened(entries: Sequence[ContextEntry]) -> dict[int, str]:
-    """Results older than the newest turns, replaced by their size and kind."""
+    """Return views of results older than the newest turns: their size and kind."""
     old = [entry for turn in group(entries)[:-NEWEST_TURNS] for entry in turn.entries]
     views: dict[int, str] = {}
     for call, result in _calls(old):
@@ -351,7 +361,7 @@ def shortened(entries: Sequence[ContextEntry]) -> dict[int, str]:
 
 
 def _calls(entries: Sequence[ContextEntry]) -> Iterator[tuple[ContextEntry, ContextEntry]]:
-    """Each tool call with its result. What was said to people is no output."""
+    """Yield each tool call with its result. Messages to people are not outputs."""
     for call, result in pairwise(entries):
         if call.context_type == ContextType.TOOL_CALL and result.context_type == ContextType.TOOL_RESULT:
             yield call, result
@@ -366,7 +376,7 @@ def _if_shorter(result: ContextEntry, view: str) -> dict[int, str]:
 
 
 def kind_of(path: str, content: str) -> str:
-    """Such as "Go" or "JSON"; "text" where nothing tells more."""
+    """Return the kind of a content, such as "Go" or "JSON", or "text" if it is unknown."""
     from pygments.lexers import find_lexer_class_for_filename  # on first use, with its table of languages
 
     found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1]) if "." in path else None

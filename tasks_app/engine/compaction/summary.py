@@ -1,6 +1,6 @@
 """Summaries by a model of entries that are about to be cut, and the outline's line for each old turn.
 
-A model is asked only if an agent wants summaries. Without an answer the outline has a line for each step. A line is
+A model is asked only if an agent wants summaries. Without an answer the outline has a line for each step. Lines are
 pure: the same turn gives the same line.
 """
 
@@ -20,9 +20,9 @@ from tasks_app.record import Draft, Turn, notice
 from tasks_app.record.turns import TurnKind
 from tasks_app.run import TaskContext, ask_aside, reminders
 
-LONGEST_STEP = 160  # characters of what a step did, and again of what came of it
-LONGEST_SKILL = 12_000  # characters of a skill's text that stays whole as long as it fits
-LONGEST_WORDS = 600  # characters that stay of a person's words when nothing else helps: head and tail
+LONGEST_STEP = 160  # characters of a step's action, and of its outcome
+LONGEST_SKILL = 12_000  # characters of a skill's text that is not cut while it fits
+LONGEST_WORDS = 600  # characters of head and tail of a person's words, as a last resort
 _OURS = re.compile(
     r"<(\s*)/(?=\s*(?:about|user|agent|asked|handoff|step|turns|omitted|note|compacted_history|conversation)\b)",
     re.IGNORECASE,
@@ -35,10 +35,10 @@ Template = Callable[[str, Mapping[str, Any]], str]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """`first` and `last` are seqs of the turn. A step may be merged with its neighbours; `tool` is that of a step.
-    `is_persons`: it holds words of a person.
+    """A line of the outline, for the entries from `first` to `last`.
 
-    `short` is the same with less: of people's words head and tail, of a step what it did without what came of it.
+    Steps can be merged with their neighbours; `tool` is a step's tool. `is_persons`: it holds words of a person.
+    `short` is a shorter form: head and tail of words, or the action of a step without its outcome.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Line:
 
 
 def line_of(turn: Turn[ContextEntry], template: Template) -> Line:
-    """`template` says in one line what a call was about: tool name and arguments in, text out."""
+    """Return the line of a turn. `template` describes a call in one line: tool name and arguments in, text out."""
     first = turn.entries[0]
     if turn.kind is TurnKind.USER:
         return _words(turn, "user", first.content, date=f"{first.created_at:%Y-%m-%d}")
@@ -90,7 +90,7 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
 
 
 def _words(turn: Turn[ContextEntry], tag: str, words: str, *, before: str = "", **attributes: str) -> Line:
-    """Words of a person, or a result: whole as long as they fit."""
+    """Return a line with words of a person or a result, in full as long as they fit."""
     number = turn.entries[0].seq
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
     whole, short = (f'{before}<{tag} n="{number}"{named}>{safe(text)}</{tag}>' for text in (words, shortened(words)))
@@ -98,7 +98,7 @@ def _words(turn: Turn[ContextEntry], tag: str, words: str, *, before: str = "", 
 
 
 def merged(lines: Sequence[Line]) -> Line:
-    """A run of steps as one line: how many there were, of which tools, and that they can be recalled."""
+    """Return a run of steps as one line with their number and tools, and the advice to recall them."""
     counts: dict[str, int] = {}
     for line in lines:
         counts[line.tool or "note"] = counts.get(line.tool or "note", 0) + 1
@@ -109,7 +109,7 @@ def merged(lines: Sequence[Line]) -> Line:
 
 
 def shortened(words: str, longest: int = LONGEST_WORDS) -> str:
-    """Head and tail of long words."""
+    """Return head and tail of long words."""
     if len(words) <= longest:
         return words
     head, tail = words[: longest * 2 // 3], words[-longest // 3 :]
@@ -122,7 +122,7 @@ def _cut(text: str) -> str:
 
 
 def safe(text: str) -> str:
-    """Our own closing tags cannot be closed from inside."""
+    """Return the text with our own closing tags escaped."""
     return _OURS.sub(r"<\1\\/", text)
 
 
@@ -131,9 +131,9 @@ def _last(turn: Turn[ContextEntry]) -> int:
 
 
 LONGEST = 6_000  # bytes of a summary
-LONGEST_PART = 1_500  # characters of an entry that is summed up
-MOST_READ = 200_000  # bytes of the conversation that are summed up; of more, the newest
-MOST_NOTES = 5  # of one cut
+LONGEST_PART = 1_500  # characters of an entry in the model's input
+MOST_READ = 200_000  # bytes of the newest part of the conversation in the model's input
+MOST_NOTES = 5  # per cut
 NOTHING = "NONE"
 _SUM_UP = (
     "You are given the beginning of a conversation between a person and an agent that works with tools. Sum it up for "
@@ -156,17 +156,19 @@ class SummaryDue(Exception):
 
 
 def ask(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> Draft | None:
-    """The summary of entries that are about to be cut, redacted as they are; or None. Raises what interrupts `run`."""
+    """Return the summary of entries that are about to be cut, redacted as they are, or None.
+
+    Raises: the exceptions that interrupt `run`.
+    """
     words = _answer(context, entries, run, Purpose.SUMMARY, _SUM_UP)
     words = words.strip().encode(errors="replace")[:LONGEST].decode(errors="ignore")
     return reminders.summary(entries[0].seq, entries[-1].seq, words) if words else None
 
 
 def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> None:
-    """Stages notes of what is worth keeping, and a notice that names them: of the person's own words, not of what tools
-    found.
+    """Stage notes of lasting facts, and a notice that names them. They come from the person's words, not from tools.
 
-    Raises what interrupts `run`.
+    Raises: the exceptions that interrupt `run`.
     """
     said = [entry for entry in entries if _is_own(entry, context.task.started_by)]
     if not said or not _may_keep(context):
@@ -185,20 +187,20 @@ def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) 
 
 
 def _is_own(entry: ContextEntry, person: Any) -> bool:
-    """Not what an agent has delegated in their name, nor what others wrote before the session was forked or shared."""
+    """Return whether the person wrote the entry: not an agent in their name, nor others before a fork or a sharing."""
     is_message = entry.context_type == ContextType.USER_MESSAGE and not entry.metadata.get("delegated")
     return is_message and entry.metadata.get("author") == person.get_username()
 
 
 def _may_keep(context: TaskContext) -> bool:
-    """Where the agent could remember it by a call of its own."""
+    """Return whether the agent could store a note by a call."""
     policy = context.settings.policy
     may_call = policy.shows(policy.find("memory"), context.visibility)
     return may_call and not context.session.off_record and not search.is_shared(context.task)
 
 
 def _new_notes(task: Task, redactor: Redactor, words: str) -> list[MemoryNote]:
-    """One for each line that is not among the notes yet."""
+    """Return a note for each new line."""
     known = MemoryNote.objects.of_user(task.started_by)
     lines = (redactor.redacted(line.strip(" -*•\t")) for line in words.splitlines())
     texts = [line for line in dict.fromkeys(lines) if line and line != NOTHING and len(line) <= MemoryNote.LONGEST]
@@ -209,7 +211,10 @@ def _new_notes(task: Task, redactor: Redactor, words: str) -> list[MemoryNote]:
 
 
 def _answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, purpose: Purpose, system: str) -> str:
-    """What a model says of redacted entries; empty where it gives no answer. Raises what interrupts `run`."""
+    """Return a model's answer about redacted entries, or '' if there is none.
+
+    Raises: the exceptions that interrupt `run`.
+    """
     redactor = context.secrets.redactor
     message = Message(role="user", content=_as_text(entries), masked_with=redactor.version)
     try:
@@ -223,7 +228,7 @@ def _answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, 
 
 
 def _as_text(entries: Sequence[ContextEntry]) -> str:
-    """The conversation as text; where it is too much, its newest part."""
+    """Return the newest part of the conversation as text, up to `MOST_READ` bytes."""
     parts: list[str] = []
     room = MOST_READ
     for entry in reversed(entries):
@@ -236,7 +241,7 @@ def _as_text(entries: Sequence[ContextEntry]) -> str:
 
 
 def _part(entry: ContextEntry) -> str:
-    """An earlier summary is part of the next one, so it is not shortened."""
+    """Return an entry as text. An earlier summary is part of the next one, so it is not shortened."""
     longest = LONGEST if entry.metadata.get("kind") == "summary" else LONGEST_PART
     texts = [entry.content, *([entry.call["name"], entry.call["arguments"]] if entry.call else [])]
     return f"[{entry.seq}] {entry.context_type}: {' '.join(shortened(text, longest) for text in texts if text)}"

@@ -1,4 +1,4 @@
-"""The effects on the task itself, and those that are stored as rows of their own."""
+"""The handlers of effects: changes of the task, and rows that are stored."""
 
 import json
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def finish(effect: Finish, changes: Changes) -> None:
 
 @handles(InvalidData)
 def count_misfit(effect: InvalidData, changes: Changes) -> None:
-    """Data that does not fit the schema goes back to the model, a few times a task."""
+    """Count data that does not fit the schema. It goes back to the model a few times a task, then the task fails."""
     misfits = changes.fields["misfits"] = changes.task.misfits + 1
     if misfits >= MOST_MISFITS:
         changes.failure = Failed(
@@ -72,15 +72,19 @@ def count_misfit(effect: InvalidData, changes: Changes) -> None:
 
 @handles(WaitForReply)
 def wait_for_reply(effect: WaitForReply, changes: Changes) -> None:
-    """Raises ReplyNeeded: the result of the call will be a person's answer."""
+    """Let the call wait for a person's answer, which will be its result.
+
+    Raises: ReplyNeeded.
+    """
     changes.call.log.status = CallStatus.WAITING
     raise ReplyNeeded()
 
 
 @handles(Delegate)
 def delegate(effect: Delegate, changes: Changes) -> None:
-    """Raises ChildrenNeeded: the result of the call will be what they say. Everything in it is redacted. Raises
-    Refused where one of the agents is gone.
+    """Let the call wait for its children, whose results will be its result. Everything in it is redacted.
+
+    Raises: ChildrenNeeded, Refused if one of the agents no longer exists.
     """
     _require_agents({task.agent for task in effect.tasks if task.agent}, changes)
     changes.call.log.status = CallStatus.WAITING
@@ -110,7 +114,10 @@ def end_step(effect: EndStep, changes: Changes) -> None:
 
 @handles(HandOn)
 def hand_on(effect: HandOn, changes: Changes) -> None:
-    """Raises Refused where the agent is gone."""
+    """Hand the conversation on to another agent.
+
+    Raises: Refused if the agent no longer exists.
+    """
     _require_agents({effect.agent}, changes)
     receiver, session = Agent.objects.get(name=effect.agent), Session.objects.filter(pk=changes.task.session_id)
     changes.drafts.append(reminders.handoff(effect.sender, receiver.name, effect.note))
@@ -119,7 +126,10 @@ def hand_on(effect: HandOn, changes: Changes) -> None:
 
 
 def _require_agents(names: set[str], changes: Changes) -> None:
-    """Hooks took their time since the tool looked. Raises Refused where one was deleted meanwhile."""
+    """Refuse the call if an agent was deleted after the tool's own check, while hooks ran.
+
+    Raises: Refused.
+    """
     gone = names - set(Agent.objects.filter(name__in=names).values_list("name", flat=True))
     if gone:
         changes.call.log.status = CallStatus.FAILED
@@ -129,7 +139,7 @@ def _require_agents(names: set[str], changes: Changes) -> None:
 
 @handles(HandoffRefused)
 def count_refused_handoff(effect: HandoffRefused, changes: Changes) -> None:
-    """An agent may still answer itself; a few refusals later the task ends."""
+    """Count a refused handoff. The agent can still answer itself; after a few refusals the task fails."""
     tried = changes.fields["handoffs"] = changes.task.handoffs + 1
     most = Limits.current().handoff_limit
     if tried >= most + MOST_REFUSED_HANDOFFS:
@@ -170,7 +180,7 @@ def load_skill(effect: LoadSkill, changes: Changes) -> None:
 
 
 def _load(changes: Changes, kind: LoadedKind, name: str) -> None:
-    """For as long as the session lives."""
+    """Mark a group or skill as loaded, until the session is deleted."""
     session = changes.task.session
     if not Loaded.objects.filter(session=session, kind=kind, name=name).exists():
         changes.rows.append(Loaded(session=session, kind=kind, name=name))
@@ -188,7 +198,7 @@ def keep_note(effect: SaveNote, changes: Changes) -> None:
 
 @handles(DeleteNote)
 def forget_note(effect: DeleteNote, changes: Changes) -> None:
-    """Only what is the person's own; in a project, the project's."""
+    """Delete a note of the person, or in a project, of the project."""
     changes.also.append(partial(_delete_note, changes.task, effect.number))
 
 

@@ -1,4 +1,4 @@
-"""Which function applies which type of effect."""
+"""The registry of effect handlers."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ E = TypeVar("E", bound=Effect)
 
 @dataclass(kw_only=True)
 class Changes:
-    """What the effects of a call add to the transaction of its result.
+    """Additions of a call's effects to the transaction of its result.
 
-    `drafts` come after the result. `also` runs in the transaction, too. A `failure` ends the task with it.
+    `drafts` come after the result. `also` runs in the transaction, too. A `failure` ends the task.
     """
 
     task: Task
@@ -39,7 +39,7 @@ _handlers: dict[type[Effect], Handler[Any]] = {}
 
 
 def handles(effect: type[E]) -> Callable[[Handler[E]], Handler[E]]:
-    """Registers the decorated function as the one handler of a type of effect."""
+    """Register the decorated function as the handler of a type of effect."""
 
     def register(handler: Handler[E]) -> Handler[E]:
         assert effect not in _handlers, f"{effect.__name__} has two handlers"
@@ -50,14 +50,17 @@ def handles(effect: type[E]) -> Callable[[Handler[E]], Handler[E]]:
 
 
 def apply(effects: Iterable[Effect], changes: Changes) -> Changes:
-    """Collects what follows from the effects. Raises ReplyNeeded where the call waits instead of having a result."""
+    """Collect the changes that follow from the effects.
+
+    Raises: ReplyNeeded or ChildrenNeeded if the call waits instead of having a result, Refused.
+    """
     for effect in effects:
         _handlers[type(effect)](effect, changes)
     return changes
 
 
 def check_handlers() -> None:
-    """Raises TypeError if a tool could declare an effect that nobody handles."""
+    """Raise TypeError if a tool could declare an effect without a handler."""
     unhandled = sorted(effect.__name__ for effect in set(Effect.__subclasses__()) - _handlers.keys())
     if unhandled:
         raise TypeError(f"no handler in tasks_app.engine.effects for {', '.join(unhandled)}")

@@ -1,4 +1,4 @@
-"""What a model sees beside the conversation: the system prompt and the tool list."""
+"""The prompt's head: the system prompt and the tool list, which precede the conversation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from tools_app.sandbox.probe import Contents, contents
 
 
 class Head(NamedTuple):
-    """The prompt has no messages yet. `tokens` are of all of it, by our own count."""
+    """A prompt without messages. `tokens` is its entire size by our count."""
 
     prompt: Prompt
     tools_text: str
@@ -35,7 +35,7 @@ class Head(NamedTuple):
 
 
 def build_for(context: TaskContext, recipient: Recipient) -> Head:
-    """What a model sees in the next turn beside the conversation: brief where it would take over half of the window."""
+    """Return the head for the next request: the brief form if the full one takes over half of the window."""
     whole = build(context, recipient.tool_mode)
     if 2 * whole.tokens <= recipient.context_window:
         return whole
@@ -43,7 +43,7 @@ def build_for(context: TaskContext, recipient: Recipient) -> Head:
 
 
 def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Head:
-    """The same in a tool mode, whole or brief: the newest one, while all is as it was of what it is made of."""
+    """Return the head in a tool mode, full or brief: the cached one while its inputs are unchanged."""
     settings, visibility, sandbox = context.settings, context.visibility, context.sandbox
     visible = context.visible
     of_task = _of_task(context, visible)
@@ -66,7 +66,7 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> He
 
 
 def _of_task(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
-    """The inputs that settings, tools and secrets alone do not decide over."""
+    """Return the inputs that depend on more than settings, tools and secrets."""
     off_record = context.session.off_record
     return {
         "off_record": off_record,
@@ -80,7 +80,7 @@ def _of_task(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
 def _head(
     inputs: PromptInputs, visible: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor
 ) -> Head:
-    """The same one for all tasks in which all of this is the same."""
+    """Build a head. Tasks with the same inputs share it."""
     if inputs.mode is not ToolMode.NATIVE:
         inputs = replace(inputs, functions=_functions(visible, visibility, redactor, is_brief=inputs.is_brief))
     system = redacted_system(system_prompt(inputs), redactor)
@@ -94,7 +94,7 @@ def _head(
 def inputs_of(
     person: Any, policy: Policy, visibility: ToolVisibility, sandbox: Sandbox, agent: Agent | None
 ) -> PromptInputs:
-    """What the prompt depends on for any task of a person, where these tools are visible."""
+    """Return the inputs that are the same for all tasks of a person with these tools."""
     visible = policy.visible(visibility)
     names, found = visible.names, _found(visible, sandbox, agent)
     return PromptInputs(
@@ -113,17 +113,17 @@ def inputs_of(
 
 
 def _found(visible: VisibleTools, sandbox: Sandbox, agent: Agent | None) -> Contents:
-    """What commands find, where there are any."""
+    """Return the programs and packages that commands find, if there is a shell."""
     return contents(sandbox, layers(sandbox, agent)) if "shell" in visible.names else Contents()
 
 
 def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
-    """Name, use and size of each group of tools that must be loaded before it is seen."""
+    """Return name, use and size of each tool group that must be loaded first."""
     return tuple((name, policy.about(name), len(tools)) for name, tools in sorted(policy.on_demand.items()) if tools)
 
 
 def _secrets(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
-    """The inputs that say which placeholders may be used where; nothing without a tool that takes secrets."""
+    """Return the inputs about secrets and their tools, or nothing without a tool that takes secrets."""
     tools = ", ".join(f"`{name}`" for name in visible.taking_secrets)
     usable = context.secrets.usable_in(context.task) if tools else {}
     own = {name for name, owner, _ in context.secrets.active.secrets if owner == context.task.started_by_id}
@@ -138,7 +138,7 @@ def _secrets(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
 def _specs(
     tools: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor, *, is_brief: bool
 ) -> tuple[ToolSpec, ...]:
-    """The tool list is rebuilt only when what is visible changes, or what is secret."""
+    """Return the tool list. It is cached until the visible tools or the secrets change."""
     specs = (ToolSpec(name=t.name, description=t.description, parameters=t.parameters_in(visibility)) for t in tools)
     return redacted_tools(map(_brief, specs) if is_brief else specs, redactor)
 
@@ -151,7 +151,7 @@ def _brief(spec: ToolSpec) -> ToolSpec:
 def _functions(
     tools: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor, *, is_brief: bool
 ) -> str:
-    """The tools as a model reads them in its prompt, one a line; nothing in a description can end the section."""
+    """Return the tools as a model reads them in its prompt, one a line. No description can end the section."""
     rows = (
         {"name": t.name, "description": t.description, "parameters": t.parameters}
         for t in _specs(tools, visibility, redactor, is_brief=is_brief)
@@ -162,7 +162,7 @@ def _functions(
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewedSection:
-    """`version` is what an administrator wrote, where the section is not the one that ships."""
+    """A section of the preview. `version` is an administrator's text that replaces the shipped one, if any."""
 
     name: str
     text: str
@@ -170,7 +170,7 @@ class PreviewedSection:
 
 
 def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequence[PreviewedSection]:
-    """The prompt, section by section, as a task of `person` would have it now: for administrators.
+    """Return the prompt's sections as a task of `person` would have them now: for administrators.
 
     In a mode without a field for tools, their list is left out here.
     """

@@ -1,4 +1,4 @@
-"""The system prompt out of its sections. Pure: the same inputs give the same bytes."""
+"""The sections of the system prompt. Pure: the same inputs give the same bytes."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ STABLE = (
     "language",
     "format",
     "agent_loop",
-    "tool_protocol",  # the one of the tool mode
+    "tool_protocol",  # depends on the tool mode
     "tool_use",
     "error_handling",
     "environment",
@@ -24,11 +24,11 @@ STABLE = (
     "secrets",
     "prompt_injection",
 )
-IN_ORDER = (*STABLE[:2], "instructions", *STABLE[2:])  # those of an agent that has some, which ship with none
+IN_ORDER = (*STABLE[:2], "instructions", *STABLE[2:])  # `instructions` are the agent's; none ship
 DYNAMIC = ("off_record", "skills", "tool_groups", "preferences", "available_secrets", "output_schema")
-BRIEF = frozenset((*STABLE, "tool_rules", "skills"))  # have a short form, for small windows
+BRIEF = frozenset((*STABLE, "tool_rules", "skills"))  # sections with a short form for small windows
 _END_TAG = re.compile(r"<(\s*)/")
-ADDED_TO = frozenset(["guardrails"])  # an administrator's words come after those that ship, and replace none
+ADDED_TO = frozenset(["guardrails"])  # an administrator's words are added to the shipped ones
 PROTOCOLS = {
     ToolMode.NATIVE: "tool_protocol",
     ToolMode.XML: "tool_protocol_xml",
@@ -38,13 +38,13 @@ PROTOCOLS = {
 
 @dataclass(frozen=True, kw_only=True)
 class PromptInputs:
-    """All that the system prompt depends on. A clock is not among it: it would break every cache behind it.
+    """The inputs of the system prompt. A clock is not among them, as it would invalidate every cache of the prompt.
 
-    `functions` describes the tools, in a mode that has no field for them; `secrets` are the placeholders that the
-    task may use; it `withholds_secrets` of the person's own where others write. `wants_data`: the result must fit a
-    schema. `own` are the sections that the agent has in an administrator's words, by name: texts, not templates.
-    `remaining` are the tools of a session off the record. `result_bytes` is how much of a result is shown.
-    `is_brief`: each section that ships is in its short form.
+    `functions` describes the tools in a mode without a field for them. `secrets` are the placeholders that the task can
+    use; `withholds_secrets`: the person's own are withheld because others write. `wants_data`: the result must fit a
+    schema. `own` are the agent's sections as administrators wrote them, by name: texts, not templates. `remaining` are
+    the tools of a session off the record. `result_bytes` is how much of a result is shown. `is_brief`: shipped sections
+    have their short form.
     """
 
     person: str
@@ -72,13 +72,13 @@ class PromptInputs:
 
 @lru_cache(maxsize=256)
 def system_prompt(inputs: PromptInputs) -> str:
-    """The stable sections, the cache marker, the sections that differ from person to person."""
+    """Return the stable sections, the cache marker, and the sections that differ from person to person."""
     stable, dynamic = ([section(name, inputs) for name in names] for names in (IN_ORDER, DYNAMIC))
     return "\n".join(filter(None, [*stable, MARKER, *dynamic])) + "\n"
 
 
 def section(name: str, inputs: PromptInputs) -> str:
-    """One section, in its tags; empty where it has nothing to say, such as that of a browser that is not there."""
+    """Return a section in its tags, or '' if it has nothing to say, for example without a browser."""
     words = without_marker(dict(inputs.own).get(name, "")).strip()
     if name == "tool_protocol":
         return _protocol(inputs, words)
@@ -91,7 +91,7 @@ def section(name: str, inputs: PromptInputs) -> str:
 
 
 def _protocol(inputs: PromptInputs, rules: str) -> str:
-    """How a call is written belongs to the tool mode, whatever an administrator writes about calls."""
+    """Return the section on calls. The tool mode decides how they are written, not an administrator's text."""
     rules = rules or _shipped("tool_rules", inputs)
     values = {"functions": inputs.functions, "rules": rules}
     return _rendered(PROTOCOLS[inputs.mode], values, is_brief=inputs.is_brief)
@@ -102,14 +102,14 @@ def _shipped(name: str, inputs: PromptInputs) -> str:
 
 
 def _rendered(name: str, values: dict[str, Any], *, is_brief: bool) -> str:
-    """A model reads no entities: what is written for it is not escaped as HTML."""
+    """Render a template without escaping: a model reads no HTML entities."""
     folder = "prompt/brief" if is_brief and name in BRIEF else "prompt"
     template = Engine.get_default().get_template(f"{folder}/{name}.xml")
     return template.render(Context(values, autoescape=False)).strip()
 
 
 def _kept_inside(value: Any) -> Any:
-    """Values as they are, but without end tags: one could end the section that they are in."""
+    """Return values without end tags, which could end the section around them."""
     if isinstance(value, str):
         return _END_TAG.sub(r"<\\\1/", value.strip())
     return tuple(map(_kept_inside, value)) if isinstance(value, tuple) else value
