@@ -1,4 +1,4 @@
-"""Settings, addresses and processes: what ties the apps into one site."""
+"""The site: settings, URLs and processes that tie the apps together."""
 
 from agentsite.celery import app as celery_app
 

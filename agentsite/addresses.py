@@ -1,4 +1,4 @@
-"""What counts as one address, where something is bounded for each; and which addresses are trusted."""
+"""IP addresses: networks that a limit counts as one client, and trusted networks."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -7,7 +7,10 @@ Network = IPv4Network | IPv6Network
 
 
 def network(address: str) -> str:
-    """The address; of IPv6 the /64 around it, which is what one customer has. What is no address stays as it is."""
+    """Return the address, or the /64 network of an IPv6 address, all of which belongs to one customer.
+
+    Text that is not an address is returned unchanged.
+    """
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -18,7 +21,10 @@ def network(address: str) -> str:
 
 
 def read_networks(texts: Sequence[str]) -> list[Network]:
-    """Addresses and networks as they are written in TRUSTED_PROXIES. Raises ValueError with a sentence."""
+    """Parse the addresses and networks of TRUSTED_PROXIES.
+
+    Raises: ValueError with a sentence for the administrator.
+    """
     try:
         return [ip_network(text.strip()) for text in texts if text.strip()]
     except ValueError as error:
@@ -26,7 +32,7 @@ def read_networks(texts: Sequence[str]) -> list[Network]:
 
 
 def is_in(address: str, networks: Sequence[Network]) -> bool:
-    """What is no address is in none."""
+    """Return whether the address is in one of the networks; False for text that is not an address."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -36,7 +42,7 @@ def is_in(address: str, networks: Sequence[Network]) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches a server that listens there."""
+    """Return whether only this machine reaches a server that listens on `host`."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -44,7 +50,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_ipv6(text: str) -> bool:
-    """Return whether this is an IPv6 address without brackets."""
+    """Return whether the text is an IPv6 address without brackets."""
     try:
         return isinstance(ip_address(text), IPv6Address)
     except ValueError:
@@ -52,7 +58,7 @@ def is_ipv6(text: str) -> bool:
 
 
 def without_port(text: str) -> str:
-    """The address in an entry of X-Forwarded-For; empty if there is none."""
+    """Return the address in an entry of X-Forwarded-For without its port, '' if it is not an address."""
     text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]

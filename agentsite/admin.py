@@ -1,4 +1,4 @@
-"""The admin's sign-in and first page, the search engines, and what the site remembers of its configuration."""
+"""The admin's sign-in and first page, search engines, and applied configuration values."""
 
 from typing import Any
 
@@ -18,18 +18,18 @@ from llm_app.models import ServiceKey
 from tools_app.models import SearchEngine
 from tools_app.search_engines.asking import ADAPTERS
 
-# One login for the whole site, with its limit on attempts.
+# The admin uses the site's sign-in, with its limit on attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Unfold's callback for the first page. The findings name weaknesses, so only superusers see them."""
+    """Add the findings to the context of the first page. They name weaknesses, so only superusers see them."""
     return context | {"findings": quick_findings() if request.user.is_superuser else []}
 
 
 @admin.register(AppliedValue)
 class AppliedValueAdmin(ModelAdmin):
-    """When a configuration file was applied last. A value that is deleted here is applied again."""
+    """Values that a configuration file set, with their time. A value that is deleted here is applied again."""
 
     list_display = ["name", "applied_at"]
     search_fields = ["name"]
@@ -66,7 +66,7 @@ class SearchEngineForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(SearchEngine)
 class SearchEngineAdmin(ModelAdmin):
-    """Without an enabled engine, public ones are asked that need no key (ddgs)."""
+    """Search engines. Without an enabled one, public engines that need no key are queried (ddgs)."""
 
     form = SearchEngineForm
     list_display = ["name", "kind", "priority", "enabled", "has_key"]
@@ -84,7 +84,7 @@ class SearchEngineAdmin(ModelAdmin):
         return bool(getattr(engine, "key_is_stored", False))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return ["name"] if obj else []  # its key is kept under it
+        return ["name"] if obj else []  # the API key is stored under the name
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         fields = list(self.fields)

@@ -1,4 +1,4 @@
-"""The look of the admin: its title, its sidebar, its first page."""
+"""The look of the admin: its title, sidebar and first page."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from agentsite.environment import VERSION
 
 
 def _item(title: str, icon: str, model: str) -> dict[str, Any]:
-    """A link to the list of `model` ("app.name"), for those who may see it."""
+    """Return a sidebar link to the list of `model` ("app.name"), for users with the view permission."""
     app, name = model.split(".")
     return {
         "title": title,

@@ -1,7 +1,7 @@
-"""The ASGI application: pages and REST by Django, the session's live view by Channels.
+"""The ASGI application: pages and REST by Django, live updates of sessions by Channels.
 
-Django would give each request a thread and database connections of its own, and a hop to that thread for every
-middleware. Here threads stay, with their connections, and a request takes one hop.
+Django would give each request its own thread and database connections, and hop to that thread for every middleware.
+Here threads and their connections are reused, and a request takes one hop.
 """
 
 import os
@@ -35,11 +35,11 @@ from agentsite.edge import BehindProxies, KnownOrigins, Limited
 from tasks_app.api.metrics import WEBSOCKETS
 from tasks_app.hub.consumer import websocket_urlpatterns
 
-MOST_THREADS = 32  # requests at once; as many as a pool of PostgreSQL has connections
+MOST_THREADS = 32  # concurrent requests; as many as PostgreSQL's pool has connections
 
 
 class Handler(ASGIHandler):
-    """Django's for static files and coroutine views; all other requests run in a thread, middleware and all."""
+    """Django's handler for static files and coroutine views. All other requests run in a thread, with middleware."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,22 +63,22 @@ class Handler(ASGIHandler):
                     await _unless_gone(change(), receive)
                 except RequestAborted:
                     return
-                response = await self._hop(self._respond, {**scope, "query_string": b""}, body)  # asked anew, by whom?
+                response = await self._hop(self._respond, {**scope, "query_string": b""}, body)  # checks access again
             if response.streaming:
                 await self._stream(response, receive, send)
             else:
                 await self.send_response(response, send)
 
     def _respond(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
-        """The whole request, from its signal to the other; a stream is closed by whoever has read it."""
-        connection.is_patient = False  # type: ignore[attr-defined]  # of this thread: somebody waits for an answer
+        """Return the response after sending `request_started`. Close it, unless it streams: `_stream` closes those."""
+        connection.is_patient = False  # type: ignore[attr-defined]  # of this thread: a client is waiting
         request_started.send(sender=self.__class__, scope=scope)
         request: HttpRequest | None
         request, response = self.create_request(scope, body)
         if request is not None:
             response = self._in_thread.get_response(request)
         assert response is not None
-        response._handler_class = self.__class__  # type: ignore[attr-defined]  # sends the other signal
+        response._handler_class = self.__class__  # type: ignore[attr-defined]  # the sender of request_finished
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size
         if response.streaming:
@@ -88,7 +88,7 @@ class Handler(ASGIHandler):
         return response
 
     async def _stream(self, response: HttpResponseBase, receive: Any, send: Any) -> None:
-        """Until its end, or until the client is gone."""
+        """Send a streaming response until it ends or the client disconnects."""
         try:
             with suppress(RequestAborted):
                 await _unless_gone(self.send_response(response, send), receive)
@@ -100,7 +100,10 @@ class Handler(ASGIHandler):
 
 
 async def _unless_gone(work: Coroutine[Any, Any, None], receive: Any) -> None:
-    """Raises RequestAborted where the client goes before the work is done."""
+    """Run the work until it is done.
+
+    Raises: RequestAborted if the client disconnects first.
+    """
     working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(receive())
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -117,7 +120,7 @@ async def _unless_gone(work: Coroutine[Any, Any, None], receive: Any) -> None:
 
 @lru_cache(maxsize=512)
 def _belongs_on_the_loop(path: str) -> bool:
-    """Static files, and views that are coroutines: no route changes while the server runs."""
+    """Return whether a static file or a coroutine view serves the path. Cached, as no route changes at run time."""
     try:
         return path.startswith(settings.STATIC_URL) or iscoroutinefunction(resolve(path).func)
     except Http404:

@@ -1,4 +1,4 @@
-"""The broker of the embedded mode: Kombu's in memory, but a message wakes who consumes: nobody looks for one."""
+"""The broker of the embedded mode: Kombu's in-memory transport, with consumers that are woken instead of polling."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from kombu.transport import memory
 
 
 class _Changes:
-    """What may let a consumer go on: a message has come, or one is acknowledged, which makes room for the next."""
+    """A counter of events that consumers wait for: a new message, or an acknowledged one, which makes room."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -23,7 +23,7 @@ class _Changes:
             self._changed.notify_all()
 
     def wait(self, seen: int, seconds: float | None) -> bool:
-        """Until there are more than were seen; whether there are."""
+        """Wait at most `seconds` until the count differs from `seen`. Return whether it does."""
         with self._changed:
             return self._changed.wait_for(lambda: self.count != seen, seconds)
 
@@ -50,7 +50,10 @@ class Transport(memory.Transport):
     cycle: Any
 
     def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
-        """Delivers the next message. Raises TimeoutError if none comes in so many seconds."""
+        """Deliver the next message.
+
+        Raises: TimeoutError if none arrives within `timeout` seconds.
+        """
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             seen = _changes.count

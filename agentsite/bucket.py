@@ -1,4 +1,4 @@
-"""Files in an S3-compatible bucket, for STORAGE_URL: imported only where that is set."""
+"""A file storage in an S3-compatible bucket, imported only if STORAGE_URL is set."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +9,13 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
-_IN_MEMORY = 2 * 1024**2  # bytes of a file that is read; the rest of it is on disk meanwhile
+_IN_MEMORY = 2 * 1024**2  # bytes of an open file; the rest of it is on disk
 
 
 class Bucket(S3Storage):
-    """As Django's file system does, it raises FileNotFoundError for what is not there, and OSError for what fails.
+    """A bucket with the errors of Django's file system: FileNotFoundError for missing files, OSError for failures.
 
-    Checksums are sent only where S3 requires them: since boto3 1.36 they are the default, as trailers that many
+    Checksums are sent only if S3 requires them. Since boto3 1.36 they are the default, as trailers that many
     compatible servers refuse (https://github.com/boto/boto3/issues/4392).
     """
 
@@ -33,7 +33,7 @@ class Bucket(S3Storage):
         return settings | ours | {"max_memory_size": _IN_MEMORY}
 
     def _open(self, name: str, mode: str = "rb") -> Any:
-        """Fetched at once: whatever fails, fails here."""
+        """Open and download the file immediately, so that errors are raised here."""
         with _as_os_error():
             opened = super()._open(name, mode)
             _ = opened.file

@@ -1,4 +1,4 @@
-"""The Celery application. Its messages only wake a worker: the rows say what there is to do."""
+"""The Celery application. Its messages only wake a worker: the rows define the work."""
 
 from agentsite.optional_imports import WITH_CELERY, without  # isort: skip
 
@@ -23,12 +23,12 @@ app.autodiscover_tasks(["tasks_app.worker"], related_name="jobs")
 
 @setup_logging.connect
 def _leave_logging(**kwargs: object) -> None:
-    """Celery sets up no handlers of its own where somebody listens to this: ours redact what is secret."""
+    """Keep Celery from installing log handlers, by listening to this signal: ours redact secrets."""
 
 
 @worker_init.connect
 def _wait_for_the_tables(**kwargs: object) -> None:
-    """A worker may start before the web that migrates, or before the database. Until then it takes nothing."""
+    """Wait for the database and its migrations: a worker may start before the web that applies them."""
     from django.db import DatabaseError, connection
     from django.db.migrations.executor import MigrationExecutor
 
@@ -49,7 +49,7 @@ def _wait_for_the_tables(**kwargs: object) -> None:
 
 @worker_init.connect
 def _leave_restoring_to_the_reaper(**kwargs: object) -> None:
-    """Kombu would give back what is not acknowledged. Where Redis is just gone, that fails and ends the worker."""
+    """Keep Kombu from restoring unacknowledged messages, which fails without Redis and would end the worker."""
     from agentsite.environment import EMBEDDED
 
     if not EMBEDDED:
@@ -60,7 +60,7 @@ def _leave_restoring_to_the_reaper(**kwargs: object) -> None:
 
 @worker_ready.connect
 def _begin(sender: Consumer, **kwargs: object) -> None:
-    """What every process that runs tasks needs: recovery at its start, and the supervisor beside its tasks."""
+    """Start recovery and the supervisor. Outside the embedded mode, also install packages for commands."""
     from agentsite import workshop
     from agentsite.environment import EMBEDDED
     from tasks_app.worker import supervisor
@@ -72,7 +72,7 @@ def _begin(sender: Consumer, **kwargs: object) -> None:
 
 @worker_shutting_down.connect
 def _drain(**kwargs: object) -> None:
-    """Steps that run are finished, under leases that are renewed until then; other workers go on from there."""
+    """Finish the running steps while their leases are renewed. Other workers continue the tasks."""
     from tasks_app.runtime import process
 
     process.drain()
@@ -85,6 +85,6 @@ def _close(**kwargs: object) -> None:
     from tasks_app.worker import supervisor
 
     supervisor.end()
-    if not EMBEDDED:  # there the process is cut off
+    if not EMBEDDED:  # there the process ends without cleanup
         supervisor.close_connections()
         process.end()

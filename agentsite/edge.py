@@ -1,7 +1,7 @@
-"""What comes before everything else: who a request comes from, behind proxies, and how much of it is let in.
+"""The outermost ASGI middleware: client addresses behind proxies, origins of websockets, and rate limits.
 
-The limits hold before a session or a token is looked up: whoever presents the same one is the same, and one that is
-invented still counts for its address.
+Limits apply before a session or token is looked up. Requests that present the same one count together, and an
+invented one still counts for its address.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ from tasks_app.api.problems import CONTENT_TYPE, Problem
 logger = logging.getLogger(__name__)
 Scope = dict[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
-TOO_MANY_STREAMS, FOREIGN_ORIGIN = 4429, 4403  # close a websocket
-STREAM_SECONDS = 10  # until one more may be tried
+TOO_MANY_STREAMS, FOREIGN_ORIGIN = 4429, 4403  # close codes of a websocket
+STREAM_SECONDS = 10  # until the client should try another stream
 _FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"daphne-root-path")
 _STREAM = re.compile(r"/api/v1/sessions/[^/]+/events/")
 _TASK = re.compile(r"/api/v1/tasks/[^/]+/")
@@ -36,7 +36,7 @@ _NEVER_LIMITED = ("/healthz", "/readyz")
 
 
 class BehindProxies:
-    """What trusted proxies say of a request holds: its client, its scheme and its host. What others say is removed."""
+    """Middleware that takes client, scheme and host from headers of trusted proxies, and ignores those of others."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -49,7 +49,7 @@ class BehindProxies:
 
 def _as_forwarded(scope: Scope) -> Scope:
     own = [header for header in scope["headers"] if header[0] not in _FORWARDED]
-    plain = {**scope, "headers": own, "root_path": ""}  # Daphne takes the latter from a header
+    plain = {**scope, "headers": own, "root_path": ""}  # Daphne takes root_path from a header
     peer = (scope.get("client") or ("", 0))[0]
     if not is_in(peer, settings.TRUSTED_PROXIES):
         return plain
@@ -68,7 +68,7 @@ def _as_forwarded(scope: Scope) -> Scope:
 
 @lru_cache(maxsize=8)
 def _warn_of_prefix(prefix: str) -> None:
-    """Once for each path."""
+    """Log a proxy that serves the site below a path, once per path."""
     if prefix.strip("/"):
         logger.warning(
             "a proxy serves this site below %r, where its links are not found: give it a host name of its own",
@@ -77,13 +77,13 @@ def _warn_of_prefix(prefix: str) -> None:
 
 
 def _values(scope: Scope, name: bytes) -> list[str]:
-    """Of a header that each proxy extends, from the client on."""
+    """Return the values of a header that each proxy extends, beginning at the client."""
     text = ",".join(value.decode("latin-1") for header, value in scope["headers"] if header == name)
     return [value for part in text.split(",") if (value := part.strip())]
 
 
 def _client(peer: str, forwarded: list[str]) -> tuple[str, int]:
-    """The first address, from here, that is no trusted proxy; and how many proxies are on the way."""
+    """Return the nearest address that is not a trusted proxy, and the number of proxies on the way."""
     client, hops = peer, 0
     for text in reversed(forwarded):
         if not is_in(client, settings.TRUSTED_PROXIES) or not (address := without_port(text)):
@@ -93,13 +93,15 @@ def _client(peer: str, forwarded: list[str]) -> tuple[str, int]:
 
 
 def _seen_first(values: list[str], hops: int) -> str:
-    """What the trusted proxy that is nearest to the client says; further values are the client's own."""
+    """Return the value set by the trusted proxy nearest to the client. Values before it come from the client."""
     return values[-min(hops, len(values))]
 
 
 class KnownOrigins(OriginValidator):
-    """Opens websockets to pages of this server alone. Others are closed with a code of their own, so that a page
-    can say why: a browser is not told why a websocket was not accepted.
+    """Middleware that opens websockets only to pages of this server.
+
+    Others are accepted and closed with a code, so that a page can report the reason: browsers hide why a websocket
+    was not accepted.
     """
 
     def __init__(self, application: Application) -> None:
@@ -125,7 +127,7 @@ class KnownOrigins(OriginValidator):
 
 
 class Limited:
-    """So many requests a minute, and so many streams at once, of one token or session and of one address."""
+    """Middleware that limits requests per minute and open streams, per token or session and per address."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -161,7 +163,7 @@ class Limited:
 
 
 def _stays(scope: Scope) -> bool:
-    """A page, an event stream, or a request that waits for something to change."""
+    """Return whether the request stays open: a page's websocket, an event stream, or a request that waits."""
     return bool(
         scope["type"] == "websocket"
         or _STREAM.fullmatch(scope["path"])
@@ -170,7 +172,7 @@ def _stays(scope: Scope) -> bool:
 
 
 def _limits(scope: Scope, most: Mapping[str, int]) -> dict[str, int]:
-    """What is counted for a request, by key, with the limit of each."""
+    """Return the keys that a request counts for, with the limit of each."""
     headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
     presented = headers.get(b"authorization") or parse_cookie(headers.get(b"cookie", "")).get(
         settings.SESSION_COOKIE_NAME
@@ -182,7 +184,7 @@ def _limits(scope: Scope, most: Mapping[str, int]) -> dict[str, int]:
 
 
 async def _close(receive: Any, send: Any, code: int) -> None:
-    """A browser is told why a websocket was closed, but not why it was not accepted."""
+    """Accept a websocket to close it: browsers report the code only of a closed one."""
     await receive()
     await send({"type": "websocket.accept"})
     await send({"type": "websocket.close", "code": code})
@@ -190,7 +192,7 @@ async def _close(receive: Any, send: Any, code: int) -> None:
 
 async def _refuse(scope: Scope, receive: Any, send: Any, said: str, seconds: int) -> None:
     client = (scope.get("client") or ("",))[0]
-    logger.warning("a request of %s was refused: %s", client, said)  # its path may hold a token, or the end of a line
+    logger.warning("a request of %s was refused: %s", client, said)  # not the path: it may hold a token or a newline
     if scope["type"] == "websocket":
         await _close(receive, send, TOO_MANY_STREAMS)
         return

@@ -1,4 +1,4 @@
-"""What the environment says, read once; the version; and the keys that the embedded mode makes for itself."""
+"""Environment variables, read once, the version, and the keys that the embedded mode generates."""
 
 import os
 import re
@@ -19,26 +19,29 @@ from environ.fileaware_mapping import FileAwareMapping
 from agentsite.addresses import Network, is_ipv6, read_networks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-_WEB = {"http": ":80", "https": ":443"}  # with the port that a browser leaves out
+_WEB = {"http": ":80", "https": ":443"}  # with the port that browsers omit
 _HOST = re.compile(r"\*|\.?[\w.-]+|\[[\da-f:.]+\]", re.IGNORECASE)
 
 
 class _Variables(FileAwareMapping):
-    """Of the environment. `NAME_FILE` names a file that holds the value of `NAME`, as Docker's secrets do."""
+    """The environment. `NAME_FILE` names a file that holds the value of `NAME`, as with Docker's secrets."""
 
     def __getitem__(self, key: str) -> str:
         try:
             value: str = super().__getitem__(key)
         except (OSError, UnicodeDecodeError) as error:
             raise ImproperlyConfigured(f"{key}_FILE names a file that cannot be read: {error}") from error
-        return value.strip() if key in self.files_cache else value  # an editor's line end is no part of a key
+        return value.strip() if key in self.files_cache else value  # editors append a line break
 
 
 class _Env(environ.Env):
     ENVIRON = _Variables()
 
     def whole(self, name: str, default: int, *, least: int = 0) -> int:
-        """Raises ImproperlyConfigured for what is no whole number from `least` on."""
+        """Return a whole number.
+
+        Raises: ImproperlyConfigured unless it is a whole number of at least `least`.
+        """
         try:
             number: int = self.int(name, default=default)
         except ValueError:
@@ -48,7 +51,10 @@ class _Env(environ.Env):
         return number
 
     def one_of(self, name: str, default: str, *others: str) -> str:
-        """In whatever letters it was written. Raises ImproperlyConfigured for any other."""
+        """Return the option that the variable names, in upper or lower case.
+
+        Raises: ImproperlyConfigured if it names none of them.
+        """
         text = self.str(name, default=default).strip()
         for word in (default, *others):
             if text.lower() == word.lower():
@@ -57,16 +63,18 @@ class _Env(environ.Env):
 
 
 env = _Env()
-VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]  # written there only
+VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]  # its only place
 
 _TLS = {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
 _CHECKS = ("required", "optional", "none")
 
 
 def redis_url() -> str:
-    """Return REDIS_URL in the one form that Celery, Channels and Django read alike; '' where it is not set.
+    """Return REDIS_URL in the form that Celery, Channels and Django read alike, '' if it is not set.
 
-    Celery alone would check no certificate unless it is told to. Raises ImproperlyConfigured.
+    With TLS it always names the check of certificates, because Celery's default is not to check them.
+
+    Raises: ImproperlyConfigured if it is not a supported address.
     """
     if not (text := env.str("REDIS_URL", default="").strip()):
         return ""
@@ -101,7 +109,10 @@ VAR_DIR = Path(env.str("AGENTSITE_VAR", default=str(BASE_DIR / "var"))).resolve(
 
 
 def database() -> dict[str, Any]:
-    """Where it is, as Django has it. Raises ImproperlyConfigured for what is no address of one."""
+    """Return Django's settings of the database.
+
+    Raises: ImproperlyConfigured if DATABASE_URL is not the address of one.
+    """
     try:
         found: dict[str, Any] = env.db_url_config(database_url())
     except ValueError:
@@ -115,7 +126,10 @@ def database() -> dict[str, Any]:
 
 
 def mail() -> dict[str, Any]:
-    """Django's settings of it: without `EMAIL_URL`, none is sent. Raises ImproperlyConfigured."""
+    """Return Django's settings of mail. Without `EMAIL_URL`, no mail is sent.
+
+    Raises: ImproperlyConfigured if it is not the address of a mail server.
+    """
     try:
         return dict(env.email_url("EMAIL_URL", default="consolemail://"))
     except (ValueError, KeyError) as error:
@@ -129,10 +143,12 @@ def database_url() -> str:
 
 
 def store() -> dict[str, Any]:
-    """Where files are kept that belong to no session: below `var/`, or in the bucket that STORAGE_URL names.
+    """Return Django's setting STORAGES. Files outside sessions are below `var/`, or in the bucket of STORAGE_URL.
 
-    s3://KEY:SECRET@BUCKET/FOLDER?endpoint=https://…&region=…, of which only the bucket must be there: without a key,
-    boto3 looks where it always does (its environment, the machine's role). Raises ImproperlyConfigured.
+    Its form is s3://KEY:SECRET@BUCKET/FOLDER?endpoint=https://…&region=…, where only the bucket is required. Without
+    a key, boto3 uses its usual sources (its environment variables, the machine's role).
+
+    Raises: ImproperlyConfigured for another form, or without the packages.
     """
     kept = {"staticfiles": {"BACKEND": "agentsite.static_files.HashedNames"}}
     if not (text := env.str("STORAGE_URL", default="")):
@@ -156,10 +172,10 @@ def store() -> dict[str, Any]:
 
 
 def key(name: str) -> str:
-    """The key `name` from the environment, or the one kept in `var/` in the embedded mode.
+    """Return the key `name` from the environment or, in the embedded mode, from `var/`.
 
-    Raises ImproperlyConfigured in a team deployment without the variable: there each
-    process would make a key of its own.
+    Raises: ImproperlyConfigured in a team deployment without the variable, where each process would generate
+    another key.
     """
     if EMBEDDED:
         make_var()
@@ -171,7 +187,7 @@ def key(name: str) -> str:
 
 
 def kept_key(name: str) -> str:
-    """The key that is kept in `var/`, which is made if there is none."""
+    """Return the key that is stored in `var/`, after generating it if there is none."""
     path = VAR_DIR / "keys" / name.lower()
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -182,7 +198,7 @@ def kept_key(name: str) -> str:
 
 
 def make_var() -> None:
-    """Whichever command is the first, all that is in it is nobody else's business."""
+    """Create `var/`, closed to other users, whichever command runs first."""
     try:
         VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -196,7 +212,7 @@ def _unwritable(error: OSError) -> ImproperlyConfigured:
 
 
 def _write_once(path: Path, value: str) -> None:
-    """Whole or not at all, and never over what is there: two first starts agree on one key."""
+    """Write the complete file unless it exists. Two processes that start together agree on one key."""
     if path.exists():
         return
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -205,13 +221,16 @@ def _write_once(path: Path, value: str) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        pass  # another process was first: its key holds
+        pass  # another process was first: use its key
     finally:
         draft.unlink()
 
 
 def public_url() -> str:
-    """The address that people open, of AGENTSITE_URL; empty without one. Raises ImproperlyConfigured."""
+    """Return the address that people open, from AGENTSITE_URL, or ''.
+
+    Raises: ImproperlyConfigured if it is not the address of a site.
+    """
     text = env.str("AGENTSITE_URL", default="").strip().rstrip("/")
     if not text:
         return ""
@@ -226,7 +245,10 @@ def public_url() -> str:
 
 
 def trusted_origins(texts: Sequence[str]) -> list[str]:
-    """Return the addresses of CSRF_TRUSTED_ORIGINS. Raises ImproperlyConfigured for one that no page can have."""
+    """Return the addresses of CSRF_TRUSTED_ORIGINS.
+
+    Raises: ImproperlyConfigured for an address that is not an origin.
+    """
     origins = []
     for text in filter(None, map(str.strip, texts)):
         url = _web_address(text.rstrip("/"))
@@ -238,7 +260,7 @@ def trusted_origins(texts: Sequence[str]) -> list[str]:
 
 
 def _web_address(text: str) -> SplitResult | None:
-    """Return the parts of an address of a site, None if it is not one."""
+    """Return the parts of a site's address, None if the text is not one."""
     try:
         url = urlsplit(text)
         is_address = url.scheme in _WEB and bool(url.hostname) and url.port != 0 and not url.username
@@ -248,12 +270,15 @@ def _web_address(text: str) -> SplitResult | None:
 
 
 def _origin(url: SplitResult) -> str:
-    """Return it as browsers write it."""
+    """Return the origin as browsers write it."""
     return f"{url.scheme}://{url.netloc.lower().removesuffix(_WEB[url.scheme])}"
 
 
 def allowed_hosts(texts: Iterable[str]) -> list[str]:
-    """Return the names of ALLOWED_HOSTS. Raises ImproperlyConfigured for one that no request can have."""
+    """Return the names of ALLOWED_HOSTS.
+
+    Raises: ImproperlyConfigured for a name that no request can have.
+    """
     names = [f"[{text}]" if is_ipv6(text) else text for text in map(str.strip, texts) if text]
     for name in names:
         if not _HOST.fullmatch(name):
@@ -263,7 +288,10 @@ def allowed_hosts(texts: Iterable[str]) -> list[str]:
 
 
 def trusted_proxies(texts: Sequence[str]) -> list[Network]:
-    """Raises ImproperlyConfigured for what is no address."""
+    """Return the networks of TRUSTED_PROXIES.
+
+    Raises: ImproperlyConfigured for text that is not an address.
+    """
     try:
         return read_networks(texts)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What load balancers and container platforms ask: is the process alive, can it serve. `doctor` has the details."""
+"""Endpoints for load balancers and container platforms: liveness and readiness. `doctor` has the details."""
 
 from django.core.checks import CheckMessage
 from django.http import HttpRequest, JsonResponse
@@ -13,14 +13,14 @@ from agentsite.environment import EMBEDDED
 @never_cache
 @require_safe
 async def alive(request: HttpRequest) -> JsonResponse:
-    """200 as long as the process answers; touches nothing else, and needs none of the threads that others may hold."""
+    """Return 200 while the process answers. Uses no database, and no thread: other requests may hold all of them."""
     return JsonResponse({"status": "ok"})
 
 
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 if messages can be accepted and worked on, else 503. Says which part is not ok, and nothing more."""
+    """Return 200 if messages can be accepted and processed, else 503. The body only names the parts."""
     reachable = infrastructure.database_answers()
     worker = infrastructure.worker_is_unknown() if reachable.is_serious() else infrastructure.worker_is_alive()
     needed = {"database": _is_ok(reachable), "broker": _redis_serves(), "worker": _is_ok(worker)}
@@ -30,7 +30,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def _redis_serves() -> bool:
-    """Return whether Redis answers as broker and as channel layer, which have connections each, as `doctor` checks."""
+    """Return whether Redis answers as broker and as channel layer, which use separate connections."""
     return _is_ok(infrastructure.broker_answers()) and (EMBEDDED or _is_ok(infrastructure.channel_layer_delivers()))
 
 

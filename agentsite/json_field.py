@@ -1,4 +1,4 @@
-"""JSON in forms of the administration: text that the parser cannot take is an error of its field, not a fault."""
+"""A form field for JSON in the admin: text that cannot be parsed is a form error instead of a server error."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ class JSONFormField(forms.JSONField):
             raise ValidationError(f"Write at most {LONGEST} characters.")
         try:
             return super().to_python(value)
-        except (RecursionError, ValueError) as error:  # nested very deeply; a number of thousands of digits
+        except (RecursionError, ValueError) as error:  # deep nesting, or a number with thousands of digits
             raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": "…"}) from error
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """Return the input to show again, also if it is nested too deeply to be parsed."""
+        """Return the input to show again, even if it is nested too deeply to be parsed."""
         try:
             return super().bound_data(data, initial)
         except (RecursionError, ValueError):
@@ -28,7 +28,7 @@ class JSONFormField(forms.JSONField):
 
 
 def install() -> None:
-    """Give every admin page with JSON this field. Call it before the admin finds its pages."""
+    """Use this field for JSON on all admin pages. Call it before the admin's autodiscovery."""
     from unfold.overrides import FORMFIELD_OVERRIDES
 
     FORMFIELD_OVERRIDES[models.JSONField]["form_class"] = JSONFormField

@@ -1,4 +1,4 @@
-"""What the log looks like: Django's setting LOGGING."""
+"""Django's setting LOGGING."""
 
 from logging import LogRecord
 
@@ -7,25 +7,25 @@ from agentsite.environment import env
 LOG_LEVEL = env.one_of("LOG_LEVEL", "WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL")
 
 
-LONGEST_VALUE = 300  # characters of a path: a stranger could write 16 KB with each request
+LONGEST_VALUE = 300  # characters of a path: otherwise a stranger could log 16 KB with each request
 REFUSED = ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "TooManyFilesSent")
 
 
 def _drop_traceback(record: LogRecord) -> bool:
-    """For messages that say it all: the traceback of a wrong Host header is that of our own middleware."""
+    """Remove the traceback of a message that is complete without it: for a wrong Host, it shows our middleware."""
     record.exc_info = None
     return True
 
 
 def _shorten_values(record: LogRecord) -> bool:
-    """Clip the path that a request asked for."""
+    """Shorten the path of the request."""
     if isinstance(record.args, tuple):
         record.args = tuple(value[:LONGEST_VALUE] if isinstance(value, str) else value for value in record.args)
     return True
 
 
 def _is_not_503(record: LogRecord) -> bool:
-    """Where something is not there yet, or too busy, it says so itself, and not as an error of ours."""
+    """Return False for 503 responses: the code that is busy or not ready logs the reason, and not as an error."""
     return getattr(record, "status_code", None) != 503
 
 
@@ -54,7 +54,7 @@ LOGGING = {
         },
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    # Django would give them handlers of their own, which do not redact.
+    # Django's own handlers for these loggers would not redact.
     "loggers": {
         **{name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
         "django.request": {"filters": ["not 503", "short"]},

@@ -1,7 +1,7 @@
-"""Headers that the site adds to each response, and the ids in its log of requests.
+"""Middleware for response headers, cookies, time zone and language, and for pages that cannot be served now.
 
-The Content Security Policy is strict everywhere, but looser under /admin/, whose theme evaluates expressions, and
-for the styles of /api/docs/. A page that cannot be served now is answered with the time to try again.
+The Content Security Policy is strict, except under /admin/, whose theme evaluates expressions, and for the styles of
+/api/docs/.
 """
 
 import logging
@@ -46,7 +46,7 @@ DOCS_POLICY = {
 
 
 class ContentSecurityPolicy(MiddlewareMixin):
-    """Where nothing else was said, and not on the pages on which Django explains a fault to developers."""
+    """Middleware that adds the policy to responses without one, except to Django's debug pages."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not (settings.DEBUG and response.status_code in (404, 500)):
@@ -60,11 +60,11 @@ def _policy_of(path: str) -> str:
     return _DOCS if path.startswith("/api/docs/") else _EVERYWHERE_ELSE
 
 
-_ADMIN, _DOCS, _EVERYWHERE_ELSE = map(build_policy, (ADMIN_POLICY, DOCS_POLICY, None))  # None: that of the settings
+_ADMIN, _DOCS, _EVERYWHERE_ELSE = map(build_policy, (ADMIN_POLICY, DOCS_POLICY, None))  # None: the settings' policy
 
 
 class SecureCookies(MiddlewareMixin):
-    """What was set over https goes back over https only. Behind a proxy, the request says which it was."""
+    """Middleware that marks the cookies of https responses as secure, also behind a trusted proxy."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if request.is_secure():
@@ -74,14 +74,16 @@ class SecureCookies(MiddlewareMixin):
 
 
 class TimeAndLanguage(MiddlewareMixin):
-    """Pages have times and days in the zone of the browser, which the page's script names in a cookie; and the language
-    of the person's settings, or the browser's. Programs and the administration have English.
+    """Middleware that activates the time zone and the language of a page.
+
+    The zone is the browser's, which the page's script stores in a cookie. The language is that of the user's
+    settings, or the browser's. The API and the admin are in English.
     """
 
     def process_request(self, request: HttpRequest) -> None:
         try:
             timezone.activate(zoneinfo.ZoneInfo(request.COOKIES["timezone"]))
-        except (KeyError, ValueError, OSError):  # none was named, or none of that name is known
+        except (KeyError, ValueError, OSError):  # no zone, or an unknown one
             timezone.deactivate()
         if not request.path_info.startswith(_IN_ENGLISH):
             translation.activate(_chosen_language(request) or translation.get_language_from_request(request))
@@ -98,7 +100,7 @@ _IN_ENGLISH = ("/api/", "/admin/", "/healthz", "/readyz", "/metrics")
 
 
 def _chosen_language(request: HttpRequest) -> str:
-    """Every page asks who is signed in anyway. Where the database is busy, it is the page that says so."""
+    """Return the language of the user's settings, or ''. A busy database is reported by the page itself."""
     try:
         return str(getattr(request.user, "language", ""))
     except (OperationalError, InterfaceError):
@@ -106,9 +108,9 @@ def _chosen_language(request: HttpRequest) -> str:
 
 
 class TryAgainLater(MiddlewareMixin):
-    """Where a page cannot be served now: a sentence, and how long to wait, as REST says it.
+    """Middleware that answers exceptions which pass: one sentence, and the seconds to wait, as in the REST API.
 
-    What is deleted while somebody is about to change it is not there, as a moment later.
+    A row that is deleted while a request changes it yields 404, as it would a moment later.
     """
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
@@ -125,7 +127,7 @@ class TryAgainLater(MiddlewareMixin):
 
 
 def _later(request: HttpRequest, status: int, said: str, seconds: int) -> HttpResponse:
-    """Rendered without the request, which would ask the database who it is."""
+    """Return the page, rendered without the request, which would query the database for the user."""
     context = {"htmx": bool(getattr(request, "htmx", False)), "said": said, "level": "error"}
     page = render_to_string("later.html", context)
     return HttpResponse(page, status=status, headers={"Retry-After": str(seconds)})

@@ -1,4 +1,4 @@
-"""What the site remembers about its own configuration."""
+"""The record of applied configuration values."""
 
 import hashlib
 import hmac
@@ -9,7 +9,7 @@ from django.db import models
 
 class AppliedValueManager(models.Manager["AppliedValue"]):
     def is_new(self, name: str, value: str) -> bool:
-        """Whether `value` is another one than was applied last under `name`."""
+        """Return whether `value` differs from the value that was last applied under `name`."""
         digest = self.filter(name=name).values_list("digest", flat=True).first() or ""
         return not any(hmac.compare_digest(digest, _digest(value, key)) for key in _keys())
 
@@ -18,7 +18,7 @@ class AppliedValueManager(models.Manager["AppliedValue"]):
 
 
 class AppliedValue(models.Model):
-    """What a configuration file set last: a keyed digest, from which a change shows and the value does not."""
+    """The keyed digest of a value that a configuration file set last. It reveals a change, but not the value."""
 
     name = models.CharField(max_length=1000, unique=True)
     digest = models.CharField(max_length=64)
@@ -34,7 +34,7 @@ class AppliedValue(models.Model):
 
 
 def _keys() -> list[str]:
-    """Newest first; an older key still recognises what was applied with it."""
+    """Return the keys, newest first. An older key still recognises values that were applied with it."""
     return [key.strip() for key in settings.FIELD_ENCRYPTION_KEY.split(",")]
 
 

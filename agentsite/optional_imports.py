@@ -1,6 +1,7 @@
-"""Third-party packages that others import where they are installed, and that a process may never use.
+"""Context managers that keep libraries from importing optional packages which this process never uses.
 
-They come with litellm, aiohttp or the database of a team. A third of a second and 20 MiB of each start went to them.
+These packages are installed with litellm, aiohttp or the driver of PostgreSQL. They would cost each start a third of
+a second and 20 MiB.
 """
 
 import importlib
@@ -12,18 +13,18 @@ from types import ModuleType
 from typing import Any
 
 WITH_APPS = ("jinja2", "requests", "pygments")  # test helpers and pages of Django and Django REST framework
-WITH_CELERY = ("greenlet", "cffi")  # Playwright's, and cryptography's: here a task has a thread
-WITH_TWISTED = ("OpenSSL", "h2")  # TLS and HTTP/2 are the business of the proxy in front
+WITH_CELERY = ("greenlet", "cffi")  # of Playwright and cryptography: our workers use threads
+WITH_TWISTED = ("OpenSSL", "h2")  # the proxy in front handles TLS and HTTP/2
 
 
 @contextmanager
 def without(*packages: str) -> Iterator[None]:
-    """While it lasts, whoever tries to import one of the packages is told that it is not installed.
+    """Make imports of the packages fail in the block, as if they were not installed.
 
-    What was imported before stays, and whoever imports it afterwards gets it.
+    Packages that were imported earlier stay, and later imports succeed.
     """
     hidden = [package for package in packages if package not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: Python's own way to say so
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: the import fails
     try:
         yield
     finally:
@@ -33,7 +34,7 @@ def without(*packages: str) -> Iterator[None]:
 
 @contextmanager
 def on_first_call(module: str, *names: str) -> Iterator[None]:
-    """While it lasts, whoever imports the names gets stand-ins, which import the module when they are called."""
+    """Replace the names of a module in the block by stand-ins, which import the module when they are called."""
     if module in sys.modules:
         yield
         return

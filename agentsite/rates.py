@@ -1,4 +1,4 @@
-"""How often and how many at once, counted by key: in Redis for all webs of a team, else in this process.
+"""Counts of requests and open streams by key: in Redis for all webs of a team, else in this process.
 
 While Redis is away, each process counts by itself.
 """
@@ -14,29 +14,29 @@ from uuid import uuid4
 Command = tuple[Any, ...]
 logger = logging.getLogger(__name__)
 MINUTE = 60
-_HELD_SECONDS = 60  # how long the streams of a process that died still count
-_AWAY_SECONDS = 5.0  # after a failure, Redis is left alone for so long
+_HELD_SECONDS = 60  # how long the streams of a dead process still count
+_AWAY_SECONDS = 5.0  # after a failure, until Redis is used again
 _TIMEOUT_SECONDS = 1.0
 
 
 class Rates:
-    """Call it on one event loop. `url` is empty where there is no Redis."""
+    """Counters for the code of one event loop. `url` is empty without Redis."""
 
     def __init__(self, url: str) -> None:
         self._redis: Any = None
         self._errors: tuple[type[Exception], ...] = (OSError,)
-        if url:  # the import takes a while
+        if url:  # the import is slow
             from redis import asyncio as redis
 
             options: dict[str, Any] = {"socket_timeout": _TIMEOUT_SECONDS, "socket_connect_timeout": _TIMEOUT_SECONDS}
             self._redis, self._errors = redis.Redis.from_url(url, **options), (OSError, redis.RedisError)
         self._away_until = 0.0
         self._minute, self._requests = 0, Counter[str]()
-        self._streams: dict[str, Sequence[str]] = {}  # of this process: the keys of each
+        self._streams: dict[str, Sequence[str]] = {}  # the streams of this process, with their keys
         self._renewing: asyncio.Task[None] | None = None
 
     async def count_request(self, keys: Sequence[str]) -> list[int]:
-        """For each key, how many requests there were in this minute, with this one."""
+        """Count a request. Return the number of requests in this minute for each key, including this one."""
         minute = int(time.time() // MINUTE)
         if minute != self._minute:
             self._minute, self._requests = minute, Counter()
@@ -45,7 +45,7 @@ class Rates:
         return shared or [self._requests[key] for key in keys]
 
     async def open_stream(self, keys: Sequence[str]) -> tuple[str, list[int]]:
-        """A name for it, and for each key, how many streams are open, with this one."""
+        """Register a stream. Return its name and the number of open streams for each key, including this one."""
         name = uuid4().hex
         self._streams[name] = keys
         if self._redis and (self._renewing is None or self._renewing.done()):
@@ -64,13 +64,13 @@ class Rates:
         return sum(key in keys for keys in self._streams.values())
 
     async def _renew(self) -> None:
-        """The streams of a process that lives count on, also when Redis has lost its data."""
+        """Renew the registration of open streams, which also restores it after a loss of data in Redis."""
         while self._streams:
             await asyncio.sleep(_HELD_SECONDS / 3)
             await self._ask(_held(list(self._streams), self._streams, time.time()))
 
     async def _ask(self, commands: Sequence[Command], *after: Command, before: Sequence[Command] = ()) -> list[int]:
-        """What `commands` answer; nothing where Redis cannot be asked. All go in one message."""
+        """Send all commands in one message. Return the results of `commands`, or [] while Redis is away."""
         if self._redis is None or not commands or time.monotonic() < self._away_until:
             return []
         try:
@@ -90,7 +90,7 @@ def _expiring(minute: int, keys: Sequence[str]) -> list[Command]:
 
 
 def _held(names: Sequence[str], streams: Mapping[str, Sequence[str]], now: float) -> list[Command]:
-    """That these streams are open, for a while."""
+    """Return the commands that register these streams for `_HELD_SECONDS`."""
     pairs = [(name, f"streams:{key}") for name in names for key in streams[name]]
     return [
         command

@@ -13,7 +13,7 @@ from tasks_app.api.problems import CONTENT_TYPE, Problem, too_much
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a request that cannot be read, has too much, or names a foreign host. Django has logged which."""
+    """Answer a request that is unreadable, too large, or for a foreign host. Django has logged the reason."""
     with translation.override(translation.get_language_from_request(request)):
         if isinstance(exception, DisallowedHost):
             title, sentence = _("Not an address of this server"), origins.host_sentence(request)
@@ -25,7 +25,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a form that Django's check refused, and say in the log which setting is missing."""
+    """Answer a form that failed Django's CSRF check, and log which setting is missing."""
     origins.log_untrusted_proxy(request)
     sentence = origins.csrf_sentence(request, reason) or _(
         "Nothing was sent: you have signed in or out since this page was loaded. Reload it and try again."

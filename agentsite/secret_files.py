@@ -1,4 +1,4 @@
-"""Writes the keys and passwords of docker-compose.yml into secrets/ (`make keys`). What is there already stays."""
+"""A script that writes the keys and passwords of docker-compose.yml into secrets/ (`make keys`). Existing ones stay."""
 
 import secrets
 import sys
@@ -11,7 +11,7 @@ FOLDER = Path("secrets")
 
 
 def main() -> None:
-    """The folder keeps other users out; the files may be read, as each container has a user of its own."""
+    """Write the missing files. The folder keeps other users out; containers have different users and read the files."""
     FOLDER.mkdir(mode=0o700, exist_ok=True)
     for name, value in _values():
         if not (path := FOLDER / name).exists():
@@ -38,7 +38,7 @@ def _values() -> Iterator[tuple[str, str]]:
 
 
 def _password(name: str) -> str:
-    """The one that an address of today's must repeat."""
+    """Return the existing password, which a new address must repeat, or a new one."""
     path = FOLDER / name
     return path.read_text().strip() if path.exists() else secrets.token_hex(24)
 

@@ -84,7 +84,7 @@ TEMPLATES: list[dict[str, Any]] = [
 # --- data -------------------------------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {"default": environment.database()}
 if "sqlite" in DATABASES["default"]["ENGINE"]:
-    # WAL and IMMEDIATE, and a queue of the process's writers: they wait for each other instead of failing.
+    # WAL, IMMEDIATE transactions and a queue of this process's writers: they wait for each other instead of failing.
     DATABASES["default"] |= {
         "ENGINE": "agentsite.sqlite",
         "CONN_MAX_AGE": None,
@@ -98,21 +98,21 @@ if "sqlite" in DATABASES["default"]["ENGINE"]:
 else:
     DATABASES["default"] |= {
         "ENGINE": "agentsite.postgresql",
-        "CONN_MAX_AGE": 0,  # as the pool requires; a connection is given back to it before every wait
+        "CONN_MAX_AGE": 0,  # as the pool requires; connections return to it before every wait
         "OPTIONS": {
             **postgresql.OPTIONS,
-            **DATABASES["default"].get("OPTIONS", {}),  # of DATABASE_URL, such as sslmode
+            **DATABASES["default"].get("OPTIONS", {}),  # from DATABASE_URL, such as sslmode
             "pool": {"min_size": 1, "max_size": 32, "timeout": 20, "reconnect_timeout": 10},
         },
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
-HOMES_DIR = VAR_DIR / "homes"  # of the programs that agents run, one a session
-VERSIONS_DIR = VAR_DIR / "versions"  # the histories of workspaces: what their files held before
-STORAGES = environment.store()  # of what belongs to no session, such as the files of projects
-LIBRARY_DIR = VAR_DIR / "library"  # these, unless they are in a bucket
-TRACES_DIR = VAR_DIR / "traces"  # what file sinks write
-SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, beside those that ship
+HOMES_DIR = VAR_DIR / "homes"  # home folders of the programs that agents run, one per session
+VERSIONS_DIR = VAR_DIR / "versions"  # histories of workspaces: earlier contents of their files
+STORAGES = environment.store()  # for files outside sessions, such as those of projects
+LIBRARY_DIR = VAR_DIR / "library"  # these files, unless they are in a bucket
+TRACES_DIR = VAR_DIR / "traces"  # output of file sinks
+SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, in addition to the shipped ones
 RUN_DIR = VAR_DIR / "run"
 
 CACHES: dict[str, dict[str, Any]] = {
@@ -124,11 +124,11 @@ CACHES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
     }
 }
-CACHES["tries"] = CACHES["default"] | (  # of passwords: at most 20 MB; the oldest are forgotten first
+CACHES["tries"] = CACHES["default"] | (  # sign-in attempts: at most 20 MB; the oldest are dropped first
     {"LOCATION": "tries", "OPTIONS": {"MAX_ENTRIES": 30_000}} if EMBEDDED else {"KEY_PREFIX": "tries"}
 )
 
-# --- the two seams between the embedded and the team mode ---------------------------------------------------------
+# --- channel layer and broker, which differ between the embedded and the team mode ------------------------------
 _CHANNELS = {"address": REDIS_URL, "socket_connect_timeout": 2, "health_check_interval": 5}
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "tasks_app.runtime.broadcast.OneProcess", "CONFIG": {"capacity": 2000}}
@@ -136,20 +136,20 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     else {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [_CHANNELS]}}
 }
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
-_ONE_TRY = {"max_retries": 1, "interval_start": 0, "interval_max": 0}  # while Redis is away: a request waits for it
+_ONE_TRY = {"max_retries": 1, "interval_start": 0, "interval_max": 0}  # a request waits for this
 CELERY_BROKER_TRANSPORT = "agentsite.broker:Transport" if EMBEDDED else None
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {} if EMBEDDED else {"socket_timeout": 5, "socket_connect_timeout": 2, **_ONE_TRY}
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a Redis that is full, or read-only, would end the worker
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # otherwise a full or read-only Redis would end the worker
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_PUBLISH_RETRY = False  # the reaper finds what a broken broker lost
-CELERY_TASK_ACKS_LATE = False  # a message only says "look": the row is the truth
-CELERY_WORKER_PREFETCH_MULTIPLIER, CELERY_WORKER_DISABLE_PREFETCH = 1, not EMBEDDED  # others may have a thread free
+CELERY_TASK_PUBLISH_RETRY = False  # the reaper finds messages that the broker lost
+CELERY_TASK_ACKS_LATE = False  # a message only wakes a worker: the row is authoritative
+CELERY_WORKER_PREFETCH_MULTIPLIER, CELERY_WORKER_DISABLE_PREFETCH = 1, not EMBEDDED  # others may have a free thread
 CELERY_WORKER_CONCURRENCY = env.whole("AGENTSITE_THREADS", 128, least=1)  # a stalled call holds a thread
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # keeps nothing: what it starts may come late after a restart
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # stores no state: jobs may run late after a restart
 CELERY_BEAT_SCHEDULE = {"clean up": {"task": "tasks_app.clean_up", "schedule": 600.0, "options": {"expires": 600}}}
 
 # --- people -----------------------------------------------------------------------------------------------------
@@ -163,12 +163,12 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_ADAPTER = "agentsite.accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}  # ours are in accounts.tries: these lock out whole offices
+ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}  # see accounts.tries; allauth's lock out entire offices
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[agentsite] "
 MFA_ADAPTER = "agentsite.accounts.two_factor.Adapter"
-MFA_TOTP_TOLERANCE = 1  # a code is taken half a minute early or late: clocks differ, and people type
+MFA_TOTP_TOLERANCE = 1  # codes are valid 30 s early or late: clocks differ, and typing takes time
 _FORMS = {"authenticate": "SignInForm", "reauthenticate": "ConfirmForm"}
 MFA_FORMS = {name: f"agentsite.accounts.two_factor.{form}" for name, form in _FORMS.items()}
 KNOX_TOKEN_MODEL = "accounts.ApiToken"  # noqa: S105  a name
@@ -179,7 +179,7 @@ vars().update(environment.mail())
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="agentsite@localhost")
 _OWN = f"http://127.0.0.1:{env.whole('PORT', 8000)}"
-PUBLIC_URL = AGENTSITE_URL or next(iter(CSRF_TRUSTED_ORIGINS), _OWN)  # where links lead to that leave the site
+PUBLIC_URL = AGENTSITE_URL or next(iter(CSRF_TRUSTED_ORIGINS), _OWN)  # base of the links in mails and notifications
 
 # --- the web ----------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
@@ -201,8 +201,8 @@ CONTENT_SECURITY_POLICY = {
         "manifest-src": ["'self'"],
     }
 }
-JSON_BYTES = env.whole("AGENTSITE_JSON_BYTES", 1024**2, least=1024)  # parsing stops all other threads of the process
-DATA_UPLOAD_MAX_MEMORY_SIZE = max(JSON_BYTES, 4 * 1024**2)  # also of forms: a message of 1 MiB may take 3 in them
+JSON_BYTES = env.whole("AGENTSITE_JSON_BYTES", 1024**2, least=1024)  # parsing blocks all other threads of the process
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(JSON_BYTES, 4 * 1024**2)  # also for forms: a message of 1 MiB may take 3 in them
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -235,20 +235,20 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- the rest ---------------------------------------------------------------------------------------------------
-LANGUAGE_CODE = "en"  # of programs, terminals and the administration
+LANGUAGE_CODE = "en"  # for programs, terminals and the admin
 LANGUAGES = [("de", "Deutsch"), ("en", "English")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 SANDBOX = env.str("AGENTSITE_SANDBOX", default="")
-WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the folder of one that is installed
-_READER = env.str("AGENTSITE_READER_URL", default="")  # reads pages that need JavaScript; empty: the browser does
+WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the folder of an installed one
+_READER = env.str("AGENTSITE_READER_URL", default="")  # renders pages that need JavaScript; empty: use the browser
 READER_SERVICE = {"base_url": _READER, "key": env.str("AGENTSITE_READER_KEY", default="")} if _READER else {}
-HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", beside those of entry points
+HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", in addition to entry points
 LEASE_SECONDS = env.whole("AGENTSITE_LEASE_SECONDS", 15, least=1)
-MAX_RUNNING = env.whole("AGENTSITE_MAX_RUNNING", 200, least=1)  # tasks; beyond it they are queued, ten times as many
+MAX_RUNNING = env.whole("AGENTSITE_MAX_RUNNING", 200, least=1)  # tasks; up to ten times as many are queued
 MAX_RUNNING_PER_USER = env.whole("AGENTSITE_MAX_RUNNING_PER_USER", 20, least=1)
-LEAST_FREE_DISK = env.whole("AGENTSITE_FREE_DISK", 200_000_000)  # bytes; below it nothing new is taken
-# Of whoever presents the same token or the same session, and of an address; 0: no limit.
+LEAST_FREE_DISK = env.whole("AGENTSITE_FREE_DISK", 200_000_000)  # bytes; with less, new tasks and files are refused
+# Limits per token or session, and per address; 0: no limit.
 REQUESTS_PER_MINUTE = {
     "token": env.whole("AGENTSITE_REQUESTS_PER_TOKEN", 30_000),
     "address": env.whole("AGENTSITE_REQUESTS_PER_ADDRESS", 60_000),

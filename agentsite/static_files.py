@@ -1,8 +1,8 @@
 """Static files under names with a hash of their content: browsers cache them, compressed, until the content changes.
 
 Nothing is collected before a start. A file is prepared at its first request, once for all processes that share
-`var/static`: minified if it is ours, with hashed names in its references, and with a compressed copy. Copies of
-earlier versions stay, so that pages which are open during an upgrade find their files.
+`var/static`. It is minified if it is ours, its references get hashed names, and a compressed copy is written. Copies
+of earlier versions stay, so that pages that are open during an upgrade find their files.
 """
 
 import asyncio
@@ -35,21 +35,21 @@ _MINIFIERS = {".css": rcssmin.cssmin, ".js": rjsmin.jsmin}
 _COMPRESSED = {".css", ".html", ".js", ".json", ".map", ".svg", ".txt"}
 _HASHED = re.compile(r"(.+)\.[0-9a-f]{8}(\.\w+)")
 _REFERENCE = re.compile(r"""(url\(\s*["']?)([^"')\s:#?]+)""")
-_hashed_names: dict[str, str] = {}  # by plain name; only of files that exist
+_hashed_names: dict[str, str] = {}  # by plain name, for existing files only
 _preparing = threading.Lock()
 
 
 class HashedNames(StaticFilesStorage):
-    """Addresses of static files. `make dev` has plain ones, as files change there."""
+    """A storage that returns hashed URLs. Under `make dev`, where files change, they are plain."""
 
     def url(self, name: str | None) -> str:
         return super().url(name if settings.DEBUG or not name else hashed_name(name) or name)
 
 
 class StaticFiles(ServeStaticMiddleware):
-    """The middleware that serves static files on the event loop.
+    """Middleware that serves static files on the event loop.
 
-    Requests that Django answers in a thread are never for a file, so the synchronous chain leaves it out.
+    Requests that Django answers in a thread never ask for a file, so the synchronous chain omits it.
     """
 
     sync_capable = True
@@ -75,11 +75,11 @@ class StaticFiles(ServeStaticMiddleware):
             return None
         file = self.get_static_file(str(path), url)
         if path.is_relative_to(FOLDER) and name in (plain_name(name), path.relative_to(FOLDER).as_posix()):
-            self.files[url] = file  # as many as there are files: any hash may be made up
+            self.files[url] = file  # only names of real files: a client can invent any hash
         return file
 
     def immutable_file_test(self, path: str, url: str) -> bool:
-        """Return whether the name has the hash of today's content. Other hashes are cached for a moment only."""
+        """Return whether the URL has the hash of the current content. Other hashes are cached for a moment only."""
         return bool(_HASHED.fullmatch(url)) and posixpath.basename(url) == Path(path).name
 
 
@@ -90,7 +90,7 @@ def plain_name(name: str) -> str:
 
 
 def hashed_name(name: str) -> str:
-    """Return the name with the hash of the content that is served; '' if there is no such file."""
+    """Return the name with the hash of the served content, '' if there is no such file."""
     if name not in _hashed_names and (content := _content(name)) is not None:
         _hashed_names[name] = _named_by(content, name)
     return _hashed_names.get(name, "")
@@ -102,13 +102,13 @@ def _named_by(content: bytes, name: str) -> str:
 
 
 def stored(name: str) -> Path | None:
-    """Return the copy with a hashed name, of whichever version."""
+    """Return the stored copy with this hashed name, of any version."""
     path = FOLDER / name
     return path if _HASHED.fullmatch(name) and path.is_file() else None
 
 
 def prepared(name: str) -> Path | None:
-    """Return the copy to serve, after making it if there is none yet; the file itself where there is no room for it."""
+    """Return the copy to serve, after creating it if there is none. Without room for it, return the original file."""
     with _preparing:
         hashed = hashed_name(name)
         if not hashed:
@@ -166,7 +166,7 @@ def _hashed_reference(name: str, reference: str) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Readers find the whole file or none. Hosts that share the folder may write it together."""
+    """Replace the file atomically. Hosts that share the folder may write it at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{uuid4().hex}.new")
     draft.write_bytes(content)

@@ -1,7 +1,7 @@
-"""Runs a team's processes on this machine (`make team`): webs, workers and beat on a local PostgreSQL and Redis.
+"""A script that runs a team's processes on this machine (`make team`), with a local PostgreSQL and Redis.
 
-A process that ends is started again, after a pause that grows while it keeps ending. Ctrl-C ends them all. This is for
-trying a team out; docker-compose.yml, or a service manager, runs one that lasts.
+A process that ends is restarted after a pause, which grows while it keeps ending. Ctrl-C ends them all. Use it to try
+a team out; in production, use docker-compose.yml or a service manager.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ from agentsite.environment import BASE_DIR, REDIS_URL, VAR_DIR, env, kept_key, m
 
 DATABASE_HERE = "postgres://postgres@127.0.0.1:5432/agentsite"
 REDIS_HERE = "redis://127.0.0.1:6379/0"
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds before a process is started again; doubled each time
-STEADY_SECONDS = 30.0  # a process that ran so long starts again after the first pause
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds before a restart; doubled each time
+STEADY_SECONDS = 30.0  # a process that ran so long is restarted after the first pause
 GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
 LONGEST_LINE = 2**20  # bytes
 _AS_ROOT = "You're running the worker with superuser"  # a warning of ten lines, in each worker
@@ -39,7 +39,7 @@ class Program:
 
 
 def programs(webs: int, workers: int, port: int) -> Iterator[Program]:
-    """What a team consists of, besides PostgreSQL and Redis. Each web has a port of its own, from `port` on."""
+    """Yield the programs of a team, besides PostgreSQL and Redis. The webs listen on ports from `port` on."""
     for n in range(webs):
         yield Program(f"web.{n + 1}", (sys.executable, "manage.py", "serve", "--port", str(port + n)))
     for n in range(workers):
@@ -49,14 +49,14 @@ def programs(webs: int, workers: int, port: int) -> Iterator[Program]:
 
 
 class Supervisor:
-    """Keeps programs running, and shows what they write behind their names."""
+    """A supervisor that keeps programs running, and prints their output after their names."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._width = 0
 
     async def run(self, *team: Program) -> None:
-        """Until SIGINT, SIGTERM or SIGHUP."""
+        """Run the programs until SIGINT, SIGTERM or SIGHUP."""
         self._width = max(len(program.name) for program in team)
         everything = asyncio.gather(*map(self._keep_running, team))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -75,7 +75,7 @@ class Supervisor:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _run(self, program: Program) -> int:
-        """Its exit status, when it has ended."""
+        """Run a program and return its exit status."""
         process = await asyncio.create_subprocess_exec(
             *program.command,
             cwd=BASE_DIR,
@@ -84,7 +84,7 @@ class Supervisor:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             limit=LONGEST_LINE,
-            start_new_session=True,  # Ctrl-C is for us alone
+            start_new_session=True,  # only this process handles Ctrl-C
             preexec_fn=_end_with_parent,
         )
         try:
@@ -104,7 +104,7 @@ class Supervisor:
 
 
 def _end_with_parent() -> None:
-    """Also after `kill -9` of the supervisor, a new one finds the ports free. Linux only."""
+    """End the child with its parent, so that the ports are free even after `kill -9` of the parent. Linux only."""
     if sys.platform == "linux":
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -124,7 +124,7 @@ class CannotStart(Exception):
 
 
 def prepare_database(url: str) -> None:
-    """Creates the database if it does not exist."""
+    """Create the database if it does not exist."""
     try:
         psycopg.connect(url, connect_timeout=5).close()
     except psycopg.OperationalError as error:

@@ -1,4 +1,4 @@
-"""The cache of a team. While Redis is away, each process counts and keeps things by itself."""
+"""The cache of a team: Redis or, while it is away, the memory of each process."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""All addresses of the site."""
+"""The URLs of the site."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from tasks_app.api.urls import Unknown
 
 
 def _second_factor(name: str) -> Callable[[HttpRequest], HttpResponseBase]:
-    """A view of allauth's, imported when it is first asked for: 4 MB with fido2, which we do not offer."""
+    """Return a view of allauth that is imported at its first request: 4 MB with fido2, which we do not offer."""
 
     def view(request: HttpRequest) -> HttpResponseBase:
         answer: HttpResponseBase = import_string(f"allauth.mfa.{name}")(request)
@@ -43,7 +43,7 @@ SECOND_FACTOR = [
 ]
 handler400 = "agentsite.refusals.bad_request"
 urlpatterns = [
-    path("api/v1/", include("tasks_app.api.urls")),  # first: programs ask most often, and each address is tried in turn
+    path("api/v1/", include("tasks_app.api.urls")),  # first: programs send most requests, and order counts
     path("", include("tasks_app.urls")),
     path("accounts/link/<str:token>/", sign_in_with_link, name="sign_in_link"),
     path("accounts/2fa/", include(SECOND_FACTOR)),

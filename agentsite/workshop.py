@@ -1,4 +1,4 @@
-"""Installs the Python packages that commands can import, beside a server that is ready already."""
+"""The background installation of Python packages for commands, while the server is already running."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ _BEGINS = "Python packages for commands are being installed (AGENTSITE_WORKSHOP=
 
 
 def begin(say: Say) -> None:
-    """In a thread of its own, if they are wanted and missing. `say` gets a sentence at the start and at the end."""
+    """Install the packages in a thread if they are enabled and missing. `say` gets a sentence at start and end."""
     if workshop.is_missing(settings.WORKSHOP, settings.VAR_DIR):
         threading.Thread(target=_install, args=(say,), name="workshop", daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""How allauth treats this site: accounts are made by administrators, not by visitors."""
+"""The adapter of allauth: administrators create accounts, visitors do not."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +17,14 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail whose links and names are those of AGENTSITE_URL, under whatever host somebody asked for it."""
+        """Send a mail whose links and names use AGENTSITE_URL, whatever the host of the request."""
         super().send_mail(template_prefix, email, _with_public_addresses(context))
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """The one place where a password is looked at to let somebody in. Raises TooManyTries."""
+        """Check a password. Every sign-in passes here, so attempts are limited here.
+
+        Raises: TooManyTries.
+        """
         attempt = Try(credentials.get("username", ""), request.META.get("REMOTE_ADDR", ""))
         user = super().authenticate(request, **credentials)
         if user is not None:
@@ -30,7 +33,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 def _with_public_addresses(context: dict[str, Any]) -> dict[str, Any]:
-    """Return what a mail is made of, with the public address in place of that of the request."""
+    """Return the context of a mail with the public address in place of the request's."""
     if not settings.AGENTSITE_URL:
         return context
     own, host = current.request.build_absolute_uri("/"), urlsplit(settings.AGENTSITE_URL).netloc

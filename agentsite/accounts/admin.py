@@ -1,4 +1,4 @@
-"""The admin of people, their roles and their tokens."""
+"""The admin of users, roles and API tokens."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from agentsite.accounts.models import ApiToken, User
 from tasks_app.admin.base import LargeTable
 from tools_app.admin.policy import RolePolicyInline, UserPolicyInline
 
-admin.site.unregister([Group, Authenticator, UserSession])  # the keys of the two are nobody's to see
+admin.site.unregister([Group, Authenticator, UserSession])  # the latter two hold keys
 
 
 @admin.register(User)
@@ -48,7 +48,7 @@ class MemberAdmin(GuardsStaff, GuardsRecord, UserAdmin, LargeTable):  # type: ig
 
     @action(description="Reset two-factor sign-in (lost phone)", permissions=["change"])
     def reset_two_factor(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        """They sign in with the password alone until they set it up again."""
+        """Remove the second factor of users. They sign in with the password alone until they set it up again."""
         for user in chosen:
             if not self.has_change_permission(request, user):
                 messages.error(request, f"Only superusers reset the second factor of {user}.")
@@ -59,13 +59,13 @@ class MemberAdmin(GuardsStaff, GuardsRecord, UserAdmin, LargeTable):  # type: ig
                 messages.info(request, f"{user} has no second factor.")
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
-        """A new user has no page yet for what belongs to them."""
+        """Return the policy of an existing user; a new one has none yet."""
         return [UserPolicyInline] if obj else []
 
 
 @admin.register(Group)
 class RoleAdmin(GuardsRights, GroupAdmin, ModelAdmin):
-    """A role is one of Django's groups, and what its members may do with tools."""
+    """Roles: Django's groups, with a tool policy each."""
 
     inlines = [RolePolicyInline]
     rights = ["permissions"]
@@ -73,7 +73,7 @@ class RoleAdmin(GuardsRights, GroupAdmin, ModelAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ModelAdmin):
-    """Tokens are made by their users, or by `manage.py token`; here they are seen and revoked."""
+    """API tokens, to view and revoke. Their users create them, or `manage.py token` does."""
 
     list_display = ["__str__", "user", "may_approve", "created", "expiry"]
     list_filter = ["may_approve"]

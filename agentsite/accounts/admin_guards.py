@@ -1,6 +1,6 @@
-"""What the admin of people and roles refuses.
+"""Guards in the admin of users and roles.
 
-Superusers alone give rights: who may change people could else make themselves one of them.
+Only superusers grant rights. Otherwise, users who can change users could make themselves superusers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from tasks_app.models import InboxMessage, Session, Task
 
 
 class GuardsRights:
-    """For the admin of people and of roles: `rights` are shown, and only superusers change them."""
+    """A mixin that makes the fields in `rights` read-only, except for superusers."""
 
     rights: Sequence[str] = ()
 
@@ -25,7 +25,7 @@ class GuardsRights:
 
 
 class GuardsStaff(GuardsRights):
-    """For the admin of people: a password or an address of staff, once changed, is a way to their rights."""
+    """A mixin that lets only superusers change staff: a new password or address would give access to their rights."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         may_change: bool = super().has_change_permission(request, obj)  # type: ignore[misc]
@@ -41,7 +41,7 @@ _IS_LAST = "would leave nobody who administers this server"
 
 
 class GuardsRecord:
-    """For the admin of people: what somebody has said stays, and so do they; and so does the last administrator."""
+    """A mixin that prevents the deletion of users with messages or tasks, and of the last administrator."""
 
     def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> tuple[Any, ...]:
         people = list(objs)
@@ -55,7 +55,7 @@ class GuardsRecord:
 
 
 class MemberForm(UserChangeForm):
-    """Refuses to take the rights from the last administrator: nobody could give them back."""
+    """A form that does not take the rights from the last administrator: nobody could restore them."""
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
@@ -66,7 +66,7 @@ class MemberForm(UserChangeForm):
 
 
 def are_last_administrators(people: Iterable[Any]) -> bool:
-    """Whether no administrator is left without these."""
+    """Return whether no administrator remains without these people."""
     administrators, keys = User.administrators(), {person.pk for person in people}
     return administrators.filter(pk__in=keys).exists() and not administrators.exclude(pk__in=keys).exists()
 

@@ -1,4 +1,4 @@
-"""People and the tokens of their programs."""
+"""Users and their API tokens."""
 
 import zoneinfo
 from datetime import datetime
@@ -33,7 +33,7 @@ def _known_zone(name: str) -> None:
 
 
 class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no types
-    """A member of the team. What they prefer goes into the prompt of every task they start."""
+    """A member of the team. Their preferences are part of the prompt of every task that they start."""
 
     preferences = models.TextField(
         blank=True,
@@ -57,18 +57,18 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
 
     @classmethod
     def administrators(cls) -> "models.QuerySet[User]":
-        """Who may do everything, and sign in."""
+        """Return the superusers who can sign in."""
         return cls.objects.filter(is_active=True, is_superuser=True)
 
     def now(self) -> datetime:
-        """In their time zone, or in UTC."""
+        """Return the current time in the user's time zone, or in UTC."""
         return timezone.now().astimezone(zoneinfo.ZoneInfo(self.time_zone or "UTC"))
 
     @classmethod
     def roles_of(cls, user_id: int | None) -> QuerySet[Group]:
-        """The roles whose rights and limits hold for a person: their own, or, without any, the default role.
+        """Return the roles whose rights and limits apply to a user: their own or, without any, the default role.
 
-        Raw SQL, for it is part of seven queries at the start of each task: Django took a millisecond to build each.
+        Raw SQL, because seven queries at the start of each task contain it: Django took a millisecond to build each.
         """
         if user_id is None:
             return Group.objects.none()
@@ -76,20 +76,21 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
 
     @classmethod
     def members_of(cls, role_id: int) -> "QuerySet[User]":
-        """The people to whom `roles_of` gives a role."""
+        """Return the users whose `roles_of` contain this role."""
         is_default = Q(Exists(cls.default_role().filter(pk=role_id)))
         return cls.objects.filter(Q(groups=role_id) | Q(groups=None) & is_default)
 
     @staticmethod
     def default_role() -> QuerySet[Group]:
-        """The role of people without one; none unless an administrator has set it."""
+        """Return the role of users without one; empty unless an administrator has set it."""
         return Group.objects.filter(tool_policy__is_default=True)
 
 
 class ApiTokenManager(AuthTokenManager):
     def set_value(self, user: User, value: str, name: str) -> "ApiToken":
-        """Stores the digest of a token that was chosen outside (environment, configuration file): from then on, the
-        person's earlier one of that name opens nothing.
+        """Store the digest of a token that was chosen elsewhere (environment, configuration file).
+
+        It replaces the user's earlier token of that name.
         """
         digest = hash_token(value)
         self.filter(user=user, name=name).exclude(digest=digest).delete()
@@ -102,7 +103,7 @@ class ApiTokenManager(AuthTokenManager):
 
 
 class ApiToken(AbstractAuthToken):
-    """A bearer token for the REST interface; only its digest is stored. What an agent may hold shall not approve."""
+    """A bearer token for the REST API, stored as a digest. A token for an agent should not approve calls."""
 
     name: "models.CharField[str, str]" = models.CharField(max_length=100, blank=True)
     may_approve: "models.BooleanField[bool, bool]" = models.BooleanField(

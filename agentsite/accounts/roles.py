@@ -1,4 +1,4 @@
-"""Deleting a role opens to nobody else what was open to its members alone."""
+"""The protection of roles: deleting one never opens rows to everyone that only its members could use."""
 
 from typing import Any
 
@@ -13,7 +13,10 @@ _OPEN_WITHOUT_ROLES = (ToolSetting, McpServer, Skill, Agent, LogicalModel)
 
 
 def keep_the_last(collector: Collector, field: Any, named: QuerySet[Any], using: str) -> None:
-    """An `on_delete`: roles leave the lists of roles, but where none would be left, the row protects them."""
+    """Remove roles from lists of roles (an `on_delete` handler).
+
+    Raises: ProtectedError if a list would become empty, which opens its row to everyone.
+    """
     through = field.model
     owner = next(each for each in through._meta.fields if each.is_relation and each is not field)
     left = through.objects.using(using).exclude(pk__in=named.values("pk"))
@@ -24,7 +27,7 @@ def keep_the_last(collector: Collector, field: Any, named: QuerySet[Any], using:
 
 
 def protect() -> None:
-    """Django makes the tables between, and lets no field say what happens there."""
+    """Set the `on_delete` of the many-to-many tables that Django generates: no field option does."""
     for model in _OPEN_WITHOUT_ROLES:
         roles: Any = model._meta.get_field("roles")
         between = roles.remote_field.through._meta.get_field(roles.m2m_reverse_field_name())

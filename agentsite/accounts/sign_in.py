@@ -1,6 +1,6 @@
-"""The one-click sign-in link that `serve` prints: signed, short-lived, and good for one sign-in.
+"""The one-click sign-in link that `serve` prints: signed, short-lived, and valid for one sign-in.
 
-It stands for the password: who has a second factor is still asked for it.
+It replaces only the password: users with a second factor must still enter a code.
 """
 
 from allauth.account.utils import perform_login
@@ -28,7 +28,7 @@ def token(user: User) -> str:
 
 
 def user_of_token(value: str) -> User | None:
-    """The user of a token that is fresh and unused; the sign-in itself uses it up."""
+    """Return the user of a fresh and unused token, or None. Signing in invalidates the token."""
     try:
         pk, stamp = signing.loads(value, salt=_SALT, max_age=VALID_SECONDS)
     except signing.BadSignature:
@@ -38,13 +38,13 @@ def user_of_token(value: str) -> User | None:
 
 
 def _stamp(user: User) -> str:
-    """Changes with each sign-in and with each new password."""
+    """Return a value that changes with each sign-in and each new password."""
     return f"{user.last_login.isoformat() if user.last_login else ''}:{user.password[-12:]}"
 
 
 @never_cache
 def sign_in_with_link(request: HttpRequest, token: str) -> HttpResponseBase:
-    """One click, once."""
+    """Sign in the user of a valid link."""
     user = user_of_token(token)
     if user is None:
         said = _("This sign-in link was used already or is too old. Sign in with your password instead.")

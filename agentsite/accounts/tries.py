@@ -1,8 +1,8 @@
-"""How often passwords may be tried: guessing becomes slow, and nobody is locked out by others.
+"""Limits on sign-in attempts: guessing is slow, and users cannot lock each other out.
 
-Each try counts against a pair (a name from an address), against its address and against its name. The first ones are
-free; then there is a pause between two, which grows up to a few seconds and no further. A try within a pause is refused
-without a look at the password, and does not count. A right password clears its pair and gives back the rest.
+An attempt counts for its pair (a name from an address), for its address and for its name. The first attempts are
+free. Then there is a pause after each, which grows to a few seconds. An attempt during a pause is refused without
+checking the password, and does not count. A correct password resets the pair and is not counted for the others.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from django.core.cache import caches
 
 from agentsite.addresses import network
 
-FORGOTTEN_SECONDS = 3600  # after the first try that counts
+FORGOTTEN_SECONDS = 3600  # after the first attempt that counts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """`free` tries in an hour, then pauses of 1, 2, 4 … `longest` seconds."""
+    """A limit: `free` attempts per hour, then pauses of 1, 2, 4 … `longest` seconds."""
 
     free: int
     longest: int
@@ -28,15 +28,15 @@ class Rule:
         return 0 if tries <= self.free else min(self.longest, 2 ** min(tries - self.free - 1, 10))
 
 
-PAIR = Rule(free=5, longest=10)  # at most 370 an hour
-ADDRESS = Rule(free=100, longest=2)  # at most 1,900 an hour, whatever the names
-NAME = Rule(free=50, longest=4)  # at most 960 an hour from all addresses together …
-CODE = Rule(free=5, longest=60)  # of a second factor: at most 70 an hour of a million, whoever and from wherever
-FIRST_OF_A_PAIR = 3  # … and these of each address beside them: others cannot use up what its owner has there
+PAIR = Rule(free=5, longest=10)  # at most 370 per hour
+ADDRESS = Rule(free=100, longest=2)  # at most 1,900 per hour, for any names
+NAME = Rule(free=50, longest=4)  # at most 960 per hour from all addresses together
+CODE = Rule(free=5, longest=60)  # second factor: at most 70 per hour from all addresses, of a million codes
+FIRST_OF_A_PAIR = 3  # attempts from each address that do not count for the name: others cannot use them up
 
 
 class TooManyTries(Exception):
-    """Passwords were tried too often. `seconds`: until the next try is looked at."""
+    """Too many wrong passwords. The next attempt is checked after `seconds`."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"Too many wrong passwords were tried. Try again in {seconds} s.")
@@ -44,7 +44,10 @@ class TooManyTries(Exception):
 
 
 class Try:
-    """One try of a password for `name`, from `address`. Raises TooManyTries."""
+    """An attempt to sign in as `name` from `address`.
+
+    Raises: TooManyTries.
+    """
 
     def __init__(self, name: str, address: str) -> None:
         name, place = name.casefold(), network(address)
@@ -56,7 +59,7 @@ class Try:
             self._take(_Counter(NAME, name))
 
     def succeeded(self) -> None:
-        """The password was right."""
+        """Reset the limits after a correct password."""
         self._give_back()
         self._pair.clear()
 
@@ -75,19 +78,22 @@ class Try:
 
 
 class CodeTry:
-    """One try of a person's second factor: whoever comes as far has the password. Raises TooManyTries."""
+    """An attempt at the second factor of a user, after a correct password.
+
+    Raises: TooManyTries.
+    """
 
     def __init__(self, user_id: int) -> None:
         self._counter = _Counter(CODE, str(user_id))
         self._counter.take()
 
     def succeeded(self) -> None:
-        """The code was right."""
+        """Reset the limit after a correct code."""
         self._counter.clear()
 
 
 class _Counter:
-    """A row of the table: how many tries, and until when none is looked at. In the cache, which has a bound."""
+    """The number of attempts and the end of the pause, both in the cache, whose size is limited."""
 
     def __init__(self, rule: Rule, *what: str) -> None:
         text = "\0".join((str(rule), *what))
@@ -96,7 +102,10 @@ class _Counter:
         self._gate = f"{self._key}:gate"
 
     def take(self) -> int:
-        """Counts before the password is looked at, so that many at once are not all the first one."""
+        """Count an attempt before the password is checked, so that concurrent ones are not all the first.
+
+        Raises: TooManyTries during a pause.
+        """
         self._cache.add(self._key, 0, FORGOTTEN_SECONDS)
         tries = self._changed(1)
         pause = self._rule.pause(tries)
@@ -113,7 +122,7 @@ class _Counter:
         self._cache.delete_many([self._key, self._gate])
 
     def _changed(self, by: int) -> int:
-        """The number of tries after the change; 1 for a row that has just been forgotten."""
+        """Change the number of attempts and return it; 1 if the entry has just expired."""
         try:
             return int(self._cache.incr(self._key, by))
         except ValueError:

@@ -1,7 +1,7 @@
 """The second factor: codes of an authenticator app, and ten recovery codes that work once each.
 
-allauth does the work. Here is what it leaves to the site: keys are encrypted, guessing is slow, a code works once, and
-the log says who has switched it on, off, or tried in vain.
+allauth implements it. This module encrypts the keys, limits attempts, accepts each code once, and logs changes and
+wrong codes.
 """
 
 import logging
@@ -21,11 +21,11 @@ from agentsite.accounts.tries import CodeTry
 from llm_app.encryption import decrypted, encrypted
 
 logger = logging.getLogger(__name__)
-_REMEMBERED_SECONDS = 120  # used codes: longer than any is valid
+_REMEMBERED_SECONDS = 120  # for used codes: longer than a code is valid
 
 
 class Adapter(DefaultMFAAdapter):
-    """How allauth's second factor treats this site."""
+    """The adapter of allauth's second factor."""
 
     def encrypt(self, text: str) -> str:
         return encrypted(text)
@@ -34,21 +34,24 @@ class Adapter(DefaultMFAAdapter):
         return decrypted(encrypted_text)
 
     def get_totp_issuer(self) -> str:
-        """What the app on the phone shows. A colon would end it."""
+        """Return the name that the authenticator app shows. It ends at a colon, so the port is left out."""
         host = urlsplit(settings.AGENTSITE_URL).netloc or context.request.get_host()
         return f"agentsite {host.partition(':')[0]}"
 
 
 class _OnceAndSlowly:
-    """A form with a code."""
+    """A mixin for forms with a code."""
 
     user: User
 
     def clean_code(self) -> str:
-        """Raises ValidationError, and TooManyTries."""
+        """Check the code, which is accepted once.
+
+        Raises: ValidationError for a wrong or used code; TooManyTries.
+        """
         attempt = CodeTry(self.user.pk)
         code: str = super().clean_code()  # type: ignore[misc]
-        digits = "".join(filter(str.isdecimal, code))  # spaces and dashes are no other code
+        digits = "".join(filter(str.isdecimal, code))  # with spaces or dashes it is the same code
         if not caches["tries"].add(f"code:{self.user.pk}:{digits}", True, _REMEMBERED_SECONDS):
             raise get_adapter().validation_error("incorrect_code")
         attempt.succeeded()
@@ -56,15 +59,15 @@ class _OnceAndSlowly:
 
 
 class SignInForm(_OnceAndSlowly, AuthenticateForm):
-    """After the password."""
+    """The form that follows the password."""
 
 
 class ConfirmForm(_OnceAndSlowly, ReauthenticateForm):
-    """Of somebody who is signed in, before what is dangerous."""
+    """The form that asks a signed-in user before a dangerous change."""
 
 
 def reset(user: User, *, by: str) -> bool:
-    """Switches it off for somebody who has lost it; tells whether it was on."""
+    """Remove the second factor of a user who has lost it. Return whether there was one."""
     count, _ = Authenticator.objects.filter(user=user).delete()
     if count:
         logger.warning("the second factor of %s was reset by %s", user, by)
@@ -72,7 +75,7 @@ def reset(user: User, *, by: str) -> bool:
 
 
 def listen() -> None:
-    """From now on the log has what happens."""
+    """Log changes of second factors and wrong codes."""
     signals.authenticator_added.connect(_note_added)
     signals.authenticator_removed.connect(_note_removed)
     signals.authentication_failed.connect(_note_failed)

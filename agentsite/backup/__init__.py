@@ -1,7 +1,7 @@
-"""A backup is a folder: rows of each table as JSON lines, archives of files, and a manifest, which is written last.
+"""Backups: folders with the rows of each table as JSON lines, archives of files, and a manifest, written last.
 
-It is the same for SQLite and PostgreSQL, so a restore is also how one database is changed for the other. Encrypted
-values stay encrypted: without FIELD_ENCRYPTION_KEY a backup opens no secret and proves no chain. The key is not in it.
+The format is the same for SQLite and PostgreSQL, so a restore also moves an installation from one to the other.
+Encrypted values stay encrypted: secrets and chains need FIELD_ENCRYPTION_KEY, which is not in the backup.
 """
 
 

@@ -1,4 +1,4 @@
-"""Folders as tar archives. Agents own what is in them and may change it meanwhile, so no link in them is followed."""
+"""Folders as tar archives. Agents may change their contents during a backup, so no link in them is followed."""
 
 import errno
 import io
@@ -17,12 +17,12 @@ from django.conf import settings
 from agentsite.backup import BackupError
 from tools_app.files import safe_open
 
-MAX_DEPTH = 200  # folders in folders; deeper ones are left out, and said to be
-_REPLACED = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ENXIO)  # it is not what it was a moment ago
+MAX_DEPTH = 200  # nested folders; deeper ones are left out and reported
+_REPLACED = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ENXIO)  # replaced since it was listed
 
 
 def folders() -> dict[str, Path]:
-    """What of the data's folder is backed up, by name."""
+    """Return the folders that are backed up, by name."""
     of_sessions = (settings.WORKSPACES_DIR, settings.HOMES_DIR, settings.VERSIONS_DIR)
     places = (*of_sessions, settings.LIBRARY_DIR, settings.SKILLS_DIR)
     return {Path(place).name: Path(place) for place in places}
@@ -30,7 +30,7 @@ def folders() -> dict[str, Path]:
 
 @dataclass
 class Archive:
-    """One being written; afterwards, what is in it."""
+    """An archive that is being written, with counts of its contents."""
 
     tar: tarfile.TarFile
     files: int = 0
@@ -38,7 +38,7 @@ class Archive:
     left_out: list[str] = field(default_factory=list)
 
     def add_folder(self, parent: int, path: str) -> None:
-        """All in the folder that is open, below `path` in the archive. What vanishes meanwhile is not in it."""
+        """Add the contents of the open folder `parent` below `path`. Entries that vanish are skipped."""
         for name in sorted(os.listdir(parent)):
             try:
                 self._add(parent, name, f"{path}/{name}" if path else name)
@@ -48,7 +48,10 @@ class Archive:
                 self._leave_out(parent, name, f"{path}/{name}" if path else name, error)
 
     def _leave_out(self, parent: int, name: str, path: str, error: OSError) -> None:
-        """What an agent replaces meanwhile, or forbids its own user to read, keeps nobody from a backup."""
+        """Leave out an entry that an agent has replaced, or made unreadable for its owner.
+
+        Raises: BackupError if the entry has another owner; `error` for other reasons.
+        """
         is_forbidden = isinstance(error, PermissionError)
         if is_forbidden and _owner(parent, name) != os.geteuid():
             raise BackupError(f"{path} cannot be read: run this as the server's user or as root.") from error
@@ -88,7 +91,7 @@ class Archive:
 
 
 def _owner(parent: int, name: str) -> int:
-    """Of the folder, where that says nothing of what is in it."""
+    """Return the owner of an entry, or of the folder if the entry cannot be examined."""
     try:
         return os.stat(name, dir_fd=parent, follow_symlinks=False).st_uid
     except OSError:
@@ -96,7 +99,7 @@ def _owner(parent: int, name: str) -> int:
 
 
 class _Exactly(io.RawIOBase):
-    """A file that has the size that was announced: what is cut off meanwhile is zeros."""
+    """A file with exactly the announced size: if it was truncated since, zeros follow."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._left = file, size
@@ -108,7 +111,7 @@ class _Exactly(io.RawIOBase):
 
 
 def _info(path: str, found: os.stat_result, kind: bytes) -> tarfile.TarInfo:
-    """With its owner as numbers: they mean the same where the names are others."""
+    """Return a header with a numeric owner, which does not depend on user names."""
     info = tarfile.TarInfo(path)
     info.type, info.mode = kind, found.st_mode & 0o777
     info.uid, info.gid, info.mtime = found.st_uid, found.st_gid, int(found.st_mtime)
@@ -117,7 +120,7 @@ def _info(path: str, found: os.stat_result, kind: bytes) -> tarfile.TarInfo:
 
 
 def write(folder: Path) -> Iterator[tuple[str, Archive]]:
-    """An archive of each folder there is, with its name."""
+    """Write an archive of each existing folder. Yield its name and the archive."""
     for name, place in folders().items():
         if place.is_dir():
             with tarfile.open(folder / f"{name}.tar", "w", format=tarfile.PAX_FORMAT) as tar:
@@ -128,18 +131,18 @@ def write(folder: Path) -> Iterator[tuple[str, Archive]]:
 
 
 def elsewhere() -> str:
-    """A sentence on what no backup has in it; empty where it has all."""
+    """Return a sentence about files that a backup does not contain, '' if it contains all."""
     bucket = settings.STORAGES["default"]["OPTIONS"].get("bucket_name")
     return f"The files of projects are in the bucket {bucket}, not in a backup: copy that as well." if bucket else ""
 
 
 def in_use() -> Sequence[Path]:
-    """Those of the folders in which there is something."""
+    """Return the folders that are not empty."""
     return [place for place in folders().values() if place.is_dir() and any(place.iterdir())]
 
 
 def unpack(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Each archive's name, and the folder beside its place that it has been unpacked into, owners included."""
+    """Unpack each archive into a new folder next to its destination, with owners. Yield its name and the folder."""
     for name, place in folders().items():
         archive = folder / f"{name}.tar"
         if archive.exists():
@@ -153,9 +156,11 @@ def unpack(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _check(tar: tarfile.TarFile, archive: Path) -> None:
-    """Raises BackupError for what `write` never makes: it would lead out of the folder.
+    """Check that no entry leads out of the folder.
 
-    The filters of `tarfile` need Python 3.11.4, and from 3.14 on the default one refuses links that may well be there.
+    The filters of `tarfile` need Python 3.11.4, and the default one of 3.14 refuses links that a backup may contain.
+
+    Raises: BackupError for an entry that `write` never creates.
     """
     tar.extraction_filter = lambda member, _: member
     links: set[str] = set()
@@ -170,7 +175,7 @@ def _check(tar: tarfile.TarFile, archive: Path) -> None:
 
 
 def put_in_place(fresh: Path) -> None:
-    """A folder that was unpacked takes the place of the one there is."""
+    """Replace the existing folder by the unpacked one."""
     place = fresh.with_name(fresh.name.removesuffix(".restored"))
     if place.exists():
         shutil.rmtree(place)

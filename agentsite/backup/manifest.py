@@ -1,4 +1,4 @@
-"""What a backup says of itself."""
+"""The manifest of a backup."""
 
 import hashlib
 import json
@@ -21,7 +21,10 @@ Migrations = list[list[str]]
 
 @dataclass(kw_only=True)
 class Manifest:
-    """`migrations` are the last ones of each app; `digests` the SHA-256 of every other file, by its path."""
+    """The version, keys, migrations and digests of a backup.
+
+    `migrations` are the last ones of each app. `digests` has the SHA-256 of every other file by its path.
+    """
 
     format: int = FORMAT
     version: str = VERSION
@@ -32,13 +35,16 @@ class Manifest:
     digests: dict[str, str] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
-        """With the digests of all that is in the folder."""
+        """Write the manifest, with the digests of all files in the folder."""
         self.digests = {str(file.relative_to(folder)): _digest(file) for file in _files(folder)}
         (folder / _NAME).write_text(json.dumps(asdict(self), indent=2))
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Raises BackupError unless the folder is a whole backup that this version can read with its keys."""
+        """Read the manifest of a folder.
+
+        Raises: BackupError unless the folder is a complete backup that this version can read with its keys.
+        """
         try:
             manifest = cls(**json.loads((folder / _NAME).read_text()))
         except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""All rows, each table in a file of JSON lines: first the columns, then the rows, as neither database has them."""
+"""The rows of each table in a file of JSON lines, in a format of neither database: first the columns, then the rows."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ from django.db.models.sql import InsertQuery
 from agentsite.backup import BackupError
 from llm_app.encryption import EncryptedTextField
 
-LEFT_OUT = {"engine_processes"}  # those that run, or ran, on the old database
+LEFT_OUT = {"engine_processes"}  # processes that run, or ran, on the old database
 TELL_EVERY = 50_000  # rows
 _AT_ONCE = 500
 Table = type[models.Model]
@@ -28,15 +28,15 @@ Progress = tuple[str, int]  # a table's name, and how many rows of it are done
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All reads in it see the database as it is now. Nobody who writes meanwhile has to wait."""
+    """Let all reads in the block see the database as it is now, without blocking writers."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # a slow disk is no stalled process
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # for slow disks
             yield
         return
     with connection.cursor() as cursor:
-        cursor.execute("BEGIN DEFERRED")  # `atomic` would take the lock of writers
+        cursor.execute("BEGIN DEFERRED")  # `atomic` would take the write lock
         try:
             yield
         finally:
@@ -44,7 +44,7 @@ def snapshot() -> Iterator[None]:
 
 
 def write(folder: Path) -> Iterator[Progress]:
-    """Of one table after the other: now and then while it is written, and at its end."""
+    """Write one table after the other. Yield progress every `TELL_EVERY` rows and at the end of each table."""
     folder.mkdir()
     for name, table in tables(current).items():
         for count in _write(table, folder / f"{name}.jsonl"):
@@ -68,7 +68,7 @@ def _as_stored(field: "models.Field[Any, Any]") -> Any:
 
 
 def _as_text(value: Any) -> str:
-    """What Django's fields read back: all microseconds of a time, all digits of a number."""
+    """Return text that Django's fields parse to the same value, with all microseconds and digits."""
     if isinstance(value, bytes | memoryview):
         return base64.b64encode(value).decode()
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
@@ -76,7 +76,10 @@ def _as_text(value: Any) -> str:
 
 @contextmanager
 def replaced(apps: Apps) -> Iterator[None]:
-    """All rows are deleted first; what the block loads takes their place at its end, or nothing changes."""
+    """Delete all rows and let the block load new ones, in one transaction.
+
+    Raises: BackupError if the database refuses the rows.
+    """
     try:
         with transaction.atomic():
             flush = connection.ops.sql_flush(no_style(), [table._meta.db_table for table in every(apps)])
@@ -90,7 +93,10 @@ def replaced(apps: Apps) -> Iterator[None]:
 
 
 def read(folder: Path, apps: Apps) -> Iterator[Progress]:
-    """Of one table after the other, as `write`. Raises BackupError for a table that is unknown."""
+    """Load one table after the other. Yield progress as `write` does.
+
+    Raises: BackupError for an unknown table.
+    """
     known = tables(apps)
     for path in sorted(folder.glob("*.jsonl")):
         if path.stem not in known:
@@ -118,12 +124,12 @@ def _from_text(fields: Mapping[str, Any], columns: Iterable[str], row: Iterable[
 
 def _value(field: "models.Field[Any, Any]", value: Any) -> Any:
     if isinstance(field, EncryptedTextField) and value:
-        return Value(value, TextField())  # it is encrypted already
+        return Value(value, TextField())  # already encrypted
     return None if value is None else field.to_python(value)
 
 
 def _insert(table: Table, rows: list[models.Model]) -> None:
-    """As they are: `bulk_create` would give them the time of now."""
+    """Insert the rows unchanged: `bulk_create` would set automatic times to now."""
     fields = _fields(table)
     most = connection.ops.bulk_batch_size(fields, rows)
     for start in range(0, len(rows), most):
@@ -133,13 +139,13 @@ def _insert(table: Table, rows: list[models.Model]) -> None:
 
 
 def every(apps: Apps) -> list[Table]:
-    """The tables that belong to Django's models, those of many-to-many relations included."""
+    """Return the tables of Django's models, including those of many-to-many relations."""
     found = apps.get_models(include_auto_created=True)
     return [model for model in found if model._meta.managed and not model._meta.proxy]
 
 
 def tables(apps: Apps) -> dict[str, Table]:
-    """By name; those that a backup has."""
+    """Return the tables of a backup by name."""
     return {t._meta.db_table: t for t in every(apps) if t._meta.db_table not in LEFT_OUT}
 
 

@@ -1,1 +1,1 @@
-"""What can be wrong with an installation, as Django's system checks."""
+"""The checks of an installation, as Django's system checks."""

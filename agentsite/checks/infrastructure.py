@@ -1,4 +1,4 @@
-"""What all processes share: the database, the broker, the channel layer, and the workers that advance tasks."""
+"""Checks of shared infrastructure: database, storage, broker, channel layer, and the workers that advance tasks."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from tools_app.files import in_units
 
 _CONNECT_SECONDS = 2
 _ROUND_TRIP_SECONDS = 3
-_MANY_PEOPLE, _LARGE = 5, 50 * 1000**3  # from here on, PostgreSQL serves a team better
+_MANY_PEOPLE, _LARGE = 5, 50 * 1000**3  # from these figures on, PostgreSQL serves a team better
 _REDIS = "Check REDIS_URL and Redis."
 
 
@@ -42,7 +42,7 @@ def database_is_ready() -> Iterator[CheckMessage]:
 
 
 def database_answers() -> CheckMessage:
-    """Opens a new connection: the pool would wait a long time for a server that is gone."""
+    """Check the database with a new connection: the pool would wait long for a server that is gone."""
     own = connection.copy()
     if connection.vendor == "postgresql":
         own.settings_dict["OPTIONS"] = {"connect_timeout": _CONNECT_SECONDS}
@@ -56,7 +56,7 @@ def database_answers() -> CheckMessage:
 
 
 def migrations_are_applied() -> CheckMessage:
-    """The database must be reachable."""
+    """Check the migrations. The database must be reachable."""
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
@@ -66,7 +66,10 @@ def migrations_are_applied() -> CheckMessage:
 
 
 def sqlite_suffices() -> Iterator[CheckMessage]:
-    """Without a write-ahead log, readers and writers block each other; with one, still one writes at a time."""
+    """Check the journal of SQLite, and whether it suffices for its load.
+
+    Without a write-ahead log, readers and writers block each other. Even with one, there is one writer at a time.
+    """
     if connection.vendor != "sqlite":
         return
     with connection.cursor() as cursor:
@@ -86,7 +89,7 @@ def sqlite_suffices() -> Iterator[CheckMessage]:
 
 
 def storage_keeps() -> CheckMessage:
-    """Stores a few bytes, reads them and deletes them."""
+    """Store a few bytes, read them and delete them."""
     name, data, bucket = f"doctor-{uuid4()}", b"doctor", settings.STORAGES["default"]["OPTIONS"].get("bucket_name")
     hint = "Check STORAGE_URL, and the rights of its key." if bucket else "Make AGENTSITE_VAR writable."
     where = f"the bucket {bucket}" if bucket else str(settings.VAR_DIR)
@@ -102,7 +105,7 @@ def storage_keeps() -> CheckMessage:
 
 
 def broker_answers() -> CheckMessage:
-    """And takes what is written: a Redis that is full, or a replica, answers all the same."""
+    """Check that the broker answers and accepts writes, which a full Redis or a replica does not."""
     from redis.exceptions import RedisError
 
     try:
@@ -117,10 +120,10 @@ def broker_answers() -> CheckMessage:
 
 
 def channel_layer_delivers() -> CheckMessage:
-    """Sends a message to itself."""
+    """Send a message through the channel layer and receive it."""
     try:
         event_loop.submit(asyncio.wait_for(_send_and_receive(), _ROUND_TRIP_SECONDS)).result()
-    except Exception as error:  # noqa: BLE001  each layer has errors of its own
+    except Exception as error:  # noqa: BLE001  each layer has its own errors
         return broken(5, "channel layer", f"A message was not delivered: {type(error).__name__}.", _REDIS)
     return ok(5, "channel layer", "A message was delivered.")
 
@@ -139,7 +142,7 @@ async def _send_and_receive() -> None:
 
 
 def worker_is_alive() -> CheckMessage:
-    """Whether a process has sent a heartbeat recently, and is not known to be dead. The database must be reachable."""
+    """Check for a process with a recent heartbeat that is not known to be dead. The database must be reachable."""
     names = EngineProcess.objects.alive().values_list("name", flat=True)
     alive = sum(not process.is_dead(name) for name in names)
     if alive:
@@ -155,5 +158,5 @@ def worker_is_alive() -> CheckMessage:
 
 
 def worker_is_unknown() -> CheckMessage:
-    """While the database cannot be reached."""
+    """Return the message about workers for an unreachable database."""
     return broken(13, "worker", "Workers cannot be seen without the database.", "Repair the database first.")

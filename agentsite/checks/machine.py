@@ -1,4 +1,4 @@
-"""This machine and its settings: sandbox, browser, disk, files, and what a production deployment must not have."""
+"""Checks of this machine and its settings: sandbox, packages, browser, disk, files, and unsafe settings."""
 
 import shutil
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _SHORTEST_KEY = 50  # characters; as in Django's own check security.W009
 
 
 def sandbox_works() -> CheckMessage:
-    """The strongest backend whose first command ran, and what it does not protect. Reads the database."""
+    """Report the strongest sandbox whose first command ran, and its weakness. Reads the database."""
     backend = folders.sandbox()
     if isinstance(backend, NoSandbox):
         return broken(
@@ -37,7 +37,7 @@ def sandbox_works() -> CheckMessage:
 
 
 def packages_are_installed() -> CheckMessage:
-    """The Python packages of commands, on this machine."""
+    """Check the Python packages for commands on this machine."""
     if found := workshop.layer(settings.WORKSHOP, VAR_DIR):
         return ok(24, "packages", f"Commands have the Python packages in {found.folder}.")
     if settings.WORKSHOP == workshop.OFF:
@@ -55,7 +55,7 @@ def browser_is_installed() -> CheckMessage:
 
 
 def disk_has_space() -> CheckMessage:
-    """Of the disk that `var/` is on."""
+    """Check the free space of the disk with `var/`."""
     free = shutil.disk_usage(VAR_DIR).free
     sentence = f"{free / 1000**3:.1f} GB are free in {VAR_DIR}."
     if free < settings.LEAST_FREE_DISK:
@@ -71,7 +71,7 @@ def disk_has_space() -> CheckMessage:
 
 
 def files_are_private() -> Iterator[CheckMessage]:
-    """Only the server's user may read the keys and write to `var/`, and nobody else should read the database."""
+    """Check that only the server's user can read the keys and the database, and write to `var/`."""
     if readable := [path for path in _keys() if _mode(path) & _OTHERS]:
         sentence = f"Others can read {_joined(readable)}."
         yield broken(90, "keys", sentence, f"Run: chmod -R go= {VAR_DIR / 'keys'}")
@@ -100,7 +100,7 @@ def _joined(paths: list[Path]) -> str:
 
 
 def settings_are_safe() -> Iterator[CheckMessage]:
-    """One message for each problem, or one that says that there is none."""
+    """Yield one message for each problem, or one if there is none."""
     problems = [*_of_every_site(), *([] if EMBEDDED else _of_a_team())]
     yield from problems or [ok(110, "settings", "Nothing dangerous is switched on.")]
 

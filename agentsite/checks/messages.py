@@ -1,4 +1,4 @@
-"""What a check of the installation reports: Django's check messages, each about a named subject."""
+"""The messages of checks: Django's check messages, each about a named subject."""
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from django.core.checks import DEBUG, CheckMessage, Error, Warning
 
 
 class Status(StrEnum):
-    """A note is worth knowing and breaks nothing."""
+    """The status of a finding. A note is worth knowing and breaks nothing."""
 
     OK = "ok"
     NOTE = "note"
@@ -16,7 +16,7 @@ class Status(StrEnum):
 
 
 class Ok(CheckMessage):
-    """Nothing to report: shown by `doctor`, counted as silenced by `manage.py check`."""
+    """A message without a problem: shown by `doctor`, counted as silenced by `manage.py check`."""
 
     def __init__(self, sentence: str, **fields: Any) -> None:
         super().__init__(DEBUG, sentence, **fields)
@@ -45,7 +45,7 @@ def status_of(message: CheckMessage) -> Status:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A message as `doctor` and the admin show it."""
+    """A check message as `doctor` and the admin show it."""
 
     name: str
     status: Status
@@ -65,5 +65,5 @@ class Finding:
 
     def as_json(self) -> dict[str, str]:
         fields = asdict(self)
-        fields["mend"] = fields.pop("hint")  # its outward name
+        fields["mend"] = fields.pop("hint")  # its public name
         return fields

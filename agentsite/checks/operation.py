@@ -1,4 +1,4 @@
-"""What administrators have set up: models and their providers, breakers, MCP servers, skills and hooks."""
+"""Checks of the administrators' setup: models, providers, breakers, MCP servers, skills, plugins and hooks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,12 +20,12 @@ from tools_app.hooks.loading import Broken, plugins
 from tools_app.models import McpServer, McpTool, Skill
 from tools_app.skills.skill_files import installed_skills, refused_skills, remark
 
-_CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # a picture or a sound costs more than a word
+_CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # tests of images and sound cost too much
 _RESET = "Reset its breaker in the admin to return it to automatic operation."
 
 
 def default_model_has_a_route() -> CheckMessage:
-    """Whether there is a provider for tasks in which nobody chose a model. No provider is called."""
+    """Check the provider of tasks without a chosen model. No provider is called."""
     models = LogicalModel.objects.values_list("is_default", flat=True)
     if models and not any(models):
         sentence = "No model is the default, so sessions that name none have no model."
@@ -49,7 +49,7 @@ def limits_in_usd_count() -> CheckMessage:
 
 
 def tasks_go_on() -> Iterator[CheckMessage]:
-    """One message for each task in which too little happens, with the reason."""
+    """Yield one message for each stuck task, with the reason."""
     stuck = diagnosis.stuck_tasks()
     for task in stuck:
         reason = diagnosis.reasons(task)[0]
@@ -61,7 +61,7 @@ def tasks_go_on() -> Iterator[CheckMessage]:
 
 
 def providers_answer() -> Iterator[CheckMessage]:
-    """One message for each enabled provider, after a real call of at most a minute for each of its models.
+    """Yield one message for each enabled provider, after a real call of at most a minute to each of its models.
 
     The demo counts only while a model is routed to it.
     """
@@ -90,7 +90,7 @@ def _provider_answers(provider: Provider) -> CheckMessage:
 
 
 def providers_answered() -> Iterator[CheckMessage]:
-    """One message for each enabled provider whose last call or test failed. No provider is called."""
+    """Yield one message for each enabled provider whose last call or test failed. No provider is called."""
     providers = Provider.objects.filter(enabled=True, routes__isnull=False).exclude(protocol=Protocol.SCRIPTED)
     for provider in providers.defer("api_key").distinct():
         status = status_of_provider(provider)
@@ -100,7 +100,7 @@ def providers_answered() -> Iterator[CheckMessage]:
 
 
 def breakers_are_closed() -> Iterator[CheckMessage]:
-    """One message for each breaker of an enabled provider that is not closed, or that was forced."""
+    """Yield one message for each breaker of an enabled provider that is not closed, or that was forced."""
     rows = CircuitBreaker.objects.filter(provider__enabled=True).exclude(state=BreakerState.CLOSED, forced=False)
     for breaker in rows.select_related("provider").defer("provider__api_key").order_by("provider__name"):
         yield _breaker_is_closed(f"breaker {breaker.provider.name}", breaker)
@@ -120,7 +120,7 @@ def _breaker_is_closed(name: str, breaker: CircuitBreaker) -> CheckMessage:
 
 
 def mcp_servers_are_listed() -> Iterator[CheckMessage]:
-    """The state at the last listing; no server is called now."""
+    """Yield the problems of the last listing. No server is called."""
     hint = "Repair it, or switch it off in the admin; it is retried automatically."
     for server in McpServer.objects.filter(enabled=True).exclude(fault=""):
         yield broken(50, f"MCP server {server}", server.fault, hint)
@@ -131,7 +131,7 @@ def mcp_servers_are_listed() -> Iterator[CheckMessage]:
 
 
 def skills_are_valid() -> Iterator[CheckMessage]:
-    """Folders that are left out, and descriptions that other programs would not accept."""
+    """Yield the folders that are left out, and descriptions that other programs would not accept."""
     folder = Path(settings.SKILLS_DIR)
     for path, reason in refused_skills(folder).items():
         yield note(
@@ -145,14 +145,14 @@ def skills_are_valid() -> Iterator[CheckMessage]:
 
 
 def protocols_are_loaded() -> Iterator[CheckMessage]:
-    """Plugins whose protocol cannot be used. Nothing is reported where there are none."""
+    """Yield one message for each plugin whose protocol cannot be used."""
     for name, fault in protocols.plugins().faults.items():
         sentence = f"The plugin of the protocol {name} cannot be used ({fault})."
         yield broken(35, f"protocol {name}", sentence, "Repair or uninstall it. All other protocols work.")
 
 
 def hooks_are_loaded() -> Iterator[CheckMessage]:
-    """A hook that cannot be loaded refuses every call. Nothing is reported where no hook is installed."""
+    """Check that all hooks can be loaded: a faulty one refuses every call. Yield nothing without hooks."""
     hooks = plugins(tuple(settings.HOOKS))
     if faulty := [hook.name for hook in hooks if isinstance(hook, Broken)]:
         sentence = f"{', '.join(faulty)} cannot be loaded, so every call of a tool is refused."
@@ -163,7 +163,7 @@ def hooks_are_loaded() -> Iterator[CheckMessage]:
 
 
 def tool_plugins_are_loaded() -> Iterator[CheckMessage]:
-    """A package's tool that cannot be loaded is missing; everything else runs."""
+    """Yield one message for each packaged tool that cannot be loaded. All others run."""
     for name, reason in tool_registry.plugin_errors().items():
         hint = "The log has the traceback. Repair or uninstall the package, and restart."
         yield broken(105, f"tool {name}", f"It cannot be loaded: {reason}", hint)

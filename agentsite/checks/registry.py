@@ -1,7 +1,7 @@
-"""The checks as Django knows them: `manage.py check`, `doctor` and the admin's first page show the same messages.
+"""The registration of the checks: `manage.py check`, `doctor` and the admin's first page show the same messages.
 
-None of them runs before other commands, which an error would stop: plugins, this machine and the broker need
-`--deploy`, what reads the database or calls a provider needs `--database default` as well.
+None of them runs before other commands, which an error would stop. Checks of plugins, this machine and the broker
+need `--deploy`. Checks that read the database or call a provider also need `--database default`.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def check_broker(**kwargs: Any) -> list[CheckMessage]:
 
 @register(TAG, Tags.database, deploy=True)
 def check_database(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
-    """The database and what is stored in it; rows are read only once the tables are known to be there."""
+    """Check the database and its contents. Rows are read only if the tables exist."""
     if not databases:
         return []
     tables = list(infrastructure.database_is_ready())
@@ -61,13 +61,13 @@ def check_database(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
         infrastructure.worker_is_alive(),
         *operation.tasks_go_on(),
         machine.sandbox_works(),
-        *operation.providers_answer(),  # stores what _stored() then reports
+        *operation.providers_answer(),  # stores the results that _stored() reports
         *_stored(),
     ]
 
 
 def _stored() -> Iterator[CheckMessage]:
-    """What administrators have set up, without a call to another server."""
+    """Yield the messages about stored settings, without calling another server."""
     yield operation.default_model_has_a_route()
     yield operation.limits_in_usd_count()
     yield from operation.breakers_are_closed()
@@ -76,23 +76,23 @@ def _stored() -> Iterator[CheckMessage]:
 
 
 def all_findings() -> list[Finding]:
-    """What `doctor` shows. It may take some seconds: providers are called."""
+    """Return the findings of `doctor`. This can take some seconds, as providers are called."""
     messages = run_checks(tags=[TAG], include_deployment_checks=True, databases=["default"])
     return [Finding.from_message(message) for message in sorted(messages, key=_position) if _is_shown(message)]
 
 
 def _is_shown(message: CheckMessage) -> bool:
-    """SILENCED_SYSTEM_CHECKS holds here too."""
+    """Return whether SILENCED_SYSTEM_CHECKS lets the message pass."""
     return not CheckMessage.is_silenced(message)
 
 
 def _position(message: CheckMessage) -> int:
-    """Django runs checks in no particular order. The tens of a message's number are its place in the report."""
+    """Return the position in the report, the tens of the message's number: Django runs checks in no fixed order."""
     return int((message.id or "0")[-3:]) // 10
 
 
 def quick_findings() -> list[Finding]:
-    """What the admin's first page shows: nothing that waits for another machine."""
+    """Return the findings of the admin's first page, from checks that wait for no other machine."""
     messages = [
         infrastructure.worker_is_alive(),
         *operation.tasks_go_on(),

@@ -1,4 +1,4 @@
-"""The sections `agents` and `workflows`: how an agent is set up, and the steps that a task may go through in order."""
+"""The sections `agents` and `workflows`: the settings of agents, and the steps that tasks go through in order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
@@ -33,7 +33,7 @@ def _mark(name: str) -> str:
 
 
 def _expression(pattern: str) -> str:
-    import regex  # 2 MB that few installations need: on first use
+    import regex  # imported on first use: 2 MB that few installations need
 
     try:
         regex.compile(pattern)
@@ -53,7 +53,7 @@ Pattern = Annotated[str, AfterValidator(_expression)]
 
 
 class AgentSection(Section):
-    """`sections` are the prompt sections that replace the shipped ones; an empty text restores the shipped one.
+    """An agent. `sections` are prompt sections that replace the shipped ones; an empty text restores a shipped one.
 
     The keys from `safe_mode` to `termination_review` switch single `hooks` on and off.
     """
@@ -62,8 +62,8 @@ class AgentSection(Section):
     description: str = ""
     mark: Annotated[str, AfterValidator(_mark)] = ""
     instructions: Text = ""
-    roles: list[Name] = []  # whose members may choose it; none: everyone
-    skills: list[Name] = []  # the only ones that it sees; none: all
+    roles: list[Name] = []  # members of these can choose it; none: everyone
+    skills: list[Name] = []  # skills that it sees; none: all
     max_iterations: Count | None = None
     default: bool = False
     model: Name | None = None
@@ -103,7 +103,7 @@ def apply_agents(agents: Sequence[AgentSection]) -> Iterator[str]:
     for item in agents:
         row = Agent.objects.filter(name=item.name).first() or Agent(name=item.name)
         if row.pk:
-            AgentVersion.objects.current(row)  # what was changed by other means stays a version of its own
+            AgentVersion.objects.current(row)  # store changes from the admin as a separate version
         values = item.given("name", "default", "sections", "handoffs", "roles", *SWITCHES) | _hooks(item, row)
         for field in {"model", "review_model"} & item.model_fields_set:
             values[field] = LogicalModel.objects.filter(name=values[field]).first()
@@ -114,7 +114,7 @@ def apply_agents(agents: Sequence[AgentSection]) -> Iterator[str]:
         rows[item.name] = row
         if "default" in item.model_fields_set:
             yield from _default(row, is_default=item.default)
-    for item in agents:  # which may name one another
+    for item in agents:  # after all rows exist: agents may name one another
         yield from _handoffs(rows[item.name], item)
         AgentVersion.objects.current(rows[item.name], note="From the configuration file.")
 
@@ -127,7 +127,7 @@ def _handoffs(row: Agent, item: AgentSection) -> Iterator[str]:
 
 
 def _hooks(item: AgentSection, row: Agent) -> dict[str, list[str]]:
-    """The list of hooks: the file's, or the present one, as the keys for single hooks change it."""
+    """Return the list of hooks: the file's or the present one, changed by the keys for single hooks."""
     given = item.model_fields_set
     if not given & {"hooks", "withheld_patterns", *SWITCHES}:
         return {}
@@ -141,7 +141,7 @@ def _hooks(item: AgentSection, row: Agent) -> dict[str, list[str]]:
 
 
 def _prompt_sections(agent: Agent, texts: Mapping[str, str]) -> Iterator[str]:
-    """A new version where the text differs. Older versions are kept."""
+    """Create a new version of each text that differs. Older versions stay."""
     present = dict(PromptSection.objects.texts_of(agent))
     for name, text in texts.items():
         if present.get(name, "") != text:
@@ -167,7 +167,7 @@ def apply_workflows(workflows: Sequence[WorkflowSection]) -> Iterator[str]:
 
 
 def _replace_steps(workflow: Workflow, steps: Sequence[dict[str, str]]) -> Iterator[str]:
-    """Replaces all steps if one differs. Running tasks keep theirs."""
+    """Replace all steps if one differs. Running tasks keep theirs."""
     if workflow.laid_down()["steps"] == steps:
         return
     workflow.steps.all().delete()

@@ -1,4 +1,4 @@
-"""A YAML file as data, with `${NAME}` taken from the environment; and its mistakes, each with its line."""
+"""A YAML file as data, with `${NAME}` replaced from the environment, and its mistakes with their lines."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}", re.ASCII)
-# While YAML is parsed, a variable is put between two characters of the private use area: the braces of `${NAME}` would
-# end a plain text inside `{…}`, and a value that is put in before could change the structure of the file.
+# While YAML is parsed, a variable's name is between two characters of the private use area. The braces of `${NAME}`
+# would end plain text inside `{…}`, and a value inserted before parsing could change the structure of the file.
 _MARKED = re.compile("\ue000(\\w+)\ue001", re.ASCII)
 
 
@@ -34,13 +34,13 @@ class ConfigurationError(Exception):
 
 
 def words(location: Location) -> str:
-    """`("providers", 0, "name")` as a person writes it: `providers[0].name`."""
+    """Return a location such as `("providers", 0, "name")` in the form `providers[0].name`."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return "".join(parts).lstrip(".")
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe, and a date is a text like any other."""
+    """A safe loader that reads dates as text."""
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -49,7 +49,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class Document:
-    """`data` is what the file says, `mistakes` what is wrong with it as YAML; nothing raises."""
+    """A parsed file: its `data`, and its `mistakes` as YAML. Invalid YAML raises nothing."""
 
     def __init__(self, text: str, environment: Mapping[str, str]) -> None:
         self.data: Any = {}
@@ -64,7 +64,7 @@ class Document:
             self._wrong(None, f"not valid YAML: {getattr(error, 'reason', error)}")
 
     def line_of(self, location: Location) -> int:
-        """The line of a part; of what contains it, if the part is missing."""
+        """Return the line of a part or, if the part is missing, of its container."""
         node, line = self._root, 1
         for part in location:
             found = _child(node, part)
@@ -105,7 +105,7 @@ class Document:
 
 
 def _nodes(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
-    """Every node once: an anchor may be used in many places."""
+    """Yield every node once: an anchor may be used in many places."""
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -120,7 +120,7 @@ def _nodes(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
 
 
 def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
-    """Where a part begins, and its node."""
+    """Return the start of a part and its node, or None."""
     if isinstance(node, yaml.MappingNode):
         return next(((key.start_mark, value) for key, value in node.value if key.value == str(part)), None)
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):

@@ -1,4 +1,4 @@
-"""Makes the installation what the file says: creates and updates by name, in one transaction."""
+"""The application of a configuration file: rows are created and updated by name, in one transaction."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,23 +18,23 @@ from llm_app.pricing import unpriced
 from tools_app.contract import registry
 from tools_app.models import AllowedAddress
 
-# Raised when a section takes effect that had none before: then an unchanged file is applied again after the upgrade.
+# Increase this when a section newly takes effect: unchanged files are then applied again after the upgrade.
 _EFFECT = 4
 _SHORT_TOKEN = 24  # characters
 HELPER_TEXTS = Path(__file__).with_name("helper_texts.yml")
 
 
 def apply_at_start() -> list[str]:
-    """Applies `AGENTSITE_CONFIG` if its content changed since it was last applied; returns what changed, in words.
+    """Apply the file of `AGENTSITE_CONFIG` if it changed since it was last applied. Return the changes in words.
 
-    Raises ConfigurationError.
+    Raises: ConfigurationError.
     """
     path = env.str("AGENTSITE_CONFIG", default="")
     return apply_if_new(load(Path(path))) if path else []
 
 
 def offer_helper_texts() -> None:
-    """The routing rules that ship, once for each version of them. A configuration file may change them after that."""
+    """Create the shipped routing rules, once for each version of them. A configuration file can change them later."""
     name, content = "helper texts", HELPER_TEXTS.read_text(encoding="utf-8")
     if AppliedValue.objects.is_new(name, content):
         with transaction.atomic():
@@ -43,7 +43,7 @@ def offer_helper_texts() -> None:
 
 
 def apply(loaded: Loaded) -> list[str]:
-    """Returns what changed, in words. A second call with the same file changes nothing."""
+    """Apply a file and return the changes in words. A second call with the same file changes nothing."""
     with transaction.atomic():
         changes = list(_changes(loaded.configuration))
         AppliedValue.objects.remember(*_signature(loaded))
@@ -51,11 +51,11 @@ def apply(loaded: Loaded) -> list[str]:
 
 
 def apply_if_new(loaded: Loaded) -> list[str]:
-    """Applies the file only if its content differs from what was applied last."""
+    """Apply the file only if its content differs from the last one applied."""
     with transaction.atomic():
         name, content = _signature(loaded)
         AppliedValue.objects.get_or_create(name=name)
-        AppliedValue.objects.select_for_update().get(name=name)  # a team's servers start together; one of them applies
+        AppliedValue.objects.select_for_update().get(name=name)  # servers of a team start together; one applies it
         return apply(loaded) if AppliedValue.objects.is_new(name, content) else []
 
 
@@ -80,7 +80,7 @@ def _signature(loaded: Loaded) -> tuple[str, str]:
 
 
 def notes(configuration: Configuration) -> Iterator[str]:
-    """Yield advice about a file that was applied: no mistakes, but an operator should know."""
+    """Yield advice about an applied file: not mistakes, but worth knowing for an operator."""
     yield from _unknown_tools(configuration)
     yield from _still_allowed(configuration)
     for user in configuration.users:
@@ -99,7 +99,7 @@ def _unknown_tools(configuration: Configuration) -> Iterator[str]:
 
 
 def _still_allowed(configuration: Configuration) -> Iterator[str]:
-    """Nothing is deleted: an address that was removed from the file stays allowed until a person removes it."""
+    """Yield the addresses that are not in the file: they stay allowed until they are removed in the admin."""
     if "network" in configuration.model_fields_set:
         present = AllowedAddress.objects.exclude(address__in=configuration.network.allow_internal)
         for address in present.values_list("address", flat=True):

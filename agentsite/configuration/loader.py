@@ -1,7 +1,7 @@
-"""From a file to a validated configuration, or to all of its mistakes at once.
+"""The loader of a configuration file, which returns a validated configuration or reports all mistakes together.
 
-`Configuration` checks the shape. Repeated names, and references to names that do not exist, are looked for in the raw
-data, which may have any shape.
+`Configuration` checks the structure. Repeated names and unknown references are searched in the raw data, which may
+have any structure.
 """
 
 import json
@@ -43,7 +43,7 @@ Wrong = tuple[Location, str]
 
 
 class Configuration(Section):
-    """The file as a whole, with the names of the outward interface. What it does not mention stays as it is."""
+    """The entire file, with the names of the public interface. Settings that it does not mention stay unchanged."""
 
     providers: list[ProviderSection] = []
     models: list[ModelSection] = []
@@ -62,7 +62,7 @@ class Configuration(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """`content` is a canonical text of the data: layout and comments do not change it."""
+    """A loaded file. `content` is a canonical text of its data: layout and comments do not change it."""
 
     path: Path
     configuration: Configuration
@@ -70,7 +70,10 @@ class Loaded:
 
 
 def load(path: Path, environment: Mapping[str, str] = env.ENVIRON) -> Loaded:
-    """Reads and checks a file, also against the providers and roles that exist. Raises ConfigurationError."""
+    """Read and check a file, also against existing rows.
+
+    Raises: ConfigurationError with all mistakes.
+    """
     document = Document(_text(path), environment)
     configuration: Configuration | None = None
     mistakes = list(document.mistakes)
@@ -197,7 +200,7 @@ def _names(data: Any, section: str) -> frozenset[str]:
 
 
 def _items(data: Any, location: Sequence[str | int]) -> Iterator[tuple[tuple[str | int, ...], dict[Any, Any]]]:
-    """The mappings of the list at `location`, each with its own location."""
+    """Yield the mappings of the list at `location`, each with its own location."""
     for part in location:
         data = data.get(part) if isinstance(data, dict) else _list(data)[part] if isinstance(part, int) else None
     for number, item in enumerate(_list(data)):

@@ -1,4 +1,4 @@
-"""The sections `providers` and `models`: who answers, and the logical models that are routed to them."""
+"""The sections `providers` and `models`: providers, and the logical models that are routed to them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Self
@@ -27,11 +27,11 @@ from llm_app.provider_status import settings_changed
 
 _DEFAULT = "default"
 _Price = Annotated[Amount, Field(le=DEAREST)]
-_DEMO = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")  # stands in until there is a model
+_DEMO = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")  # used until there is a model
 
 
 class BreakerSection(Section):
-    """When calls to a failing provider are paused."""
+    """The thresholds at which calls to a failing provider are paused."""
 
     window: Annotated[Count, Field(le=MOST_CALLS)] = Thresholds.window
     failure_ratio: Annotated[Number, Field(gt=0, le=1)] = Thresholds.failure_ratio
@@ -66,7 +66,7 @@ class ProviderSection(Section):
 
 
 class PriceSection(Section):
-    """USD per million tokens."""
+    """Prices in USD per million tokens."""
 
     input: _Price
     cached_input: _Price = 0
@@ -76,7 +76,7 @@ class PriceSection(Section):
 class RouteSection(Section):
     provider: Name
     model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-    priority: Annotated[Count, Field(le=32_767)] | None = None  # the place in the list
+    priority: Annotated[Count, Field(le=32_767)] | None = None  # default: the position in the list
     price: PriceSection | None = None
     temperature: Annotated[Amount, Field(le=2)] | None = None
     max_tokens: Count | None = None
@@ -123,7 +123,7 @@ def apply_models(models: Sequence[ModelSection]) -> Iterator[str]:
 
 
 def _choose_default(names: Sequence[str]) -> Iterator[str]:
-    """The model called `default`; else the first one, where there was none but the demo's."""
+    """Choose the model called `default`, else the first one if the present default is missing or only has the demo."""
     current = LogicalModel.objects.filter(is_default=True).first()
     if _DEFAULT in names:
         chosen = _DEFAULT
@@ -139,7 +139,7 @@ def _choose_default(names: Sequence[str]) -> Iterator[str]:
 
 
 def _apply_routes(model: LogicalModel, routes: Sequence[RouteSection]) -> Iterator[str]:
-    """The routes of the file come first, in its order. Others stay, after them; only the demo's route is removed."""
+    """Save the routes of the file in its order. Other routes stay, after them; only the demo's is removed."""
     present = list(model.routes.select_related("provider"))
     last = 0
     for place, item in enumerate(routes, 1):
@@ -153,7 +153,7 @@ def _apply_routes(model: LogicalModel, routes: Sequence[RouteSection]) -> Iterat
 
 
 def _take(present: list[Route], item: RouteSection, routes: Sequence[RouteSection]) -> Route | None:
-    """The row to the same model, or else one to the same provider that no route of the file names."""
+    """Remove and return the row of the same model, else one of the same provider that no route of the file names."""
     meant = {(route.provider, route.model) for route in routes}
     same = [row for row in present if _target(row) == (item.provider, item.model)]
     free = [row for row in present if row.provider.name == item.provider and _target(row) not in meant]

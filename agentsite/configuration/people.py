@@ -1,4 +1,4 @@
-"""The sections `roles`, `users` and `limits`: people, what they may do and spend, and the limits that hold for all."""
+"""The sections `roles`, `users` and `limits`: users, their rights and budgets, and the limits of the server."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ _LABEL = "configuration file"
 
 
 class BudgetSection(Section):
-    """A limit that is empty does not exist."""
+    """The limits of spending. An empty one does not apply."""
 
     usd_per_task: Dollars | None = None
     usd_per_day: Dollars | None = None
@@ -39,7 +39,7 @@ class BudgetSection(Section):
 
 
 class RoleToolsSection(Section):
-    """`approvals`, by tool: when calls of the role's members need an approval, instead of the tool's own setting."""
+    """The tools of a role. `approvals` override, by tool, when calls of its members need an approval."""
 
     allow: list[Name] = []
     deny: list[Name] = []
@@ -51,7 +51,7 @@ class UserToolsSection(Section):
 
 
 class RoleSection(Section):
-    """`default`: people without any role have the rights and limits of this one."""
+    """A role. People without any role have the rights and limits of the `default` one."""
 
     name: Name
     default: bool = False
@@ -137,7 +137,7 @@ def apply_users(users: Sequence[UserSection]) -> Iterator[str]:
 
 
 def _password(user: User, item: UserSection) -> Iterator[str]:
-    """Set only if the value in the file is new: a password that the person has changed since stays."""
+    """Set the password only if the value in the file is new, so that a later change by the user stays."""
     if item.password and _is_new(f"password of {user}", item.password.get_secret_value()):
         user.set_password(item.password.get_secret_value())
         user.save(update_fields=["password"])
@@ -145,7 +145,7 @@ def _password(user: User, item: UserSection) -> Iterator[str]:
 
 
 def _token(user: User, item: UserSection) -> Iterator[str]:
-    """Replaces the token that the file set before. Other tokens stay."""
+    """Replace the token that the file set before. Other tokens stay."""
     if item.api_token and _is_new(f"api_token of {user}", item.api_token.get_secret_value()):
         ApiToken.objects.set_value(user, item.api_token.get_secret_value(), _LABEL)
         yield "api_token set"
@@ -175,7 +175,7 @@ def apply_limits(limits: LimitsSection) -> Iterator[str]:
 
 
 def _apply_budget(budget: BudgetSection, what: str, user: Any = None, role: Any = None) -> Iterator[str]:
-    """The budget of a user, of a role, or of all."""
+    """Set the budget of a user, of a role, or of the server."""
     if values := budget.given():
         row = Budget.objects.filter(user=user, role=role).first() or Budget(user=user, role=role)
         yield from put(row, values, what)

@@ -1,4 +1,4 @@
-"""The section `routing`: rules that remind the agent of what fits a message."""
+"""The section `routing`: rules that remind the agent of a skill, tool group, agent or workflow for a message."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -42,8 +42,9 @@ def apply_routing(rules: Sequence[RuleSection]) -> Iterator[str]:
 
 
 def offer_rules(rules: Sequence[RuleSection]) -> None:
-    """Makes the rules that ship, and brings up to date those that are as they once shipped. What an administrator has
-    changed, deleted or made under such a name stays.
+    """Create the shipped rules, and update those that are unchanged since an earlier version.
+
+    Rules of these names that an administrator has changed, deleted or created are left alone.
     """
     for item in rules:
         row, name = _row(item), f"shipped routing rule {item.name}"

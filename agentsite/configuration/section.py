@@ -1,4 +1,4 @@
-"""What the sections of a configuration file consist of, and how a section is written into its row."""
+"""The base class and field types of a configuration file's sections, and functions that save a section to its row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -13,17 +13,17 @@ from llm_app.breaker.rules import LONGEST_S
 
 
 class Section(BaseModel):
-    """A part of the file. An unknown key is a mistake."""
+    """A section of the file. An unknown key is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
     def given(self, *leave_out: str) -> dict[str, Any]:
-        """The keys that are in the file. What is not in the file stays as it is in the database."""
+        """Return the keys that are in the file, with their values. Other columns stay unchanged."""
         return {name: getattr(self, name) for name in self.model_fields_set if name not in leave_out}
 
 
 def default_of(model: type[models.Model], field: str) -> Any:
-    """The default of a column: it is written once, in the model."""
+    """Return the default of a column, which only the model defines."""
     return cast("models.Field[Any, Any]", model._meta.get_field(field)).get_default()
 
 
@@ -67,7 +67,7 @@ _SHOWN = (models.IntegerField, models.FloatField, models.DecimalField, models.Bo
 
 
 def put(row: models.Model, values: Mapping[str, Any], what: str) -> Iterator[str]:
-    """Sets `values` on a new or an existing row, and saves only what differs; yields the change in words, if any."""
+    """Set `values` on a new or existing row, and save only the differences. Yield the changes in words."""
     is_new = row._state.adding
     changed = {name: getattr(row, name) for name, value in values.items() if getattr(row, name) != value}
     for name in changed:
@@ -81,7 +81,7 @@ def put(row: models.Model, values: Mapping[str, Any], what: str) -> Iterator[str
 
 
 def put_roles(row: Any, names: Sequence[str], what: str) -> Iterator[str]:
-    """Opens a row to the members of these roles alone; without any, to everyone."""
+    """Open a row only to members of these roles; without any, to everyone."""
     present = set(row.roles.values_list("name", flat=True))
     if set(names) != present:
         row.roles.set(Group.objects.filter(name__in=names))
@@ -89,7 +89,7 @@ def put_roles(row: Any, names: Sequence[str], what: str) -> Iterator[str]:
 
 
 def _change(row: models.Model, name: str, old: Any) -> str:
-    """Numbers and choices are shown. Texts are not: they may contain a secret."""
+    """Return a change in words. The values of texts are left out, as they may contain a secret."""
     field = row._meta.get_field(name)
     if isinstance(field, _SHOWN) or getattr(field, "choices", None):
         return f"{name} {_formatted(old)} → {_formatted(getattr(row, name))}"

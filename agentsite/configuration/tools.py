@@ -1,4 +1,4 @@
-"""The sections `tools`, `mcp_servers`, `network` and `search`: the tools, and what they may reach."""
+"""The sections `tools`, `mcp_servers`, `network` and `search`: tools, and the servers that they reach."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, Self
@@ -27,7 +27,7 @@ class ToolSection(Section):
     approval: Approval = Approval.BY_DANGER
     approvers: Name | None = None  # a role
     four_eyes: bool = False
-    roles: list[Name] = []  # who may use it; none: everyone
+    roles: list[Name] = []  # members of these can use it; none: everyone
     hosts: list[Annotated[str, StringConstraints(pattern=r"^(\*|(\*\.)?[A-Za-z0-9._-]+)$", max_length=255)]] = []
 
 
@@ -44,7 +44,7 @@ class McpServerSection(Section):
     danger: DangerLevel = DangerLevel.MODERATE
     enabled: bool = True
     roles: list[Name] = []
-    loop_exempt: list[Name] = []  # its tools that may be called again and again alike
+    loop_exempt: list[Name] = []  # tools that are not checked for repeated calls
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
@@ -90,7 +90,7 @@ def apply_tools(tools: Sequence[ToolSection]) -> Iterator[str]:
 
 
 def apply_mcp_servers(servers: Sequence[McpServerSection]) -> Iterator[str]:
-    """A worker lists the tools of a new or changed server within seconds."""
+    """Save the servers. A worker lists the tools of a new or changed one within seconds."""
     for item in servers:
         row = McpServer.objects.filter(name=item.name).first() or McpServer(name=item.name)
         changes = list(put(row, item.given("name", "roles"), f"MCP server {item.name}"))
@@ -108,7 +108,7 @@ def apply_network(network: NetworkSection) -> Iterator[str]:
 
 
 def apply_search(search: SearchSection | None) -> Iterator[str]:
-    """The engine is named after its kind. Other engines stay, and are asked when it fails."""
+    """Save the engine, named after its kind. Other engines stay and are used when it fails."""
     if search is None:
         return
     what, values = f"search engine {search.provider}", search.given("provider", "api_key")

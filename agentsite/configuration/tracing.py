@@ -1,4 +1,4 @@
-"""The section `tracing`: where the events of tasks are sent."""
+"""The section `tracing`: the destinations of the events of tasks."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Self

@@ -1,4 +1,4 @@
-"""PostgreSQL. While it is away, a request says so at once: the pool would wait for it, as long as a worker should."""
+"""PostgreSQL with two kinds of connections: while it is away, requests fail immediately and workers wait."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _PING_SECONDS = 2
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """`is_patient` is of a thread, as the connection is: workers outlast a restart, people are told to try again."""
+    """A connection of one thread. `is_patient` threads wait for a restart of PostgreSQL, others fail immediately."""
 
     is_patient = True
 
@@ -24,13 +24,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().get_new_connection(conn_params)
 
     def _has_idle(self) -> bool:
-        """Whether a connection waits to be used. Those that are found broken are dropped (`runtime/outage`)."""
+        """Return whether the pool has an idle connection. Requests drop broken ones (`drop_broken_connections`)."""
         pool = self.pool  # type: ignore[attr-defined]  # since Django 5.1
         return pool is not None and bool(pool.get_stats().get("pool_available"))
 
 
 def _answers(conn_params: dict[str, Any]) -> bool:
-    """A ping alone halts all threads of this process until it is answered: it only tells what a refusal means."""
+    """Return whether PostgreSQL answers.
+
+    A ping blocks all threads of this process, so it only follows a refused connection, to find out the reason.
+    """
     named = {name: conn_params[name] for name in ("host", "port", "dbname", "user") if name in conn_params}
     where = make_conninfo(**named, connect_timeout=_PING_SECONDS)
     try:

@@ -1,1 +1,1 @@
-"""What `manage.py serve` is made of: the first start, the lock against a second server, the worker, the web."""
+"""The parts of `manage.py serve`: the first start, the lock against a second server, the worker, and the web."""

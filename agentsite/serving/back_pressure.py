@@ -1,10 +1,10 @@
-"""What an application sends waits while its client reads slowly: Daphne alone keeps all of it in memory.
+"""Back pressure: an application waits in `send` while its client reads slowly. Daphne would keep the output in memory.
 
-Twisted tells a channel to pause once 64 KiB of its output wait for the client, and to resume once all of it is gone.
-The same channel is told when its connection has become a websocket.
+Twisted pauses a channel once 64 KiB of its output wait for the client, and resumes it once all of it is sent. These
+calls reach the same channel after its connection has become a websocket.
 """
 
-# Daphne installs the reactor's event loop when it is imported: see web.py.
+# Importing Daphne installs the reactor's event loop: see web.py.
 import daphne.server  # isort: skip
 
 import asyncio
@@ -17,25 +17,26 @@ from twisted.internet import reactor, tcp
 from twisted.protocols.policies import ProtocolWrapper
 
 logger = logging.getLogger(__name__)
-_COME_BACK = range(1011, 1014)  # RFC 6455: the server has a fault, restarts, is overloaded
-MOST_FRAMES = 120  # of a websocket's client, in a minute
-STALLED_SECONDS = 120.0  # without taking what waits: the client is gone, or comes back and goes on
+_COME_BACK = range(1011, 1014)  # RFC 6455: internal error, service restart, try again later
+MOST_FRAMES = 120  # from a websocket's client, per minute
+STALLED_SECONDS = 120.0  # while output waits: the client is gone, or reconnects and continues
 
 
 class Connection(ProtocolWrapper):
-    """One client's, with what it has not yet taken."""
+    """The connection of a client, with the output that it has not yet taken."""
 
     def __init__(self, factory: Any, protocol: Any) -> None:
         super().__init__(factory, protocol)
         self._is_taking = asyncio.Event()
         self._is_taking.set()
         self._deadline: Any = None
-        self._gathered: list[bytes] | None = None  # what is written while a reply is handled
+        self._gathered: list[bytes] | None = None  # output of the reply that is being handled
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """What its block writes, in however many pieces, is sent when it ends, where nothing waits: the reactor's way
-        costs as much as all else of it.
+        """Collect the output of the block and send it at its end, directly to the socket if no output waits.
+
+        The reactor's way would cost as much as the rest of the reply.
         """
         self._gathered = []
         try:
@@ -62,12 +63,12 @@ class Connection(ProtocolWrapper):
             self._gathered.extend(data)
 
     def loseConnection(self) -> None:
-        """After what was written."""
+        """Close the connection after the collected output is sent."""
         self._send_gathered()
         super().loseConnection()
 
     def _written(self, data: bytes) -> int:
-        """How many bytes the socket has taken; a fault of it is met again by who asks the reactor."""
+        """Return the number of bytes that the socket took directly. The reactor handles errors of the socket."""
         socket: Any = self.transport
         if not isinstance(socket, tcp.Connection) or not socket.connected:
             return 0
@@ -76,11 +77,11 @@ class Connection(ProtocolWrapper):
         return taken if isinstance(taken := socket.writeSomeData(data), int) else 0
 
     async def until_taken(self) -> None:
-        """Returns once the client has taken what waits for it, or is gone."""
+        """Wait until the client has taken its output or is gone."""
         await self._is_taking.wait()
 
     def hold(self) -> None:
-        """A websocket's client is not heard meanwhile: each of its pings would add an answer."""
+        """Pause the application, and stop reading from a websocket: each of its pings would add an answer."""
         self._is_taking.clear()
         self._deadline = self._deadline or reactor.callLater(STALLED_SECONDS, self._drop)
         if self._is_websocket:
@@ -109,16 +110,19 @@ class Connection(ProtocolWrapper):
 
 
 class WebSocket(daphne.server.WebSocketFactory.protocol):
-    """Daphne's. For each message that Autobahn sends, it colours a line of its log, which nobody reads; and it holds
-    the limit of what comes against what is sent, which may be megabytes.
+    """Daphne's websocket, without two features of Autobahn.
+
+    Autobahn formats a coloured log line for each frame that it sends, which nobody reads. It also applies the limit
+    for received messages to sent ones, which may have megabytes.
     """
 
     maxMessagePayloadSize: int  # noqa: N815  Autobahn's
     _minute, _frames = 0, 0
 
     def onFrameBegin(self) -> None:
-        """A page sends nothing, and pings of programs come seconds apart. Each frame costs the event loop as much as a
-        small request.
+        """Limit the frames per minute: each costs the event loop as much as a small request.
+
+        A page sends none, and pings of programs come seconds apart.
         """
         minute = int(reactor.seconds() // 60)
         self._minute, self._frames = minute, self._frames + 1 if minute == self._minute else 1
@@ -129,7 +133,7 @@ class WebSocket(daphne.server.WebSocketFactory.protocol):
             self.dropConnection(abort=True)
 
     def serverClose(self, code: int | None = None) -> None:
-        """Autobahn refuses to send the codes after which pages come back, and would leave them open for ever."""
+        """Send also the codes after which pages reconnect: Autobahn refuses them and would leave the websocket open."""
         if code in _COME_BACK:
             self.sendCloseFrame(code=code)
         else:
@@ -150,10 +154,10 @@ class WebSocket(daphne.server.WebSocketFactory.protocol):
 
 
 class Server(daphne.server.Server):
-    """Its applications wait in `send`."""
+    """Daphne's server, with applications that wait in `send`."""
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
-        connection = protocol.transport if isinstance(protocol.transport, Connection) else None  # once it is gone
+        connection = protocol.transport if isinstance(protocol.transport, Connection) else None  # None when it is gone
         if connection is not None:
             await connection.until_taken()
         if not _says_goodbye(protocol):
@@ -162,6 +166,6 @@ class Server(daphne.server.Server):
 
 
 def _says_goodbye(protocol: Any) -> bool:
-    """A websocket whose client has begun to close it: its application hears so in a moment, and sends until then."""
+    """Return whether the client has begun to close its websocket. Until the application is notified, it still sends."""
     kind = daphne.server.WebSocketFactory.protocol
     return isinstance(protocol, kind) and protocol.state in (kind.STATE_CLOSING, kind.STATE_CLOSED)

@@ -1,7 +1,7 @@
-"""One HTTP connection under Daphne: what Twisted leaves unbounded has a limit here, in bytes and in seconds.
+"""HTTP connections of Daphne, with limits in bytes and seconds that Twisted does not have.
 
-A refusal is an answer as `application/problem+json`. Once a request is whole, and on a websocket, nothing of this
-holds: an answer may take as long as it wants.
+A refusal is a response of `application/problem+json`. The limits end when the request is complete, and do not apply
+to websockets: a response may take any time.
 """
 
 import json
@@ -18,20 +18,20 @@ from agentsite.serving import limits
 from tasks_app.api.problems import CONTENT_TYPE, Problem, too_large
 
 logger = logging.getLogger(__name__)
-HEAD_SECONDS = 10.0  # from the connection, or from a later request's first byte, to a whole head
-BODY_SECONDS, SLOWEST = 60.0, 64 * 1024  # for a body: so long, and a second more for so many bytes
-SILENCE_SECONDS = 30.0  # in a body, or between two requests
-LINGER_SECONDS = 10.0  # how long the rest of a refused body is read: a reset would cost the client our answer
+HEAD_SECONDS = 10.0  # for the headers, from the connection or from a later request's first byte
+BODY_SECONDS, SLOWEST = 60.0, 64 * 1024  # for a body: so many seconds, and one more for so many bytes
+SILENCE_SECONDS = 30.0  # within a body, or between two requests
+LINGER_SECONDS = 10.0  # for reading the rest of a refused body: after a reset, the client would lose our response
 
 
 class Request(WebRequest):
-    """Daphne's. Forms are Django's business: parsed here, one of 200 MB stopped the event loop for 21 s."""
+    """Daphne's request without its parser of forms, which stopped the event loop for 21 s with 200 MB."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args, parsePOSTFormSubmission=False)
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:
-        """Answer for an application that failed. A client to which the answer has begun must not wait for the rest."""
+        """Answer for an application that failed. If its response has begun, close the connection."""
         if self._response_started:
             self.transport.abortConnection()
             return
@@ -41,32 +41,32 @@ class Request(WebRequest):
 
 
 class Channel(http.HTTPChannel):
-    """Reads requests, one after the other; each step of one has its bound."""
+    """A channel that reads requests one after the other, with a limit for each step."""
 
-    maxHeaders = 100  # and 16 KiB, as Twisted has it
+    maxHeaders = 100  # and 16 KiB, Twisted's limit
 
     def __init__(self) -> None:
         super().__init__()
         self._deadline: Any = None
-        self._has_begun = False  # something of the request that comes is there
-        self._is_asking = False  # whose body it is
+        self._has_begun = False  # a part of the next request has arrived
+        self._is_asking = False  # for the sender of the body
         self._owes_continue = False
         self._is_known = False
         self._is_refused = False
 
     @property
     def is_expendable(self) -> bool:
-        """Whether it only waits, for the request of somebody who may be nobody."""
+        """Return whether the connection only waits for a request, and not for that of a known user."""
         return not (self._handlingRequest or self._is_known)
 
-    # --- time -------------------------------------------------------------------------------------------------------
+    # --- deadlines --------------------------------------------------------------------------------------------------
 
     def connectionMade(self) -> None:
         super().connectionMade()
         self._expect(HEAD_SECONDS)
 
     def timeoutConnection(self) -> None:
-        """Twisted's: nothing was heard for `timeOut`."""
+        """Handle a silence of `timeOut` seconds. Called by Twisted."""
         self._too_slow()
 
     def connectionLost(self, reason: Any) -> None:
@@ -86,7 +86,7 @@ class Channel(http.HTTPChannel):
         else:
             super().timeoutConnection()
 
-    # --- a request comes --------------------------------------------------------------------------------------------
+    # --- the request ------------------------------------------------------------------------------------------------
 
     def dataReceived(self, data: bytes) -> None:
         if self._is_refused:
@@ -98,7 +98,7 @@ class Channel(http.HTTPChannel):
         super().dataReceived(data)
 
     def lineReceived(self, line: bytes) -> bool:
-        """True ends the reading of what came along with it."""
+        """Handle a line of the headers. Return True to stop reading the received data."""
         if self._receivedHeaderSize + len(line) > self.totalHeadersSize:
             self._refuse_head()
         else:
@@ -135,22 +135,22 @@ class Channel(http.HTTPChannel):
         self._has_begun = self._is_known = False
         super().allContentReceived()
 
-    # --- an answer goes ---------------------------------------------------------------------------------------------
+    # --- the response -----------------------------------------------------------------------------------------------
 
     def pauseProducing(self) -> None:
-        """Twisted's: enough waits for the client."""
+        """Pause the application, as enough output waits for the client. Called by Twisted."""
         super().pauseProducing()
         self.transport.hold()
 
     def resumeProducing(self) -> None:
-        """Twisted's: nothing waits for the client."""
+        """Resume the application, as no output waits for the client. Called by Twisted."""
         super().resumeProducing()
         self.transport.go_on()
 
-    # --- who sends more than everybody may --------------------------------------------------------------------------
+    # --- bodies beyond the anonymous limit --------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        """Nothing more is read until it is known."""
+        """Look up the sender of a body, and read no more of it until then."""
         self._is_asking = True
         self.transport.pauseProducing()
         headers = self.requests[-1].requestHeaders
@@ -203,7 +203,7 @@ class Channel(http.HTTPChannel):
 
 
 class HTTPFactory(DaphneFactory):
-    """Makes such connections, and such requests on them."""
+    """A factory of such channels and requests."""
 
     protocol = Channel
 

@@ -1,4 +1,4 @@
-"""What a fresh installation needs before anybody can use it: tables, an administrator, a model that answers."""
+"""The preparation of a new installation: tables, an administrator, and a model that answers."""
 
 import secrets
 import subprocess
@@ -21,16 +21,16 @@ from llm_app.provider_status import status_of
 from llm_app.setup import connect
 from llm_app.setup.known import KNOWN, Known
 
-_LOCK = 0x6167656E7473  # "agents": of PostgreSQL's advisory locks
+_LOCK = 0x6167656E7473  # "agents", a key of PostgreSQL's advisory locks
 
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Who prepares a database of a team waits for whoever does so already: webs that start together, or a person."""
+    """Hold the lock for preparing a team's database: webs start together, or a person runs a command."""
     if connection.vendor != "postgresql":
         yield
         return
-    holder = connection.copy()  # a session of its own, which nothing below closes
+    holder = connection.copy()  # a separate session, which nothing below closes
     try:
         with holder.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
@@ -44,21 +44,21 @@ def one_at_a_time() -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Admin:
-    """`password` only when it was made up just now: it is shown once and never again."""
+    """An administrator. `password` is only set if it was generated now: it is shown once and never again."""
 
     user: User
     password: str = ""
 
 
 def migrate() -> None:
-    """In a process of its own where there is much to do: what it takes, 60 MiB, Python would not give back."""
+    """Run the migrations. On PostgreSQL a subprocess does, as Python would not return the 60 MiB that they take."""
     if connection.vendor == "postgresql" and _is_behind():
         done = subprocess.run(
             [sys.executable, BASE_DIR / "manage.py", "migrate", "--verbosity=0", "--no-input"], check=False
         )
         if done.returncode:
-            sys.exit(done.returncode)  # it has said what is wrong
-    else:  # a new database of SQLite is not migrated, but begins with the tables
+            sys.exit(done.returncode)  # the subprocess has reported the error
+    else:  # a new SQLite database gets its tables from a script
         call_command("migrate", verbosity=0, interactive=False)
 
 
@@ -68,9 +68,11 @@ def _is_behind() -> bool:
 
 
 def ensure_admin() -> Admin:
-    """The administrator of `AGENTSITE_ADMIN_USERNAME`, or else the first one there is; where there is none, that one is
-    made, with a random password unless one is given. Raises ImproperlyConfigured if somebody has the name without the
-    rights.
+    """Return the administrator of `AGENTSITE_ADMIN_USERNAME`, or else the first existing one.
+
+    Without any, create it, with the password of `AGENTSITE_ADMIN_PASSWORD` or a random one.
+
+    Raises: ImproperlyConfigured if a user without the rights has the name.
     """
     name = env.str("AGENTSITE_ADMIN_USERNAME", default="admin")
     administrators = User.administrators()
@@ -93,10 +95,11 @@ def _new_admin(name: str) -> Admin:
 
 
 def ensure_model() -> str:
-    """As long as there is none but the demo, sets up a provider from the first key found; says what is asked.
+    """Set up a provider from the first key in the environment, or the demo, unless there is a real one.
 
-    Which model answers is a guess until `connect_model` has asked the provider. Raises ImproperlyConfigured for an
-    address in the environment that is none.
+    Return the model that answers, which is a guess until `connect_model` has called the provider.
+
+    Raises: ImproperlyConfigured for an invalid address in the environment.
     """
     if not Provider.objects.exclude(protocol=Protocol.SCRIPTED).exists():
         if known := _known():
@@ -112,17 +115,17 @@ def model_that_answers() -> str:
 
 
 def fault_of_model() -> str:
-    """Return why the model that should answer failed last, in words; empty if it did not fail."""
+    """Return the reason of the last failure of the default model in words, '' if it did not fail."""
     route = Route.objects.usable_for("").first()
     status = status_of(route) if route else None
     return status.sentence if status and status.works is False else ""
 
 
 def connect_model() -> str:
-    """Asks the provider of the key in the environment for its models and tries one; the verdict, in words.
+    """Ask the provider of the key in the environment for its models and try one. Return the verdict in words.
 
-    Empty if there is nothing to try: no key, a model that works, or providers that somebody has configured. What
-    failed at the last start is tried again, also with another key.
+    Return '' if there is nothing to try: no key, a model that works, or providers that somebody has configured. A
+    model that failed at the last start is tried again, also with another key.
     """
     known, route = _known(), Route.objects.usable_for("").first()
     if known is None or route is None or not _is_ours(known, route):
@@ -137,7 +140,7 @@ def connect_model() -> str:
 
 
 def _is_ours(known: Known, route: Route) -> bool:
-    """Whether it was set up from the environment, and its last test failed or is still to come."""
+    """Return whether the route was set up from the environment, and its last test failed or is still to come."""
     real = Provider.objects.exclude(protocol=Protocol.SCRIPTED).values_list("name", flat=True)
     return (
         list(real) == [known.name] and status_of(route).works is False and not env.str("AGENTSITE_CONFIG", default="")
@@ -149,7 +152,10 @@ def _known() -> Known | None:
 
 
 def _provider(known: Known) -> Provider:
-    """Raises ImproperlyConfigured for an address that is none."""
+    """Return the provider of a key in the environment.
+
+    Raises: ImproperlyConfigured for an invalid address.
+    """
     address = env.str(known.address_variable, default="")
     provider = known.provider(env.str(known.variable), address)
     try:
@@ -161,7 +167,7 @@ def _provider(known: Known) -> Provider:
 
 @transaction.atomic
 def _ensure_demo() -> None:
-    """For a default model that nobody answers."""
+    """Route the default model to the demo if it has no route."""
     default, _ = LogicalModel.objects.get_or_create(is_default=True, defaults={"name": "default"})
     if not default.routes.exists():
         provider, _ = Provider.objects.get_or_create(name="demo", defaults={"protocol": Protocol.SCRIPTED})

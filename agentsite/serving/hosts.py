@@ -1,4 +1,4 @@
-"""The names under which the server answers, compared with where it listens."""
+"""Advice about the names under which the server answers."""
 
 from django.conf import settings
 
@@ -6,7 +6,7 @@ from agentsite.addresses import is_loopback
 
 
 def hosts_sentence(host: str) -> str:
-    """Return what to set where others reach the server, but under no name that it answers to; empty if all is well."""
+    """Return advice if others can reach the server, but under no name that it answers to; '' otherwise."""
     if is_loopback(host) or settings.HOSTS_OF_OTHERS:
         return ""
     return (

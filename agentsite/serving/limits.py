@@ -1,10 +1,10 @@
-"""How large a body may be, and how many connections may be open.
+"""Limits on the size of request bodies and on the number of connections.
 
-A body is judged by its head, by who sends it and where to, before anything of it is kept. A head only shows that a
-cookie or a token is presented. So anonymous bodies are small, and a client that announces more waits, unread, until a
-thread has found the session or the token in the database; an invented one stays anonymous.
+A body is accepted by its announced size, its sender and its route, before any of it is stored. Headers only show that
+a cookie or token is presented. So anonymous bodies are small, and a client that announces more waits, unread, until a
+thread has found the session or token in the database. An invented one stays anonymous.
 
-Connections are bounded in all and for each address, below the limit of open files.
+Connections are limited in total and per address, below the limit of open files.
 """
 
 import logging
@@ -28,21 +28,21 @@ from tasks_app.api.authentication import BearerToken
 logger = logging.getLogger(__name__)
 
 ANONYMOUS = 64 * 1024  # bytes; a sign-in has 1 KB
-UPLOAD = 64 * 1024**2  # a file of 50 MB, the words beside it, and the form around them
+UPLOAD = 64 * 1024**2  # bytes: a file of 50 MB, its message, and the form around them
 _UPLOADS = re.compile(
     rb"/|/s/[^/]+/(messages|files)/|(/api/v1)?/(sessions/import|projects/[^/]+/library)/|/api/v1/sessions/[^/]+/files/.+"
 )
 MOST = 10_000  # connections in all
-_MOST_FILES = 1024**2  # where the hard limit is infinite
+_MOST_FILES = 1024**2  # if the hard limit is infinite
 
 
 def largest_body(uri: bytes) -> int:
-    """The most that a route takes from somebody who is signed in. Its view may accept less."""
+    """Return the largest body in bytes that a route takes from a signed-in user. Its view may accept less."""
     return UPLOAD if _UPLOADS.fullmatch(uri.partition(b"?")[0]) else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def belongs_to_a_user(cookies: str, authorization: str) -> bool:
-    """Whether the headers of these names belong to a user: asks the database, so not on the event loop."""
+    """Return whether these headers belong to a user. Queries the database: do not call it on the event loop."""
     request = HttpRequest()
     request.META["HTTP_AUTHORIZATION"] = authorization
     key = parse_cookie(cookies).get(settings.SESSION_COOKIE_NAME)
@@ -56,7 +56,7 @@ def belongs_to_a_user(cookies: str, authorization: str) -> bool:
 
 
 def raise_limit_of_files() -> int:
-    """Raises the soft limit of open files to the hard one; returns it."""
+    """Raise the soft limit of open files to the hard one, and return it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
@@ -64,10 +64,10 @@ def raise_limit_of_files() -> int:
 
 
 class Connections(WrappingFactory):
-    """Accepts connections for `factory`: at most half of `files`, and half of that from one address that is no
-    trusted proxy.
+    """A factory that limits the connections of `factory` to half of `files`, and to half of that per address.
 
-    At a bound, a new connection replaces the oldest one that only waits for a request; if all are busy it is closed.
+    Trusted proxies are not limited by address. At a limit, a new connection replaces the oldest one that only waits
+    for a request. If all are busy, the new one is closed.
     """
 
     protocol = Connection
@@ -88,7 +88,7 @@ class Connections(WrappingFactory):
         self._by_address[network(connection.getPeer().host)][connection] = None
 
     def unregisterProtocol(self, connection: ProtocolWrapper) -> None:
-        self.protocols.pop(connection, None)  # one that was dropped has gone before
+        self.protocols.pop(connection, None)  # a dropped one is already gone
         address = network(connection.getPeer().host)
         self._by_address[address].pop(connection, None)
         if not self._by_address[address]:
@@ -96,7 +96,7 @@ class Connections(WrappingFactory):
 
     def _has_room(self, host: str) -> bool:
         address = network(host)
-        is_proxy = is_in(host, settings.TRUSTED_PROXIES)  # it brings everybody's
+        is_proxy = is_in(host, settings.TRUSTED_PROXIES)  # it carries the connections of all clients
         if not is_proxy and len(self._by_address.get(address, ())) >= self._most // 2:
             return self._drop_one_of(self._by_address[address])
         if len(self.protocols) >= self._most:

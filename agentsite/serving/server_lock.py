@@ -1,4 +1,4 @@
-"""One server for one `var/`: a second one is told where the first is."""
+"""The lock that allows one server per `var/`. A second one reads the address of the first from it."""
 
 import fcntl
 import os
@@ -13,14 +13,17 @@ class AlreadyServing(Exception):
 
 
 class ServerLock:
-    """Held as long as the process lives; the operating system lets go of it, also after `kill -9`."""
+    """A lock that is held until the process ends. The operating system releases it, even after `kill -9`."""
 
     def __init__(self, address: str) -> None:
         self._file = self._take(address)
 
     @staticmethod
     def _take(address: str) -> IO[str]:
-        """Raises AlreadyServing with the address of the server that holds the lock."""
+        """Take the lock and write the address into its file.
+
+        Raises: AlreadyServing with the address of the server that holds the lock.
+        """
         path = _path()
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600), "r+")
@@ -35,7 +38,7 @@ class ServerLock:
 
 
 def holder() -> str:
-    """The address of the server that runs with this data; empty if none does."""
+    """Return the address of the server that runs with this data, '' if none does."""
     try:
         with _path().open() as file:
             try:

@@ -1,10 +1,10 @@
 """The server process, from its first check to its end; in the embedded mode with a worker inside."""
 
-# Daphne installs the reactor's event loop when it is imported: before anything else of Twisted.
+# Importing Daphne installs the reactor's event loop, so it comes before all other imports of Twisted.
 import os  # isort: skip
 from agentsite.optional_imports import WITH_TWISTED, without  # isort: skip
 
-os.environ.setdefault("AUTOBAHN_USE_NVX", "0")  # a parser of C comes with it; what pages send is hardly anything
+os.environ.setdefault("AUTOBAHN_USE_NVX", "0")  # without its C parser: pages send almost nothing
 with without(*WITH_TWISTED):
     import daphne.server  # isort: skip
 
@@ -44,11 +44,11 @@ from tasks_app.workspace.folders import sandbox
 
 logger = logging.getLogger(__name__)
 Say = Callable[[str], object]
-BACKLOG = 1024  # connections that wait to be taken: a burst is not turned away
-BUFFER = 64 * 1024  # bytes of a body that are handed over at once
-MESSAGE = 4096  # bytes that a page may send over its websocket, where nothing is expected
-LATEST = 20.0  # seconds until tasks run, even if it is not known yet which model answers
-PATIENCE = 4.0  # seconds until the server starts, whatever a provider says of its key meanwhile
+BACKLOG = 1024  # connections that wait to be accepted: a burst is not refused
+BUFFER = 64 * 1024  # bytes of a body that are passed on together
+MESSAGE = 4096  # bytes of a websocket's message; pages send none
+LATEST = 20.0  # seconds until tasks run, even if the test of the model is not done
+PATIENCE = 4.0  # seconds that the start of the server waits for the test of the model
 _DEMO = "No key was found in the environment, so a demo answers. Enter a key on the first page for a real model."
 
 
@@ -57,12 +57,15 @@ class CannotServe(Exception):
 
 
 def serve(host: str, port: int, say: Say) -> None:
-    """Runs until SIGINT or SIGTERM, and ends the process. Raises CannotServe with a sentence that says what to do."""
+    """Run the server until SIGINT or SIGTERM, then end the process.
+
+    Raises: CannotServe with a sentence that says what to do.
+    """
     base = _base(host, port)
     _check_debug(host)
     lock = _lock(base) if EMBEDDED else None  # noqa: F841  held until the process ends
     _check_port(host, port)
-    os.umask(0o077)  # what the server writes is nobody else's business
+    os.umask(0o077)  # the server's files are private
     _prepare_database()
     with first_start.one_at_a_time():
         admin = first_start.ensure_admin()
@@ -72,18 +75,18 @@ def serve(host: str, port: int, say: Say) -> None:
         first_start.ensure_model()
     test = ConnectionTest()
     event_loop.adopt(daphne.server.twisted_loop)
-    globalLogPublisher.addObserver(STDLibLogObserver())  # Daphne drops what Twisted says of faults
+    globalLogPublisher.addObserver(STDLibLogObserver())  # Daphne drops Twisted's error messages
     if EMBEDDED:
         EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY, test).start()
     reactor.callWhenRunning(lambda: _greet(say, base, admin, test, hosts_sentence(host)))
     server = _web(host, port)
-    gc.freeze()  # what a start has made stays: no collection looks through it
+    gc.freeze()  # objects of the start stay: exclude them from garbage collection
     server.run()
     _end()
 
 
 def _base(host: str, port: int) -> str:
-    """The address by which this machine reaches the server."""
+    """Return the address at which this machine reaches the server."""
     own = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104  they are compared
     return f"http://{f'[{own}]' if ':' in own else own}:{port}"
 
@@ -106,7 +109,7 @@ def _web(host: str, port: int) -> Server:
     from agentsite.asgi import application
 
     files = raise_limit_of_files()
-    # Daphne makes its factories of connections itself, by these names: ours has limits.
+    # Daphne creates its connection factories by these names: replace them by ours, which have limits.
     daphne.server.HTTPFactory = lambda server: Connections(HTTPFactory(server), files)
     daphne.server.WebSocketFactory.protocol = WebSocket
     (endpoint,) = build_endpoint_description_strings(host=host, port=port)
@@ -124,7 +127,7 @@ def _web(host: str, port: int) -> Server:
 
 
 def _end() -> None:
-    """Crash-only: what runs is cut off here and goes on at the next start; only its programs are ended first."""
+    """End the process. Running tasks are cut off and continue at the next start; only their programs are ended."""
     process.end()
     logging.shutdown()
     os._exit(0)
@@ -158,7 +161,7 @@ def _check_port(host: str, port: int) -> None:
 
 
 class ConnectionTest(threading.Thread):
-    """Tries the model of a key in the environment: the server waits a moment for the verdict, not longer."""
+    """A thread that tests the model of a key in the environment. The server waits a few seconds for the verdict."""
 
     def __init__(self) -> None:
         super().__init__(name="connection-test", daemon=True)
@@ -168,7 +171,7 @@ class ConnectionTest(threading.Thread):
         self.wait(PATIENCE)
 
     def wait(self, seconds: float) -> None:
-        """For the verdict, at most so long."""
+        """Wait for the verdict, at most `seconds`."""
         self._done.wait(seconds)
 
     def run(self) -> None:
@@ -183,7 +186,7 @@ class ConnectionTest(threading.Thread):
         return not self._done.is_set()
 
     def tell(self, say: Say) -> None:
-        """Once it is done."""
+        """Report the verdict when the test is done."""
         self.join()
         if self.verdict:
             say(_verdict(self.verdict))
@@ -194,7 +197,7 @@ def _greet(say: Say, base: str, admin: first_start.Admin, test: ConnectionTest, 
     say(_greeting(base, admin, "" if is_late else test.verdict, hosts))
     if is_late:
         threading.Thread(target=test.tell, args=(say,), name="verdict", daemon=True).start()
-    if EMBEDDED:  # elsewhere workers run the commands
+    if EMBEDDED:  # in a team, the workers run commands
         workshop.begin(lambda sentence: say(f"  Workshop  {sentence}"))
 
 
@@ -203,7 +206,7 @@ def _verdict(sentence: str) -> str:
 
 
 def _greeting(base: str, admin: first_start.Admin, verdict: str, hosts: str) -> str:
-    """Address, login, one-click link, the model with the verdict of its test, and the sandbox, one a line."""
+    """Return the greeting: address, login, one-click link, model with the verdict of its test, and sandbox."""
     backend, model = sandbox(), first_start.model_that_answers()
     lines = [
         "",
@@ -221,7 +224,10 @@ def _greeting(base: str, admin: first_start.Admin, verdict: str, hosts: str) -> 
 
 
 class EmbeddedWorker(threading.Thread):
-    """Runs tasks in threads and installs no signal handlers: those belong to the web server in the main thread."""
+    """A thread with a Celery worker that runs tasks in threads.
+
+    It installs no signal handlers: those belong to the web server in the main thread.
+    """
 
     def __init__(self, app: Celery, concurrency: int, test: ConnectionTest) -> None:
         super().__init__(name="celery-worker", daemon=True)
@@ -244,7 +250,7 @@ class EmbeddedWorker(threading.Thread):
         worker.start()
 
     def stop(self) -> None:
-        """Takes no new tasks. What runs is cut off with the process and goes on at the next start."""
+        """Take no new tasks. Running ones are cut off with the process and continue at the next start."""
         celery.worker.state.should_stop = 0
 
     def _announce(self, consumer: object) -> None:

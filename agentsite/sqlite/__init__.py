@@ -1,1 +1,1 @@
-"""A database backend: Django's for SQLite, with a queue for those who write."""
+"""A database backend: Django's for SQLite, with a queue of writers."""

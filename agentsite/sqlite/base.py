@@ -1,7 +1,7 @@
-"""Writers of one process take turns before they reach SQLite, which has one lock for all and wakes waiters by chance.
+"""A queue for the writers of this process, because SQLite's lock wakes its waiters at random.
 
-Measured with 100 messages at once on two cores: 50 of them ended as “database is locked” after 20 s; in a queue none.
-Other processes still meet at SQLite's own lock, with its own timeout.
+Measured with 100 concurrent messages on two cores: 50 failed with “database is locked” after 20 s, and with the queue
+none. Other processes still compete for SQLite's own lock, with its own timeout.
 """
 
 import sqlite3
@@ -20,23 +20,23 @@ from django.utils.asyncio import async_unsafe
 from tasks_app.text.retrieval import fold
 from tasks_app.text.said import said_in
 
-PATIENCE_SECONDS = 60.0  # a burst of 200 messages is written in less; then somebody holds the lock for good
-MOST_IDLE = 4  # connections that wait to be used again: each knows the schema and statements, a MiB or two
+PATIENCE_SECONDS = 60.0  # a burst of 200 messages takes less; a longer wait means that the lock is never released
+MOST_IDLE = 4  # connections that wait for reuse: each holds the schema and statements, 1 to 2 MiB
 _UNLOGGED = nullcontext()
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 
 
 class WriterQueue:
-    """A lock that its waiters get in the order in which they came: the first in the queue has it.
+    """A lock that its waiters get in the order of their arrival: the first in the queue holds it.
 
-    Every step is a single operation of a deque, so that `leave` may also be called by a finalizer, at any moment.
+    Every step is a single operation of a deque, so that a finalizer can also call `leave`, at any time.
     """
 
     def __init__(self) -> None:
         self._turns: deque[Lock] = deque()
 
     def join(self, seconds: float) -> "Lock | None":
-        """Waits for its turn, and returns it; None if it has not come after so many seconds."""
+        """Wait for a turn and return it, or None after `seconds` without one."""
         turn, has_come = Lock(), False
         turn.acquire()
         self._turns.append(turn)
@@ -49,7 +49,7 @@ class WriterQueue:
 
     def leave(self, turn: "Lock") -> None:
         self._turns.remove(turn)
-        with suppress(IndexError, RuntimeError):  # nobody waits, or who does has heard it before
+        with suppress(IndexError, RuntimeError):  # nobody waits, or the first waiter was already woken
             self._turns[0].release()
 
 
@@ -58,7 +58,7 @@ _idle: dict[str, "deque[Any]"] = {}  # connections, the newest last
 
 
 class Cursor(base.SQLiteCursorWrapper):
-    """Finds once what a text does and where the marks of its parameters are. What it writes, it writes in its turn."""
+    """A cursor that waits for its turn to write, and converts the placeholders of each query only once."""
 
     database: "DatabaseWrapper"
 
@@ -89,7 +89,10 @@ def _writes(query: str) -> bool:
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Has its turn from BEGIN to the end of the transaction, or for one statement outside of any. Reads never wait."""
+    """A connection that holds its turn from BEGIN to the end of the transaction, or for one statement outside of one.
+
+    Reads never wait.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -106,7 +109,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @async_unsafe
     def ensure_connection(self) -> None:
-        """Takes one that waits: what is known of a connection is as it was when this one was left to others."""
+        """Reuse an idle connection: Django's state of it is as it was when it became idle."""
         if self.connection is None and self.autocommit and not self.closed_in_transaction:
             with suppress(IndexError):
                 self.connection = self._idle.pop()
@@ -114,7 +117,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super().ensure_connection()
 
     def close_if_unusable_or_obsolete(self) -> None:
-        """Whoever has nothing to ask now leaves its connection to the next who has, with the statements it knows."""
+        """Return the idle connection to the pool, with its prepared statements."""
         super().close_if_unusable_or_obsolete()
         if self.connection is None or self.in_atomic_block or self.connection.in_transaction:
             return
@@ -149,7 +152,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise
 
     def _logged(self, statement: str) -> AbstractContextManager[None]:
-        """Django makes a note of when it began and ended also where nobody reads it."""
+        """Log the statement only if queries are logged: Django would measure its time in any case."""
         return debug_transaction(self, statement) if self.queries_logged else _UNLOGGED
 
     def _commit(self) -> None:
@@ -170,7 +173,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._leave()
 
     def __del__(self) -> None:
-        """Of a thread that ended inside a transaction: SQLite rolls back what its connection had begun."""
+        """Leave the queue if the thread ended inside a transaction, which SQLite rolls back."""
         self._leave()
 
     @property
@@ -179,7 +182,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """For one statement."""
+        """Hold a turn for one statement."""
         self._join()
         try:
             yield

@@ -1,1 +1,1 @@
-"""One task in the terminal: the same engine, the same record, another pair of eyes."""
+"""One task in the terminal, with the same engine and record as on the page."""

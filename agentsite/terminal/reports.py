@@ -1,4 +1,4 @@
-"""What `run_agent` prints of a task: plain text for people, JSON lines for programs."""
+"""The reports of `run_agent`: plain text for people, JSON lines for programs."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Report(Protocol):
 
 
 class Plain:
-    """A line for what was done, the words that are meant for the person."""
+    """A report with a line for each action, and the text that is meant for the user."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -44,7 +44,7 @@ class Plain:
             self._say(f"! {entry.content}")
 
     def _message(self, message: Item) -> None:
-        """The text of a result comes at the end, for until then it may be refused; and so do the words beside it."""
+        """Print a message. A result and the words with it are held back until the end, as it may still be refused."""
         if message.kind == "result":
             self._beside_result = message.words
         elif said := "\n\n".join(filter(None, [message.words, message.text])):
@@ -58,7 +58,10 @@ class Plain:
 
 
 class JsonLines:
-    """One JSON object a line. An item is an entry, as in REST; an iteration is a reply of the model and what it ran."""
+    """A report of one JSON object per line.
+
+    An item is an entry, as in the REST API. An iteration is a reply of the model with the calls that it ran.
+    """
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -96,7 +99,7 @@ class JsonLines:
 
 
 class Traced:
-    """Another report, and the events of the run in a file, as sinks get them."""
+    """A report that also writes the events of the run to a file, as trace sinks receive them."""
 
     def __init__(self, report: Report, file: BinaryIO) -> None:
         self._report, self._file = report, file

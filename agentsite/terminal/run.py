@@ -1,4 +1,4 @@
-"""Drives one task to its end, in a thread, while the main thread reports and hears who wants it to end."""
+"""One task that a thread advances to its end, while the main thread reports and handles signals."""
 
 import os
 import select
@@ -32,24 +32,24 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(task: Task, user: Any, report: Report, ask: Ask | None) -> Task:
-    """The ended task. Ctrl-C, SIGTERM, SIGHUP and a pipe that nobody reads stop it as the stop button does."""
+    """Run the task to its end and return it. Signals and a closed pipe stop it as the stop button does."""
     supervisor = Supervisor(sweeps=False)
     supervisor.start()
     with _all_as_ctrl_c():
-        with suppress(BrokenPipeError):  # found again when it is driven
+        with suppress(BrokenPipeError):  # raised again below, which stops the task
             report.started(task)
         _Drive(task, user, report, ask).to_the_end()
     supervisor.stop()
-    event_loop.submit(protocols.close()).result()  # of a process that ends now
+    event_loop.submit(protocols.close()).result()  # the process ends now
     return task
 
 
 class _Drive:
     def __init__(self, task: Task, user: Any, report: Report, ask: Ask | None) -> None:
         self._task, self._user, self._ask = task, user, ask
-        self._report: Report | None = report  # None: nobody reads it any more
+        self._report: Report | None = report  # None: the output is closed
         self._workers: dict[UUID, threading.Thread] = {}  # of delegated tasks
-        self._seq = 0  # of the last entry that was reported
+        self._seq = 0  # of the last reported entry
 
     def to_the_end(self) -> None:
         while True:
@@ -68,10 +68,10 @@ class _Drive:
                 _leave_output()
                 services.stop(self._task)
             except NothingToAnswer:
-                continue  # somebody was quicker, on the page
+                continue  # already answered on the page
 
     def _watch(self) -> None:
-        """Advances the task until it waits or ends, and reports each entry."""
+        """Advance the task until it waits or ends, and report each entry."""
         worker = self._worker(self._task)
         while True:
             running = worker.is_alive()
@@ -81,14 +81,14 @@ class _Drive:
             if self._task.waiting_for == WaitingFor.CHILDREN:
                 self._attend(children.below(self._task))
             elif self._task.waiting_for or not self._task.is_active:
-                worker.join(LAST_SECONDS)  # it still gives back what it had reserved
+                worker.join(LAST_SECONDS)  # it still cleans up
                 return
-            elif not running:  # another worker holds the task, or the time slice was over
+            elif not running:  # another worker holds the task, or the time slice ended
                 worker = self._worker(self._task)
             time.sleep(POLL_SECONDS)
 
     def _attend(self, delegated: Sequence[Task]) -> None:
-        """Advances those that can go on, and answers what they wait for. No other process does."""
+        """Advance delegated tasks and answer their questions, which no other process does."""
         for task in delegated:
             if task.waiting_for in PERSON:
                 with suppress(NothingToAnswer):
@@ -123,7 +123,7 @@ def _advance(task: Task) -> None:
 
 @contextmanager
 def _all_as_ctrl_c() -> Iterator[None]:
-    """What is ignored stays so: `nohup` wants it."""
+    """Turn SIGTERM and SIGHUP into KeyboardInterrupt. Ignored signals stay ignored, as `nohup` requires."""
     before = {number: signal.getsignal(number) for number in _ENDING}
     heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
     for number in heard:
@@ -136,7 +136,10 @@ def _all_as_ctrl_c() -> Iterator[None]:
 
 
 def _require_reader() -> None:
-    """A pipe that nobody reads would be found at the next line only. Raises BrokenPipeError."""
+    """Check that the output is still read, before the next line is due.
+
+    Raises: BrokenPipeError if the pipe is closed.
+    """
     watch = select.poll()
     watch.register(STDOUT, 0)
     if any(event & select.POLLERR for _, event in watch.poll(0)):
@@ -144,14 +147,17 @@ def _require_reader() -> None:
 
 
 def _leave_output() -> None:
-    """What is still to be written goes nowhere, so that the end of the process does not complain of it."""
+    """Discard pending output, so that the exit of the process reports no error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, STDOUT)
     os.close(nowhere)
 
 
 def answer(task: Task, user: Any, ask: Ask | None) -> None:
-    """Answers what `task` waits for. Without a person: questions with “decide yourself”, approvals with no."""
+    """Answer the question or approval that `task` waits for.
+
+    If nobody can be asked, questions are answered with “Decide yourself”, and approvals are rejected.
+    """
     newest = ContextEntry.objects.in_session(task.session).in_context().last()
     call = newest and redact_entry(newest, redactor_of(task.session))
     arguments = call.arguments if call else {}
@@ -166,7 +172,7 @@ def answer(task: Task, user: Any, ask: Ask | None) -> None:
 
 
 def _decide(task: Task, user: Any, decision: Decision) -> None:
-    """Where somebody else must approve, nobody in this terminal can."""
+    """Decide the call, or reject it if only another user is allowed to approve it."""
     try:
         services.decide(task, user, decision)
     except MayNotDecide as error:

@@ -1,4 +1,4 @@
-"""Writes everything that must not be lost into a new folder. The server may run meanwhile."""
+"""Writes everything that must not be lost into a new folder. The server can keep running."""
 
 import os
 from pathlib import Path

@@ -36,7 +36,7 @@ class Command(BaseCommand):
 
 
 def add_demo_data() -> None:
-    """Two more users, and a session for each person, in which the scripted demo begins when the server starts."""
+    """Create two more users, and a session for each user, in which the scripted demo begins with the server."""
     from agentsite.accounts.models import User
     from agentsite.serving import first_start
     from tasks_app import services
@@ -51,7 +51,7 @@ def add_demo_data() -> None:
 
 
 def serve_until_a_file_changes(command: list[str]) -> bool:
-    """Whether to start again: not after Ctrl-C. A server that cannot start is tried again at the next change."""
+    """Return True to restart, False after Ctrl-C. A server that cannot start is restarted at the next change."""
     before = _modification_times()
     with subprocess.Popen(command, cwd=BASE_DIR) as server:
         try:

@@ -1,9 +1,9 @@
-"""Django's, which gives a new SQLite database its tables all at once.
+"""Django's command `migrate`, which creates the tables of a new SQLite database from a prepared script.
 
-To migrate from nothing takes 4 s of CPU, the script of what all migrations make of an empty database 0.05. It says
-which migrations it stands for and what these files held then. Where one of them has changed or is gone, the migrations
-run; newer ones run after it, as in any database. What signals add after a migration (triggers, permissions) is not
-in it.
+Running all migrations takes 4 s of CPU time, the script 0.05 s. It has the result of all migrations on an empty
+database, and lists them with digests of their files. If one of these files has changed or is gone, the migrations
+run instead. Newer ones run after the script, as in any database. Additions by signals after a migration (triggers,
+permissions) are not in it.
 """
 
 from hashlib import sha256
@@ -35,7 +35,7 @@ class Command(migrate.Command):
 
 
 def begin_with_it(database: BaseDatabaseWrapper) -> bool:
-    """Gives an empty SQLite database its tables; False, and nothing is done, for any other."""
+    """Create the tables of an empty SQLite database. For any other, do nothing and return False."""
     if database.vendor != "sqlite" or database.introspection.table_names():
         return False
     migrations, statements = _read()
@@ -52,7 +52,7 @@ def begin_with_it(database: BaseDatabaseWrapper) -> bool:
 
 
 def digest_of(migration: Migration) -> str:
-    """Of the file that a migration is; empty if there is none."""
+    """Return the digest of a migration's file, '' if there is none."""
     app, name = migration
     folder = find_spec(f"{apps.get_app_config(app).name}.migrations")
     path = Path(folder.origin if folder and folder.origin else "").with_name(f"{name}.py")
@@ -60,7 +60,7 @@ def digest_of(migration: Migration) -> str:
 
 
 def _read() -> tuple[dict[Migration, str], list[str]]:
-    """The migrations with their digests, and the statements."""
+    """Return the migrations with their digests, and the statements."""
     text = FILE.read_text()
     head = [line.removeprefix(MIGRATION).split() for line in text.splitlines() if line.startswith(MIGRATION)]
     body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(MIGRATION))

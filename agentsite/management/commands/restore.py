@@ -66,7 +66,10 @@ class Command(BaseCommand):
         self._say("Start the server, or first prove the record with: manage.py replay --all --verify")
 
     def _tables_of(self, manifest: "Manifest") -> "Apps":
-        """The models as they were for the backup; the tables are made if there are none. Raises BackupError."""
+        """Return the models at the time of the backup, after creating the tables if there are none.
+
+        Raises: BackupError if the tables are of another version.
+        """
         from agentsite.backup import BackupError
         from agentsite.backup.manifest import connection_executor
 
@@ -95,7 +98,7 @@ class Command(BaseCommand):
 
 
 def _up_to(targets: "list[tuple[str, str]]", executor: "MigrationExecutor") -> set[tuple[str, str]]:
-    """All migrations that lead to these."""
+    """Return all migrations that lead to these."""
     return {node for target in targets for node in executor.loader.graph.forwards_plan(target)}
 
 
@@ -115,7 +118,7 @@ def _check_idle(apps: "Apps") -> None:
 
 
 def _connected() -> str:
-    """A process that has a connection to the database, as each web of a team does; empty without one."""
+    """Return a process that is connected to the database, as each web of a team is, or ''."""
     if connection.vendor != "postgresql":
         return ""
     ours = "datname = current_database() AND application_name LIKE 'agentsite@%%' AND application_name <> %s"

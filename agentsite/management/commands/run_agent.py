@@ -69,7 +69,7 @@ class Command(BaseCommand):
         try:
             self.stdout.write(line)
             self.stdout.flush()
-        except OSError as error:  # the terminal is gone, or the pipe
+        except OSError as error:  # the terminal or the pipe is closed
             raise BrokenPipeError from error
 
     def _user(self, name: str) -> Any:

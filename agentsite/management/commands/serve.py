@@ -24,6 +24,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _say(self, text: str) -> None:
-        """At once, also into a file or a pipe."""
+        """Print the text immediately, also into a file or a pipe."""
         self.stdout.write(text)
         self.stdout.flush()

@@ -1,7 +1,7 @@
-"""Brings the translations in `locale/` up to date with the texts of the code, and compiles them. Needs no gettext.
+"""The command that updates the translations in `locale/` from the code, and compiles them. It needs no gettext.
 
-Beside what is marked, people read what exceptions and notices say, what tools did, and the words of scripts: they are
-found by their kind. Of an f-string, `{0}` stands for what is put into it (`tasks_app/text/sentences.py`).
+Besides marked texts, people read those of exceptions, notices, tools and scripts, which are found by their kind. In
+the text of an f-string, `{0}` stands for its first value (`tasks_app/text/sentences.py`).
 """
 
 import ast
@@ -22,11 +22,11 @@ from tools_app.json_schema.concise import first_sentence
 
 ROOT: Path = settings.BASE_DIR
 _APPS = ("agentsite", "tasks_app", "tools_app", "llm_app")
-_UNSEEN = {"migrations", "admin", "prompt", "vendor", "management"}  # folders; the administration has English
+_UNSEEN = {"migrations", "admin", "prompt", "vendor", "management"}  # folders; the admin is in English
 _MARKS = {"_": 1, "gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2}
-_SAYS = {"notice", "Failed", "LimitExceeded", "_fail", "Judgement", "PermissionDenied"}  # their arguments are read
-_SAID = {"Refusal", "LLMError"}  # what they and their heirs say: arguments and docstring
-_SPEAKING = re.compile(  # files whose sentences are for people, and those with phrases of them
+_SAYS = {"notice", "Failed", "LimitExceeded", "_fail", "Judgement", "PermissionDenied"}  # people read their arguments
+_SAID = {"Refusal", "LLMError"}  # people read the arguments and docstrings of these classes and their subclasses
+_SPEAKING = re.compile(  # files with sentences for people; those of the group also have phrases
     r"agentsite/accounts/tries|llm_app/(call/lessons|connection_test|provider_status|redaction/refusal|setup/connect)"
     r"|tasks_app/(run/(decisions|interrupts)|services/(diagnosis|forks|secrets))|tools_app/files/(paths|safe_open|workspace)"
     r"|(?P<phrases>llm_app/budgets/(limits|standing)|tasks_app/engine/(approvals|observer|preflight|compaction/apply)"
@@ -41,7 +41,7 @@ _COUNTED = re.compile(r"\{#(\w+)\}")
 
 @dataclass(frozen=True)
 class Text:
-    """What is translated; `plural` is its form for several."""
+    """A text to translate, and its plural form if it has one."""
 
     id: str
     plural: str = ""
@@ -54,7 +54,7 @@ Catalogue = dict[Text, list[str]]
 
 
 def texts() -> list[Text]:
-    """Each once, in the order of the files."""
+    """Return the texts of the code, each once, in the order of the files."""
     return list(dict.fromkeys((*_of_templates(), *_of_code(), *_of_scripts(), *_of_tools())))
 
 
@@ -75,7 +75,7 @@ def _of_scripts() -> Iterator[Text]:
 
 
 def _of_tools() -> Iterator[Text]:
-    """What their calls did, and what they are good for."""
+    """Yield the descriptions of tools, and the activities of their calls."""
     for tool in registry.all_tools():
         yield Text(first_sentence(tool.description))
         for activity in tool.activity.values():
@@ -110,7 +110,7 @@ def _heirs(classes: Iterable[ast.ClassDef]) -> set[str]:
 
 
 def _sentences_of(node: ast.AST, *, phrases: bool) -> Iterator[Text]:
-    """But for docstrings, what models are asked, and the parts of an f-string."""
+    """Yield the sentences below a node, except docstrings, prompts, and parts of f-strings."""
     for child in ast.iter_child_nodes(node):
         if text := _text_of(child):
             yield from [Text(text)] if _is_said(text, phrases=phrases) else []
@@ -139,7 +139,7 @@ def _of_call(call: ast.Call, heirs: set[str]) -> Iterator[Text]:
 
 
 def _text_of(node: ast.AST) -> str:
-    """Empty for what is no text."""
+    """Return the text of a literal or f-string, '' for other nodes."""
     match node:
         case ast.Constant(value=str(value)):
             return value
@@ -153,7 +153,7 @@ def _text_of(node: ast.AST) -> str:
 
 
 def read(po: Path) -> tuple[str, Catalogue]:
-    """What is above the first text, and the translations; those that are marked as fuzzy are none."""
+    """Return the header and the translations of a file. Fuzzy ones count as missing."""
     blocks = re.split(r"\n{2,}", po.read_text().strip())
     head, found = blocks[0], {}
     for block in blocks[1:]:
@@ -182,7 +182,7 @@ def _quoted(text: str) -> str:
 
 
 def compiled(head: str, catalogue: Catalogue) -> bytes:
-    """The `.mo` file: two tables of lengths and places, in the order of the ids; and the texts; without empty ones."""
+    """Return the `.mo` file: two tables of lengths and offsets, ordered by id, then the texts that are translated."""
     header = "".join(json.loads(line) for line in re.findall(r'^(?:msgstr )?(".*")$', head, re.MULTILINE))
     said = {"": header} | {
         f"{text.id}\0{text.plural}" if text.plural else text.id: "\0".join(forms)
@@ -200,7 +200,7 @@ def compiled(head: str, catalogue: Catalogue) -> bytes:
 
 
 def updated(catalogue: Catalogue, forms: int) -> Catalogue:
-    """The texts that the code has now, with the translations that are known; new ones are empty."""
+    """Return the present texts of the code with their existing translations. New ones are empty."""
     empty = {text: [""] * (forms if text.plural else 1) for text in texts()}
     return {text: catalogue.get(text) or nothing for text, nothing in empty.items()}
 
