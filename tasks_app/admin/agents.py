@@ -147,8 +147,8 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         if file.size > LARGEST_PICTURE:
             raise forms.ValidationError("The file is larger than 5 MB.")
         try:
-            picture = event_loop.submit(images.encoded(file.name, file.read())).result()
-        except images.UnreadablePicture as error:
+            picture = event_loop.submit(images.encode(file.name, file.read())).result()
+        except images.PictureError as error:
             raise forms.ValidationError(f"This picture cannot be used: {error}.") from error
         return AgentPicture.small(base64.b64decode(picture.data))
 

@@ -102,7 +102,7 @@ class MessageList(ListAPIView[InboxMessage]):
         serializer.is_valid(raise_exception=True)
         names = ("content", "attachments", "mode", "output_schema", "workflow")
         message = {name: serializer.validated_data[name] for name in names}
-        message["pictures"] = images.of_attachments(workspace_of(session), message["attachments"])
+        message["pictures"] = images.store_attachments(workspace_of(session), message["attachments"])
         return self._taken(request, session, message)
 
     @idempotent

@@ -54,7 +54,7 @@ def _stop_children(unit: UnitOfWork) -> None:
 
 def _done_by(delegated: Sequence[Task], workspace: Workspace) -> str:
     """Return the children's results so far."""
-    page = Limits.current().result_tokens_in(LARGE_WINDOW) * tokens.BYTES // 2
+    page = Limits.current().result_tokens_in(LARGE_WINDOW) * tokens.BYTES_PER_TOKEN // 2
     return delegation.told(delegated, workspace, page)
 
 

@@ -98,7 +98,7 @@ def outcome(context: TaskContext, call: OpenCall) -> ToolResult:
     did.
     """
     ended = list(children.of_call(call.log))
-    page = context.settings.result_tokens * tokens.BYTES - _FRAME
+    page = context.settings.result_tokens * tokens.BYTES_PER_TOKEN - _FRAME
     return ToolResult(
         content=told(ended, context.workspace, page),
         status="succeeded" if any(child.state == TaskState.DONE for child in ended) else "failed",

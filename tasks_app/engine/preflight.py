@@ -121,7 +121,7 @@ def _begin(context: TaskContext, look: Look) -> None:
 
 def _share(context: TaskContext) -> int:
     """Return how many bytes of the window one addition to the conversation can take."""
-    return context.settings.window // 8 * tokens.BYTES
+    return context.settings.window // 8 * tokens.BYTES_PER_TOKEN
 
 
 def _longest_instructions(context: TaskContext) -> int:

@@ -206,7 +206,7 @@ def _drafts(
     """Return the result's entry, whose redacted content is `whole`, and the reminders that follow it."""
     call = cleared.open
     content = _shown(context, call, result, whole)
-    kept, faults = images.keep(context.workspace, result.images)
+    kept, faults = images.store(context.workspace, result.images)
     notes = [redactor.redacted(note) for note in result.notes]
     text = "\n".join([content, *notes, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
     about: dict[str, Any] = {"stream": context.streamed.id} if context.streamed else {}

@@ -68,7 +68,7 @@ class Pieces:
         position = admission.position_of(task) if task else None
         common = {"session": session, "task": task, "queue_position": position, "oob": True}
         silence = task.silent_provider if task else None
-        children = new_entries.children_stand(delegated.awaited(task)) if task else ()
+        children = new_entries.children_stand(delegated.awaited_children(task)) if task else ()
         stands = (*new_entries.stands(task), position, silence, *children) if task else None
         has_moved = "state" not in self._pieces or self._pieces["state"][0] != stands
         for name in _WITH_STATE:

@@ -43,7 +43,7 @@ def pushed(
             place = "message" if not is_step(item.entry) else "member" if activity else "group"
             activity = None if place == "message" else activity or Activity()
         if activity is not None:
-            activity.take(item)
+            activity.add(item)
             if pushes and pushes[-1].activity is activity:
                 pushes[-1] = pushes[-1]._replace(activity=None)
         pushes.append(Push(item, place, activity))
@@ -63,4 +63,4 @@ def looks(item: Item) -> tuple[object, ...]:
 
 def children_stand(children: Sequence[Task]) -> tuple[object, ...]:
     """Return the states of delegated tasks, and the tasks below them that wait for a person."""
-    return (*map(stands, children), *(task.pk for task in delegated.asking(children)))
+    return (*map(stands, children), *(task.pk for task in delegated.waiting_for_person(children)))

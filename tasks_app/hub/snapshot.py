@@ -145,7 +145,7 @@ class Look:
         if self.pieces.call is not None:
             self.pieces.call = redact_entry(self.pieces.call, redactor)
         if self._activity is not None:
-            self._activity.retake(partial(redact_entry, redactor=redactor))
+            self._activity.redact(partial(redact_entry, redactor=redactor))
         return [redact_entry(entry, redactor) for entry in entries]
 
     def _redactor_now(self) -> Redactor:

@@ -4,7 +4,7 @@ from tasks_app.record.append import append_entries, lock, storable
 from tasks_app.record.cut import Conversation, Cut
 from tasks_app.record.draft import Draft, notice, reminder
 from tasks_app.record.entry_json import call_json
-from tasks_app.record.images import KeptPicture, UnreadablePicture
+from tasks_app.record.images import PictureError, StoredPicture
 from tasks_app.record.serialize import message_of, thinking_of
 from tasks_app.record.session_secrets import SessionSecrets, redact_entries, redact_entry, redactor_of
 from tasks_app.record.turns import Turn
@@ -13,10 +13,10 @@ __all__ = [
     "Conversation",
     "Cut",
     "Draft",
-    "KeptPicture",
+    "PictureError",
     "SessionSecrets",
+    "StoredPicture",
     "Turn",
-    "UnreadablePicture",
     "append_entries",
     "call_json",
     "lock",

@@ -13,8 +13,8 @@ from tasks_app.record.item import Item
 from tools_app.contract import registry
 from tools_app.errors import UnknownTool
 
-LONGEST_PHRASE, MOST_PHRASES = 60, 6  # characters of one call's phrase; templates in a line
-_OF_THINGS = ("{path}", "{url}")  # a template with one of these counts the things, not the calls
+MAX_PHRASE_CHARS, MAX_TEMPLATES = 60, 6  # characters of one call's phrase; templates in a line
+_THINGS = ("{path}", "{url}")  # a template with one of these counts the things, not the calls
 _COUNT = re.compile(r"\{#(\w+)\}")
 
 
@@ -28,60 +28,62 @@ class Phrase(NamedTuple):
 
 def phrase_of_call(name: str, arguments: Mapping[str, Any]) -> Phrase:
     """Return “called <tool>”, for a call whose tool did not do its work."""
-    called = name.replace("__", ": ")
-    given = next((str(value) for value in arguments.values() if type(value) is str), "")
-    one = gettext("called {}").format(f"{called} ({' '.join(given.split())})" if given else called)
-    return _phrase(f"{gettext('called {}').format(called)}|{gettext('called {} # times').format(called)}", one)
+    tool = name.replace("__", ": ")
+    argument = next((str(value) for value in arguments.values() if type(value) is str), "")
+    phrase = gettext("called {}").format(f"{tool} ({' '.join(argument.split())})" if argument else tool)
+    return _phrase(f"{gettext('called {}').format(tool)}|{gettext('called {} # times').format(tool)}", phrase)
 
 
 def phrase_of(name: str, arguments: Mapping[str, Any]) -> Phrase:
     """Return what a call did, from its tool's template: the form for one call, then “|” and the form for several."""
     template = _activity_of(name, arguments)
-    one, _, several = template.partition("|")
-    one = ngettext(one, several, 1) if several else gettext(one)
-    one = _COUNT.sub(lambda field: _counted(field[1], arguments), one)
-    return _phrase(template, " ".join(registry.fill_template(one, arguments).split()))
+    singular, _, plural = template.partition("|")
+    singular = ngettext(singular, plural, 1) if plural else gettext(singular)
+    singular = _COUNT.sub(lambda field: _quantity(field[1], arguments), singular)
+    return _phrase(template, " ".join(registry.fill_template(singular, arguments).split()))
 
 
 def _phrase(template: str, whole: str) -> Phrase:
-    return Phrase(template, whole, whole if len(whole) <= LONGEST_PHRASE else whole[: LONGEST_PHRASE - 1] + "…")
+    return Phrase(template, whole, whole if len(whole) <= MAX_PHRASE_CHARS else whole[: MAX_PHRASE_CHARS - 1] + "…")
 
 
 def activity_line(phrases: Iterable[Phrase]) -> str:
     """Return a line such as "Read 6 files, ran pytest twice", with templates in order of first use."""
-    said: dict[str, list[Phrase]] = {}
+    phrases_by_template: dict[str, list[Phrase]] = {}
     for phrase in phrases:
-        said.setdefault(phrase.template, []).append(phrase)
-    named = [_together(template, of_kind) for template, of_kind in list(said.items())[:MOST_PHRASES]]
-    line = ", ".join(named + ([gettext("and more")] if len(said) > MOST_PHRASES else []))
+        phrases_by_template.setdefault(phrase.template, []).append(phrase)
+    parts = [
+        _combined(template, same_kind) for template, same_kind in list(phrases_by_template.items())[:MAX_TEMPLATES]
+    ]
+    line = ", ".join(parts + ([gettext("and more")] if len(phrases_by_template) > MAX_TEMPLATES else []))
     return line[:1].upper() + line[1:]
 
 
 def _activity_of(name: str, arguments: Mapping[str, Any]) -> str:
     try:
-        phrases = registry.get(name).activity
+        templates = registry.get(name).activity
     except UnknownTool:
-        phrases = registry.NO_ACTIVITY
+        templates = registry.NO_ACTIVITY
     kinds = (str(arguments.get(key, "")) for key in ("action", "kind", "type"))
-    found = next((phrases[kind] for kind in kinds if kind in phrases), phrases.get(""))
-    if not found and name.startswith("ask_"):  # an agent offered as a tool
+    template = next((templates[kind] for kind in kinds if kind in templates), templates.get(""))
+    if not template and name.startswith("ask_"):  # an agent offered as a tool
         return gettext("asked {}").format(name.removeprefix("ask_").replace("_", " "))
-    return found or gettext("used {}").format(name.replace("__", ": "))
+    return template or gettext("used {}").format(name.replace("__", ": "))
 
 
-def _together(template: str, phrases: Sequence[Phrase]) -> str:
+def _combined(template: str, phrases: Sequence[Phrase]) -> str:
     """Return one phrase for all calls of a template. A thing that several calls were about counts once."""
-    one, _, several = template.partition("|")
-    different, times, words = len({phrase.whole for phrase in phrases}), len(phrases), phrases[0].words
-    if several and different > 1:
-        count = different if any(thing in one for thing in _OF_THINGS) else times
-        return ngettext(one, several, count).replace("#", str(count))
+    singular, _, plural = template.partition("|")
+    distinct, times, words = len({phrase.whole for phrase in phrases}), len(phrases), phrases[0].words
+    if plural and distinct > 1:
+        count = distinct if any(thing in singular for thing in _THINGS) else times
+        return ngettext(singular, plural, count).replace("#", str(count))
     if times == 1:
         return words
     return gettext("{} twice").format(words) if times == 2 else gettext("{} {} times").format(words, times)
 
 
-def _counted(name: str, arguments: Mapping[str, Any]) -> str:
+def _quantity(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the length of a list argument with the argument's name, such as “3 files”."""
     value = arguments.get(name, "")
     count = len(value) if isinstance(value, list) else 1
@@ -129,17 +131,17 @@ class Activity:
     def __init__(self, items: Iterable[Item] = ()) -> None:
         self._steps: dict[str, _Step] = {}
         for item in items:
-            self.take(item)
+            self.add(item)
 
-    def take(self, item: Item) -> None:
+    def add(self, item: Item) -> None:
         """Add a step, or replace it when its result has arrived."""
         if item.entry.tool_call:
             self._steps[item.call["id"]] = _Step.of(item)
 
-    def retake(self, redacted: Callable[[ContextEntry], ContextEntry]) -> None:
+    def redact(self, redact_entry: Callable[[ContextEntry], ContextEntry]) -> None:
         """Redact the steps again, for values that have become secrets."""
         for call_id, step in list(self._steps.items()):
-            if (entry := redacted(step.item.entry)) is not step.item.entry:
+            if (entry := redact_entry(step.item.entry)) is not step.item.entry:
                 self._steps[call_id] = replace(step, item=Item(entry=entry), phrases={})
 
     @property
@@ -166,7 +168,7 @@ class Activity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class ItemGroup:
     """Consecutive items of a page. `activity` is set if they are steps."""
 
     items: Sequence[Item]
@@ -177,6 +179,6 @@ class Group:
         return f"g{self.items[0].entry.seq}"
 
 
-def groups_of(items: Iterable[Item]) -> list[Group]:
+def item_groups(items: Iterable[Item]) -> list[ItemGroup]:
     runs = [(steps, list(run)) for steps, run in groupby(items, key=lambda item: is_step(item.entry))]
-    return [Group(items=run, activity=Activity(run) if steps else None) for steps, run in runs]
+    return [ItemGroup(items=run, activity=Activity(run) if steps else None) for steps, run in runs]

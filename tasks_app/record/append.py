@@ -17,22 +17,22 @@ from tasks_app.record.draft import Draft
 from tasks_app.record.session_secrets import redactor_of
 from tasks_app.runtime import broadcast
 
-AT_ONCE = 1000  # entries per statement: PostgreSQL allows 65,535 parameters
+BATCH_SIZE = 1000  # entries per statement: PostgreSQL allows 65,535 parameters
 
 
-class Head(NamedTuple):
+class ChainHead(NamedTuple):
     """The `seq` and hash of a session's newest entry."""
 
     seq: int
     hash: str
 
 
-def lock(session: Session) -> Head:
+def lock(session: Session) -> ChainHead:
     """Lock the session's row until the transaction ends. Every writer of a session takes this lock first."""
-    found = _locking.first(session.pk)
-    if found is None:
+    row = _locking.first(session.pk)
+    if row is None:
         raise Session.DoesNotExist
-    return Head(*found)
+    return ChainHead(*row)
 
 
 _locking = Select(
@@ -54,11 +54,11 @@ def append_entries(
     """
     if not drafts:
         return []
-    entries = linked(session, task, drafts, lock(session), redactor or redactor_of(session))
+    entries = chained_entries(session, task, drafts, lock(session), redactor or redactor_of(session))
     newest = entries[-1]
-    moved = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
-    inserts = [Insert(entries[start : start + AT_ONCE]) for start in range(0, len(entries), AT_ONCE)]
-    execute([*inserts, Update(Session, moved, where={"pk": session.pk}, otherwise=Session.DoesNotExist())])
+    columns = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
+    inserts = [Insert(entries[start : start + BATCH_SIZE]) for start in range(0, len(entries), BATCH_SIZE)]
+    execute([*inserts, Update(Session, columns, where={"pk": session.pk}, otherwise=Session.DoesNotExist())])
     transaction.on_commit(lambda: broadcast.entry_appended(session, newest.seq))
     return entries
 
@@ -72,26 +72,28 @@ def is_lost_race(error: Exception) -> bool:
 
     PostgreSQL receives all statements together, and so reports the duplicate `seq` instead of HeadMoved.
     """
-    of_postgresql = getattr(error.__cause__, "diag", None)
-    return isinstance(error, HeadMoved) or getattr(of_postgresql, "constraint_name", "") == SEQ_ONCE
+    diagnostics = getattr(error.__cause__, "diag", None)
+    return isinstance(error, HeadMoved) or getattr(diagnostics, "constraint_name", "") == SEQ_ONCE
 
 
-def appending(session: Session, head: Head, entries: Sequence[ContextEntry]) -> list[Statement]:
+def append_statements(session: Session, head: ChainHead, entries: Sequence[ContextEntry]) -> list[Statement]:
     """Return two statements that lock the session and insert entries linked to `head`; without entries, the lock
     alone.
 
     Executing them raises HeadMoved if `head` is no longer the newest entry.
     """
-    values: dict[str, Any] = {"last_seq": head.seq, "chain_head": head.hash}
-    where = {"pk": session.id, **values}
+    columns: dict[str, Any] = {"last_seq": head.seq, "chain_head": head.hash}
+    where = {"pk": session.id, **columns}
     if entries:
         newest = entries[-1]
-        values = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
-    locked = Update(Session, values, where=where, otherwise=HeadMoved())
-    return [locked, Insert(entries)] if entries else [locked]
+        columns = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
+    update = Update(Session, columns, where=where, otherwise=HeadMoved())
+    return [update, Insert(entries)] if entries else [update]
 
 
-def linked(session: Session, task: Task, drafts: Sequence[Draft], head: Head, redactor: Redactor) -> list[ContextEntry]:
+def chained_entries(
+    session: Session, task: Task, drafts: Sequence[Draft], head: ChainHead, redactor: Redactor
+) -> list[ContextEntry]:
     """Return redacted entries, numbered and chained after `head`, without saving them."""
     entries, now, key = [], timezone.now(), chain.key()
     for draft in drafts:
@@ -99,7 +101,7 @@ def linked(session: Session, task: Task, drafts: Sequence[Draft], head: Head, re
         entry.seq, entry.created_at = head.seq + 1, now
         entry.masked_with = redactor.version
         entry.hash, entry.hash_key = key.link(entry, head.hash), key.id
-        head = Head(entry.seq, entry.hash)
+        head = ChainHead(entry.seq, entry.hash)
         entries.append(entry)
     return entries
 

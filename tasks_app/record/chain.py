@@ -17,7 +17,7 @@ class Key:
     def __init__(self, secret: str) -> None:
         key = hashlib.sha256(b"agentsite record chain\0" + secret.encode()).digest()
         self.id = hashlib.sha256(key).hexdigest()[:16]
-        self._begun = hmac.new(key, digestmod="sha256")
+        self._hmac = hmac.new(key, digestmod="sha256")
 
     def link(self, entry: ContextEntry, predecessor: str) -> str:
         """Return the hex hash of the entry's appended fields and of its predecessor's hash.
@@ -39,9 +39,9 @@ class Key:
             *([entry.images] if entry.images else []),
             predecessor,
         ]
-        begun = self._begun.copy()
-        begun.update(orjson.dumps(fields))
-        return begun.hexdigest()
+        digest = self._hmac.copy()
+        digest.update(orjson.dumps(fields))
+        return digest.hexdigest()
 
 
 def key() -> Key:
@@ -54,12 +54,12 @@ def key_ids() -> list[str]:
     return [key.id for key in _keys()]
 
 
-def holds(entry: ContextEntry, predecessor: str) -> bool:
+def is_valid(entry: ContextEntry, predecessor: str) -> bool:
     """Return whether the entry is unchanged and follows this predecessor, according to the key that it names."""
     return any(key.link(entry, predecessor) == entry.hash for key in _keys() if key.id == entry.hash_key)
 
 
-def knows_key_of(entry: ContextEntry) -> bool:
+def has_key_of(entry: ContextEntry) -> bool:
     """Return whether FIELD_ENCRYPTION_KEY still has the entry's key."""
     return entry.hash_key in key_ids()
 

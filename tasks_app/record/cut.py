@@ -15,7 +15,7 @@ from tasks_app.models import ContextEntry
 from tasks_app.record import tokens
 from tasks_app.record.serialize import message_of
 
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NO_BLOBS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +45,9 @@ class Cut:
         """Parse the saved form. Raises ValueError."""
         if not text:
             return cls(seq=seq, masked_with=masked_with)
-        kept = json.loads(text)
-        views = {int(number): view for number, view in kept["views"].items()}
-        return cls(seq=seq, block=kept["block"], views=views, masked_with=masked_with)
+        fields = json.loads(text)
+        views = {int(number): view for number, view in fields["views"].items()}
+        return cls(seq=seq, block=fields["block"], views=views, masked_with=masked_with)
 
     def redacted(self, redactor: Redactor) -> "Cut":
         """Return a copy without the secrets that the redactor knows."""
@@ -58,7 +58,7 @@ class Cut:
         """Return the block as a user message with `seq` 0, or no message without a block."""
         return [Message(role="user", content=self.block, masked_with=self.masked_with)] if self.block else []
 
-    def seen(self, message: Message) -> Message:
+    def with_view(self, message: Message) -> Message:
         """Return the message of an entry after the cut: its view, without pictures, if the entry has one."""
         view = self.views.get(message.seq)
         if view is None:
@@ -72,9 +72,9 @@ class Cut:
         )
 
 
-def messages_of(cut: Cut, entries: Iterable[ContextEntry], blobs: Mapping[str, str] = _NONE) -> list[Message]:
+def messages_of(cut: Cut, entries: Iterable[ContextEntry], blobs: Mapping[str, str] = _NO_BLOBS) -> list[Message]:
     """Return the messages of a request. `entries` are the ones in the context after the cut, oldest first."""
-    return cut.messages() + [cut.seen(message_of(entry, blobs)) for entry in entries]
+    return cut.messages() + [cut.with_view(message_of(entry, blobs)) for entry in entries]
 
 
 class Conversation:
@@ -87,6 +87,6 @@ class Conversation:
 
     def add(self, entry: ContextEntry, message: Message) -> None:
         """Append the next entry after the cut. `message` is the entry's message without a view."""
-        self.messages.append(self.cut.seen(message))
+        self.messages.append(self.cut.with_view(message))
         view = self.cut.views.get(entry.seq)
         self.size += tokens.entry_tokens(entry) if view is None else tokens.view_tokens(view)

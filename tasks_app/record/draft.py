@@ -10,7 +10,7 @@ import orjson
 from llm_app.redaction import Redactor, has_escapes, redacted_call, redacted_thinking, texts_in
 from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextType
-from tasks_app.record.images import KeptPicture
+from tasks_app.record.images import StoredPicture
 
 _ROLES = {
     ContextType.USER_MESSAGE: "user",
@@ -38,7 +38,7 @@ class Draft:
     thinking: Thinking | None = None
     tool_call: ToolCall | None = None
     tool_call_id: str = ""
-    images: Sequence[KeptPicture] = ()
+    images: Sequence[StoredPicture] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     discarded: bool = False
     given_role: str = ""
@@ -102,7 +102,7 @@ def reminder(text: str, kind: str) -> Draft:
     return Draft(context_type=ContextType.SYSTEM_REMINDER, content=text, metadata={"kind": kind})
 
 
-def result(call_id: str, text: str, status: str, images: Sequence[KeptPicture] = (), **metadata: Any) -> Draft:
+def result(call_id: str, text: str, status: str, images: Sequence[StoredPicture] = (), **metadata: Any) -> Draft:
     """Return the result of a call. Each call has exactly one."""
     return Draft(
         context_type=ContextType.TOOL_RESULT,

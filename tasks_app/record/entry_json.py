@@ -30,15 +30,15 @@ def entry_json(entry: ContextEntry) -> dict[str, Any]:
 
 def plan_change(before: Sequence[PlanStep], after: Sequence[PlanStep]) -> dict[str, Any]:
     """Return all steps of a plan and how they differ, by title, from the steps before. Saved with the result."""
-    was, now = ({step["title"]: step["status"] for step in steps} for steps in (before, after))
+    old, new = ({step["title"]: step["status"] for step in steps} for steps in (before, after))
     return {
         "steps": list(after),
-        "added": [title for title in now if title not in was],
-        "removed": [title for title in was if title not in now],
+        "added": [title for title in new if title not in old],
+        "removed": [title for title in old if title not in new],
         "changed": [
-            {"title": title, "from": was[title], "to": status}
-            for title, status in now.items()
-            if title in was and was[title] != status
+            {"title": title, "from": old[title], "to": status}
+            for title, status in new.items()
+            if title in old and old[title] != status
         ],
     }
 

@@ -20,22 +20,22 @@ from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, picture_type
 
-MOST = 10  # pictures per entry
-LARGEST_FILE = 20 * 1000**2  # bytes
-_AT_ONCE = 4  # files in memory at a time
-_MOST_RECENT = 16 * 1000**2  # characters of base64 in the cache
-_recent: dict[str, Picture] = {}  # by the hash of the file, least recently used first
+MAX_PICTURES = 10  # pictures per entry
+MAX_FILE_BYTES = 20 * 1000**2  # bytes
+_CONCURRENT_FILES = 4  # files in memory at a time
+_CACHE_CHARS = 16 * 1000**2  # characters of base64 in the cache
+_cache: dict[str, Picture] = {}  # by the hash of the file, least recently used first
 _LIMITS = ChildLimits(wall_s=20, cpu_s=10, memory=512 * 1024**2)  # 16 million pixels take 0.2 to 0.3 GB
 
 logger = logging.getLogger(__name__)
 
 
-class UnreadablePicture(Exception):
+class PictureError(Exception):
     """The message says why, in words for the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptPicture:
+class StoredPicture:
     """A saved picture. `sha256` is the key of its blob, which holds base64; `path` is where the file was."""
 
     sha256: str
@@ -45,28 +45,28 @@ class KeptPicture:
     height: int
 
 
-async def encoded(name: str, data: bytes) -> Picture:
+async def encode(name: str, data: bytes) -> Picture:
     """Return the picture in the form that models accept. Raises UnreadablePicture.
 
     Encoding takes 0.1 s in a child process; recent results are cached by the hash of the file. Runs on the event loop.
     """
     digest = (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
-    if known := _recent.pop(digest, None):
-        _recent[digest] = known  # most recently used
-        return replace(known, path=name)
+    if cached := _cache.pop(digest, None):
+        _cache[digest] = cached  # most recently used
+        return replace(cached, path=name)
     try:
         answer = await answer_of("llm_app.pictures", {}, data, _LIMITS)
     except NoAnswer as error:
-        raise UnreadablePicture("it takes too much time or memory") from error
+        raise PictureError("it takes too much time or memory") from error
     if "fault" in answer:
-        raise UnreadablePicture(answer["fault"])
-    _recent[digest] = picture = Picture(path=name, **answer["picture"])
-    while sum(len(each.data) for each in _recent.values()) > _MOST_RECENT:
-        del _recent[next(iter(_recent))]
+        raise PictureError(answer["fault"])
+    _cache[digest] = picture = Picture(path=name, **answer["picture"])
+    while sum(len(entry.data) for entry in _cache.values()) > _CACHE_CHARS:
+        del _cache[next(iter(_cache))]
     return picture
 
 
-def keep(workspace: Workspace, paths: Sequence[str]) -> tuple[list[KeptPicture], list[str]]:
+def store(workspace: Workspace, paths: Sequence[str]) -> tuple[list[StoredPicture], list[str]]:
     """Save the pictures at `paths`. Return them, and one line for each picture that cannot be shown.
 
     Never call it on the event loop, which it waits for.
@@ -75,19 +75,19 @@ def keep(workspace: Workspace, paths: Sequence[str]) -> tuple[list[KeptPicture],
         return [], []
     if not connection.in_atomic_block:
         connection.close_if_unusable_or_obsolete()  # a waiting thread must not hold a pooled connection
-    found = event_loop.submit(_read(workspace, paths[:MOST])).result()
-    kept = [_kept(picture) for picture in found if isinstance(picture, Picture)]
-    faults = [fault for fault in found if isinstance(fault, str)]
-    faults += [f"[{path} is not shown: at most {MOST} pictures at once]" for path in paths[MOST:]]
-    return kept, faults
+    results = event_loop.submit(_read(workspace, paths[:MAX_PICTURES])).result()
+    pictures = [_stored(picture) for picture in results if isinstance(picture, Picture)]
+    faults = [fault for fault in results if isinstance(fault, str)]
+    faults += [f"[{path} is not shown: at most {MAX_PICTURES} pictures at once]" for path in paths[MAX_PICTURES:]]
+    return pictures, faults
 
 
-def of_attachments(workspace: Workspace, paths: Iterable[str]) -> list[KeptPicture]:
+def store_attachments(workspace: Workspace, paths: Iterable[str]) -> list[StoredPicture]:
     """Save the attachments that are pictures. A damaged picture counts as any other file: the model reads its path."""
-    kept, faults = keep(workspace, [path for path in paths if _is_picture(workspace, path)])
+    pictures, faults = store(workspace, [path for path in paths if _is_picture(workspace, path)])
     for fault in faults:
         logger.info("attachment %s", fault)
-    return kept
+    return pictures
 
 
 def contents(entries: Iterable[ContextEntry]) -> Mapping[str, str]:
@@ -98,20 +98,20 @@ def contents(entries: Iterable[ContextEntry]) -> Mapping[str, str]:
 
 async def _read(workspace: Workspace, paths: Sequence[str]) -> list[Picture | str]:
     """Return the picture at each path, or a line that says why it cannot be shown."""
-    gate = asyncio.Semaphore(_AT_ONCE)
+    semaphore = asyncio.Semaphore(_CONCURRENT_FILES)
 
     async def read(path: str) -> Picture | str:
-        async with gate:
+        async with semaphore:
             try:
-                return await encoded(path, await asyncio.to_thread(workspace.read_bytes, path, LARGEST_FILE))
-            except (ToolError, UnreadablePicture) as error:
+                return await encode(path, await asyncio.to_thread(workspace.read_bytes, path, MAX_FILE_BYTES))
+            except (ToolError, PictureError) as error:
                 return f"[{path} cannot be shown: {error}]"
 
     return await asyncio.gather(*map(read, paths))
 
 
-def _kept(picture: Picture) -> KeptPicture:
-    return KeptPicture(
+def _stored(picture: Picture) -> StoredPicture:
+    return StoredPicture(
         sha256=Blob.keep(picture.data),
         media_type=picture.media_type,
         path=picture.path,

@@ -24,7 +24,7 @@ from tasks_app.models import (
 from tasks_app.record import call_json, delegated
 
 LONGEST_LINE = 160  # characters
-LONGEST_SHOWN = 300  # characters of arguments and result before the card is opened
+MAX_PREVIEW_CHARS = 300  # characters of arguments and result before the card is opened
 MOST_PORTS = 3  # per call
 _PORT = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|sandbox|\bport|http\.server):?[\s=]?\s*(\d{2,5})\b", re.IGNORECASE
@@ -97,19 +97,19 @@ class Item:
             return self._without_file_list()
         if self.entry.context_type == ContextType.CLIENT_HISTORY:
             return self.entry.content.partition("\n")[2].removesuffix("\n</client_history>")
-        said = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a blocked workflow step
-        return str(said) if self.entry.tool_call else self.entry.content
+        text = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a blocked workflow step
+        return str(text) if self.entry.tool_call else self.entry.content
 
     @cached_property
     def words(self) -> str:
         """The text next to a call, without repeating the message itself. Empty if the call was withheld."""
         if not self.entry.tool_call or self._is_withheld:
             return ""
-        said, text = self.entry.content.strip(), self.text.strip()
+        text, message = self.entry.content.strip(), self.text.strip()
         if self.entry.context_type != ContextType.AI_MESSAGE:
-            return said
-        is_repeated = " ".join(said.split()) in " ".join(text.split())
-        return "" if is_repeated else said.removesuffix(text).rstrip()
+            return text
+        is_repeated = " ".join(text.split()) in " ".join(message.split())
+        return "" if is_repeated else text.removesuffix(message).rstrip()
 
     @property
     def _is_withheld(self) -> bool:
@@ -146,10 +146,10 @@ class Item:
     @property
     def data(self) -> str:
         """The structured data of an answer, as JSON."""
-        given = self.arguments.get("data")
-        if isinstance(given, str):  # some models write JSON as a string
-            return given
-        return "" if given is None else orjson.dumps(given, option=orjson.OPT_INDENT_2).decode()
+        data = self.arguments.get("data")
+        if isinstance(data, str):  # some models write JSON as a string
+            return data
+        return "" if data is None else orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
 
     # --- calls --------------------------------------------------------------------------------------------------
 
@@ -160,34 +160,36 @@ class Item:
     @cached_property
     def arguments(self) -> dict[str, Any]:
         """The arguments by name, as the model wrote them."""
-        found = self.call["arguments"]
-        return found if isinstance(found, dict) else {"arguments": found}
+        arguments = self.call["arguments"]
+        return arguments if isinstance(arguments, dict) else {"arguments": arguments}
 
     @property
     def exact_arguments(self) -> dict[str, Any]:
         """All arguments that the tool runs with, to which an approval is bound."""
-        found: dict[str, Any] = orjson.loads(self.log.arguments) if self.log and self.log.arguments else self.arguments
-        return found
+        arguments: dict[str, Any] = (
+            orjson.loads(self.log.arguments) if self.log and self.log.arguments else self.arguments
+        )
+        return arguments
 
     @property
     def card(self) -> str:
         """The template of the call's card: the tool's own or the common one."""
-        return _card_of(delegated.NAME if self.children else self.call["name"])
+        return _card_template(delegated.TOOL_NAME if self.children else self.call["name"])
 
     @property
     def is_long(self) -> bool:
         """Return whether the card's content is loaded only when the card is opened."""
-        shown = (
-            f"{self.entry.tool_call}{self.result.content}{self.result.metadata.get('diff', '')}" if self.result else ""
-        )
-        return len(shown) > LONGEST_SHOWN
+        if self.result is None:
+            return False
+        content = f"{self.entry.tool_call}{self.result.content}{self.result.metadata.get('diff', '')}"
+        return len(content) > MAX_PREVIEW_CHARS
 
     @property
     def line(self) -> str:
         """The arguments in one line."""
         values = [str(value) for value in self.arguments.values() if type(value) in (str, int, float)]
-        short = [value for value in values if len(value) <= LONGEST_LINE and "\n" not in value]
-        return " ".join(" ".join(short or values).split())[:LONGEST_LINE]
+        short_values = [value for value in values if len(value) <= LONGEST_LINE and "\n" not in value]
+        return " ".join(" ".join(short_values or values).split())[:LONGEST_LINE]
 
     @property
     def status(self) -> str:
@@ -203,8 +205,8 @@ class Item:
     @property
     def exit_code(self) -> int:
         """The exit code of a command that ended by itself; 0 for any other call."""
-        about = self.result.metadata if self.result and self.status == CallStatus.SUCCEEDED else {}
-        return int(about.get("exit_code") or 0)
+        metadata = self.result.metadata if self.result and self.status == CallStatus.SUCCEEDED else {}
+        return int(metadata.get("exit_code") or 0)
 
     @property
     def has_found_nothing(self) -> bool:
@@ -219,8 +221,8 @@ class Item:
     @property
     def has_run(self) -> bool:
         """Return whether the tool did its work. A killed command counts."""
-        ran = self.status == CallStatus.SUCCEEDED or bool(self.children)
-        return ran or (self.result is not None and "exit_code" in self.result.metadata)
+        has_succeeded = self.status == CallStatus.SUCCEEDED or bool(self.children)
+        return has_succeeded or (self.result is not None and "exit_code" in self.result.metadata)
 
     @property
     def ports(self) -> list[int]:
@@ -228,13 +230,13 @@ class Item:
 
         If none listened yet, the ports that its command line or its output names.
         """
-        about = self.result.metadata if self.result else {}
-        if found := about.get("ports"):
-            return [int(port) for port in found[:MOST_PORTS]]
-        if self.result is None or "job" not in about:
+        metadata = self.result.metadata if self.result else {}
+        if ports := metadata.get("ports"):
+            return [int(port) for port in ports[:MOST_PORTS]]
+        if self.result is None or "job" not in metadata:
             return []
-        words = f"{self.arguments.get('command', '')}\n{self.result.content}"
-        return list(dict.fromkeys(port for port in map(int, _PORT.findall(words)) if 0 < port < 65536))[:MOST_PORTS]
+        text = f"{self.arguments.get('command', '')}\n{self.result.content}"
+        return list(dict.fromkeys(port for port in map(int, _PORT.findall(text)) if 0 < port < 65536))[:MOST_PORTS]
 
     @property
     def is_refused(self) -> bool:
@@ -268,10 +270,10 @@ class Item:
 
 
 @lru_cache(maxsize=256)
-def _card_of(name: str) -> str:
+def _card_template(name: str) -> str:
     """Return the card's template name. Cached: a failed template lookup takes as long as rendering a small one."""
-    own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
-    return str(select_template([*own, "chat/tools/_card.html"]).template.name)
+    templates = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
+    return str(select_template([*templates, "chat/tools/_card.html"]).template.name)
 
 
 def _texts(value: Any) -> list[str]:

@@ -8,30 +8,30 @@ from typing import Any
 from llm_app.types import Message, Picture, Thinking, ToolCall
 from tasks_app.models import ContextEntry, ContextType
 
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NO_BLOBS: Mapping[str, str] = MappingProxyType({})
 _TAGGED = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.HANDOFF)
 
 
-def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NONE) -> Message:
+def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NO_BLOBS) -> Message:
     """Return the message of an entry. Raises ValueError for an entry that is not in the context.
 
     `blobs` maps the addresses of its pictures to their base64 contents.
     """
     if not entry.in_context:
         raise ValueError(f"entry {entry.seq} is not in the context")
-    known: dict[str, Any] = {"seq": entry.seq, "masked_with": entry.masked_with}
+    common: dict[str, Any] = {"seq": entry.seq, "masked_with": entry.masked_with}
     if entry.context_type in _TAGGED:
         tagged = f"<{entry.context_type}>\n{entry.content}\n</{entry.context_type}>"
-        return Message(role="user", content=tagged, **known)
+        return Message(role="user", content=tagged, **common)
     if entry.context_type == ContextType.TOOL_RESULT:
         pictures = _pictures(entry, blobs)
-        return Message(role="tool", content=entry.content, tool_call_id=entry.tool_call_id, pictures=pictures, **known)
+        return Message(role="tool", content=entry.content, tool_call_id=entry.tool_call_id, pictures=pictures, **common)
     if entry.context_type == ContextType.CLIENT_HISTORY:
-        return Message(role="user" if entry.role == "user" else "assistant", content=entry.content, **known)
+        return Message(role="user" if entry.role == "user" else "assistant", content=entry.content, **common)
     if entry.context_type == ContextType.USER_MESSAGE:
-        return Message(role="user", content=entry.content, pictures=_pictures(entry, blobs), **known)
-    thinking, call = thinking_of(entry), _tool_call(entry)
-    return Message(role="assistant", content=entry.content, thinking=thinking, tool_call=call, **known)
+        return Message(role="user", content=entry.content, pictures=_pictures(entry, blobs), **common)
+    call = ToolCall(**entry.call) if entry.call else None
+    return Message(role="assistant", content=entry.content, thinking=thinking_of(entry), tool_call=call, **common)
 
 
 def thinking_of(entry: ContextEntry) -> Thinking | None:
@@ -53,7 +53,3 @@ def _pictures(entry: ContextEntry, blobs: Mapping[str, str]) -> tuple[Picture, .
         )
         for picture in entry.pictures
     )
-
-
-def _tool_call(entry: ContextEntry) -> ToolCall | None:
-    return ToolCall(**call) if (call := entry.call) else None

@@ -47,8 +47,8 @@ class SessionSecrets:
             return {}
         people = {task.started_by_id, *task.other_authors, *_people(_may_write_in.rows(task.session_id))}
         usable = set(Secret.objects.usable_by_all(people).values_list("name", "owner"))
-        found = {(name, owner): value for name, owner, value in self.active.secrets if (name, owner) in usable}
-        return {name: found[name, owner] for name, owner in sorted(found, key=lambda key: key[1] is not None)}
+        values = {(name, owner): value for name, owner, value in self.active.secrets if (name, owner) in usable}
+        return {name: values[name, owner] for name, owner in sorted(values, key=lambda key: key[1] is not None)}
 
     @property
     def redactor(self) -> Redactor:
@@ -64,14 +64,14 @@ def redactor_of(session: Session) -> Redactor:
 def _may_write(sessions: QuerySet[Session]) -> QuerySet[Session, Any]:
     """Return rows of (user, role) with write access. One of the two is None in each row."""
     rows_of = Q(session__in=sessions) | Q(session__descendants__in=sessions)
-    members = SessionMember.objects.filter(rows_of, may_write=True)
+    session_members = SessionMember.objects.filter(rows_of, may_write=True)
     projects = Project.objects.filter(sessions__in=sessions).order_by()
     in_projects = ProjectMember.objects.filter(project__in=projects.values("pk"), may_write=True)
     no_role = Value(None, output_field=BigIntegerField())
     owners = projects.values_list("owner", no_role)
     # `owners` is last: if the first two branches had no role, PostgreSQL would type that column as text.
-    by_row = [*(who.values_list("user", "role") for who in (members, in_projects)), owners]
-    return sessions.order_by().values_list("owner", no_role).union(*by_row)
+    branches = [*(members.values_list("user", "role") for members in (session_members, in_projects)), owners]
+    return sessions.order_by().values_list("owner", no_role).union(*branches)
 
 
 _may_write_in = Select(lambda session: _may_write(Session.objects.filter(pk=session)))
@@ -103,10 +103,8 @@ def redact_entry(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
     redacted.content = redactor.redacted(entry.content)
     redacted.tool_call_id = redactor.redacted(entry.tool_call_id)
     redacted.metadata = redactor.redacted_json(entry.metadata)
-    redacted.thinking, redacted.images = (
-        _redacted_text(entry.thinking, redactor),
-        _redacted_text(entry.images, redactor),
-    )
+    redacted.thinking = _redacted_text(entry.thinking, redactor)
+    redacted.images = _redacted_text(entry.images, redactor)
     if call := entry.call:
         redacted.tool_call = _json(asdict(redacted_call(ToolCall(**call), redactor)))
     return redacted

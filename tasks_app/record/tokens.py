@@ -10,27 +10,27 @@ from tools_app.contract import ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped
 
-BYTES = 3  # UTF-8 bytes per token
-PICTURE = 1_600  # tokens of the largest picture that we send, at providers that publish it
-FRAME = 4  # tokens per message besides its text
+BYTES_PER_TOKEN = 3  # UTF-8 bytes per token
+PICTURE_TOKENS = 1_600  # tokens of the largest picture that we send, at providers that publish it
+MESSAGE_TOKENS = 4  # tokens per message besides its text
 _CLOSING_TAG = re.compile(r"(?<=\n)</\w{1,40}>\Z")
-_HINT = 400  # bytes reserved for the hint where the rest of a result is
+_HINT_BYTES = 400  # bytes reserved for the hint where the rest of a result is
 
 
 def estimate(text: str) -> int:
     """Return UTF-8 bytes / 3: too high for English prose, about right for code and non-Latin scripts."""
-    return len(text.encode(errors="replace")) // BYTES
+    return len(text.encode(errors="replace")) // BYTES_PER_TOKEN
 
 
 def entry_tokens(entry: ContextEntry) -> int:
     """Return the estimated tokens of an entry's message: text, call, thinking and pictures."""
     texts = (entry.content, entry.tool_call, entry.thought)
-    return FRAME + sum(map(estimate, texts)) + PICTURE * len(entry.pictures)
+    return MESSAGE_TOKENS + sum(map(estimate, texts)) + PICTURE_TOKENS * len(entry.pictures)
 
 
 def view_tokens(view: str) -> int:
     """Return the estimated tokens of a message that has only this text."""
-    return FRAME + estimate(view)
+    return MESSAGE_TOKENS + estimate(view)
 
 
 def within_budget(result: ToolResult, content: str, workspace: Workspace, call: ToolCall, budget: int) -> str:
@@ -40,60 +40,61 @@ def within_budget(result: ToolResult, content: str, workspace: Workspace, call: 
     """
     if estimate(content) <= budget * (2 if result.cut == "none" else 1):
         return content or "(no output)"
-    room = max(budget * BYTES - _HINT, budget * BYTES // 2)
-    return (
-        _ends(content, room, workspace, call) if result.cut == "middle" else _beginning(content, room, workspace, call)
-    )
+    max_bytes = max(budget * BYTES_PER_TOKEN - _HINT_BYTES, budget * BYTES_PER_TOKEN // 2)
+    if result.cut == "middle":
+        return _first_and_last_lines(content, max_bytes, workspace, call)
+    return _first_lines(content, max_bytes, workspace, call)
 
 
-def _beginning(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:
+def _first_lines(content: str, max_bytes: int, workspace: Workspace, call: ToolCall) -> str:
     """Return the first lines and a hint how to read on. A closing tag stays, so that outside content remains
     enclosed.
     """
-    end = paging.end_of_page(content, 0, room)
+    end = paging.end_of_page(content, 0, max_bytes)
     closing = _CLOSING_TAG.findall(content, end)
-    rest = f"[… {_rest(content, end, None, workspace, call)}]"
-    return "\n".join([content[:end].removesuffix("\n"), *closing, rest])
+    hint = f"[… {_hint(content, end, None, workspace, call)}]"
+    return "\n".join([content[:end].removesuffix("\n"), *closing, hint])
 
 
-def _ends(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:
+def _first_and_last_lines(content: str, max_bytes: int, workspace: Workspace, call: ToolCall) -> str:
     """Return the first two thirds of the room, whole lines of the end, and the tool's own last line."""
-    output, _, own = content.rpartition("\n")
-    if paging.size(own) > _HINT:
-        output, own = content, ""
-    room -= paging.size(own)
-    end = paging.end_of_page(output, 0, room * 2 // 3)
-    tail = max(end, _last_lines(output, room // 3))
+    output, _, last_line = content.rpartition("\n")
+    if paging.size(last_line) > _HINT_BYTES:
+        output, last_line = content, ""
+    max_bytes -= paging.size(last_line)
+    end = paging.end_of_page(output, 0, max_bytes * 2 // 3)
+    tail = max(end, _last_lines(output, max_bytes // 3))
     limit = output.count("\n", end, tail) + (output[tail - 1] != "\n")
-    rest = f"[… {_rest(output, end, limit, workspace, call)} …]"
-    return "\n".join(filter(None, [output[:end].removesuffix("\n"), rest, output[tail:], own]))
+    hint = f"[… {_hint(output, end, limit, workspace, call)} …]"
+    return "\n".join(filter(None, [output[:end].removesuffix("\n"), hint, output[tail:], last_line]))
 
 
-def _last_lines(text: str, room: int) -> int:
+def _last_lines(text: str, max_bytes: int) -> int:
     """Return the offset of the last whole lines within `room` bytes, or the length of the text if no line fits."""
-    tail = text.encode(errors="replace")[-room:].decode(errors="ignore")
+    tail = text.encode(errors="replace")[-max_bytes:].decode(errors="ignore")
     return text.find("\n", len(text) - len(tail) - 1) + 1 or len(text)
 
 
-def _rest(whole: str, end: int, limit: int | None, workspace: Workspace, call: ToolCall) -> str:
+def _hint(whole: str, end: int, limit: int | None, workspace: Workspace, call: ToolCall) -> str:
     """Return a sentence with the hidden lines and the call that reads them. `limit` is their number; None means
     all.
     """
-    lines, first = whole.count("\n") + 1, whole.count("\n", 0, end) + 1
-    last = lines if limit is None else first + limit - 1
+    line_count, first = whole.count("\n") + 1, whole.count("\n", 0, end) + 1
+    last = line_count if limit is None else first + limit - 1
     loss = clipped.loss(whole)
-    hidden = f"lines {first:,} to {last:,} of {f'the {lines:,} kept' if loss else f'{lines:,}'} are not shown"
-    gone = f" {loss}: to have all, redirect it to a file." if loss else ""
+    hidden = f"lines {first:,} to {last:,} of {f'the {line_count:,} kept' if loss else f'{line_count:,}'} are not shown"
+    loss_hint = f" {loss}: to have all, redirect it to a file." if loss else ""
     try:
-        path = _kept(whole.encode(errors="replace"), workspace, call, clipped.SUFFIX if loss else ".txt")
+        path = _result_file(whole.encode(errors="replace"), workspace, call, clipped.SUFFIX if loss else ".txt")
     except ToolError as error:
-        return f"{hidden}, and could not be kept: {error}{gone}"
+        return f"{hidden}, and could not be kept: {error}{loss_hint}"
     skip = end - whole.rfind("\n", 0, end) - 1
-    more = {"path": path, "offset": first, "skip": skip or None, "limit": limit}
-    return f"{hidden}. They are in {path}: {paging.next_call('file', action='read', **more)}{gone and f'.{gone}'}"
+    arguments = {"path": path, "offset": first, "skip": skip or None, "limit": limit}
+    next_call = paging.next_call("file", action="read", **arguments)
+    return f"{hidden}. They are in {path}: {next_call}{loss_hint and f'.{loss_hint}'}"
 
 
-def _kept(data: bytes, workspace: Workspace, call: ToolCall, suffix: str) -> str:
+def _result_file(data: bytes, workspace: Workspace, call: ToolCall, suffix: str) -> str:
     """Return the path of a file with the full result. Reuse a command's existing file. Raises ToolError."""
     with suppress(ToolError):
         for entry in workspace.entries(RESULTS):

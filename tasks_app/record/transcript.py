@@ -16,12 +16,12 @@ from llm_app.transport.http_errors import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
 from tasks_app.models.entry import EntryQuerySet
 from tasks_app.record import delegated, redact_entries
-from tasks_app.record.activity import STEPS, Activity, Group, groups_of, is_step
-from tasks_app.record.item import LONGEST_SHOWN, Item
+from tasks_app.record.activity import STEPS, Activity, ItemGroup, is_step, item_groups
+from tasks_app.record.item import MAX_PREVIEW_CHARS, Item
 
-PAGE, PAGE_BYTES = 60, 60_000  # limits of entries and, roughly, bytes of HTML; the rest of the page has 30,000
-MOST_OF_ACTIVITY = 500  # entries read for the line of an activity that has already begun
-_AROUND = 600  # bytes of HTML per entry besides its text
+PAGE_ENTRIES, PAGE_BYTES = 60, 60_000  # limits of entries and, roughly, bytes of HTML; the rest of the page has 30,000
+MAX_ACTIVITY_ENTRIES = 500  # entries read for the line of an activity that has already begun
+_MARKUP_BYTES = 600  # bytes of HTML per entry besides its text
 
 
 def _has_changed(call_id: str) -> Exists:
@@ -39,18 +39,18 @@ _logs_of = Select(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class TranscriptPage:
     """Consecutive items. `earlier` is the `seq` before which more items exist, or None."""
 
     items: Sequence[Item]
     earlier: int | None
 
     @property
-    def groups(self) -> list[Group]:
-        return groups_of(self.items)
+    def groups(self) -> list[ItemGroup]:
+        return item_groups(self.items)
 
 
-def newest_page(session: Session, before: int | None = None) -> Page:
+def newest_page(session: Session, before: int | None = None) -> TranscriptPage:
     """Return the last items of a session, or the last ones before an entry, up to the size limit.
 
     A page has at least one item, and never separates a call from its result.
@@ -58,27 +58,27 @@ def newest_page(session: Session, before: int | None = None) -> Page:
     entries = ContextEntry.objects.in_session(session)
     if before is not None:
         entries = entries.filter(seq__lt=before)
-    newest = list(entries.reverse()[: PAGE + 1])
-    count = _fitting(newest)
+    newest = list(entries.reverse()[: PAGE_ENTRIES + 1])
+    count = _count_fitting(newest)
     if count < len(newest) and newest[count - 1].context_type == ContextType.TOOL_RESULT:
         count += 1
-    found = newest[:count][::-1]
-    earlier = found[0].seq if found and found[0].seq > 1 else None
-    return Page(items=items_of(session, found), earlier=earlier)
+    page_entries = newest[:count][::-1]
+    earlier = page_entries[0].seq if page_entries and page_entries[0].seq > 1 else None
+    return TranscriptPage(items=items_of(session, page_entries), earlier=earlier)
 
 
-def _fitting(newest: Sequence[ContextEntry]) -> int:
+def _count_fitting(newest: Sequence[ContextEntry]) -> int:
     """Return how many entries fit into a page, at least one."""
-    sizes = (_AROUND + len(escape(_shown(one)).encode()) for one in newest[:PAGE])
+    sizes = (_MARKUP_BYTES + len(escape(_visible_text(entry)).encode()) for entry in newest[:PAGE_ENTRIES])
     return max(1, sum(1 for _ in takewhile(lambda total: total <= PAGE_BYTES, accumulate(sizes))))
 
 
-def _shown(entry: ContextEntry) -> str:
+def _visible_text(entry: ContextEntry) -> str:
     """Return the text that a page shows before a card is opened."""
     if entry.context_type == ContextType.TOOL_RESULT:
-        return entry.content[:LONGEST_SHOWN]
-    folded = LONGEST_SHOWN if entry.context_type == ContextType.TOOL_CALL else None
-    return f"{entry.content}{entry.thinking}{entry.tool_call[:folded]}"
+        return entry.content[:MAX_PREVIEW_CHARS]
+    limit = MAX_PREVIEW_CHARS if entry.context_type == ContextType.TOOL_CALL else None
+    return f"{entry.content}{entry.thinking}{entry.tool_call[:limit]}"
 
 
 def with_logs(entries: EntryQuerySet) -> EntryQuerySet:
@@ -124,8 +124,8 @@ def item_of(entry: ContextEntry) -> Item:
 
 
 def item_at(session: Session, seq: int) -> Item | None:
-    found = ContextEntry.objects.in_session(session).filter(seq=seq).first()
-    return item_of(found) if found and not found.call else _call_item(found)
+    entry = ContextEntry.objects.in_session(session).filter(seq=seq).first()
+    return item_of(entry) if entry and not entry.call else _call_item(entry)
 
 
 def activity_at(session: Session, seq: int) -> Activity | None:
@@ -135,7 +135,7 @@ def activity_at(session: Session, seq: int) -> Activity | None:
     if newest is None or not is_step(newest):
         return None
     begin = entries.exclude(context_type__in=STEPS).values_list("seq", flat=True).last() or 0
-    newest_first = entries.filter(seq__gt=begin).reverse()[:MOST_OF_ACTIVITY]
+    newest_first = entries.filter(seq__gt=begin).reverse()[:MAX_ACTIVITY_ENTRIES]
     return Activity(items_of(session, reversed(newest_first)))
 
 
@@ -161,10 +161,10 @@ def _call_item(entry: ContextEntry | None) -> Item | None:
 
 def _logs(session: Session, calls: Iterable[str], results: Iterable[Any]) -> dict[str, Any]:
     """Return logs by call id. Logs that were joined with the results are not queried again."""
-    came = [result for result in results if ContextEntry.log.is_cached(result) and result.log]
-    for result in came:
+    joined = [result for result in results if ContextEntry.log.is_cached(result) and result.log]
+    for result in joined:
         result.log.has_changed = result.has_changed
-    logs = {result.tool_call_id: result.log for result in came}
+    logs = {result.tool_call_id: result.log for result in joined}
     missing = [call for call in calls if call not in logs]
     return logs | {log.call_id: log for log in _logs_of.of_keys(missing, session.pk)}
 
@@ -183,9 +183,9 @@ def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
     """
     notices = [entry for entry in entries if entry.context_type == ContextType.STATUS_NOTICE]
     ids = [entry.metadata["llm_call"] for entry in notices if entry.metadata.get("llm_call")]
-    found = {str(log.pk): log for log in LLMLog.objects.filter(pk__in=ids)} if ids else {}
-    for log in found.values():
+    logs = {str(log.pk): log for log in LLMLog.objects.filter(pk__in=ids)} if ids else {}
+    for log in logs.values():
         status = log.error.partition(": ")[0] + ": " if log.error.startswith("HTTP ") else ""
-        words = own_words(log.error)
-        log.error = active_secrets.of_everyone().redactor.redacted(status + words if words else log.error)
-    return found
+        message = own_words(log.error)
+        log.error = active_secrets.of_everyone().redactor.redacted(status + message if message else log.error)
+    return logs

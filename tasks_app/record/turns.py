@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from tasks_app.models import ContextType
 
 
-class Entry(Protocol):
+class TurnEntry(Protocol):
     """The fields of an entry that grouping reads."""
 
     context_type: Any  # a string or a ContextType
@@ -19,7 +19,7 @@ class Entry(Protocol):
     def call(self) -> dict[str, str] | None: ...
 
 
-E = TypeVar("E", bound=Entry)
+TurnEntryT = TypeVar("TurnEntryT", bound=TurnEntry)
 _FOLLOWING = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.HANDOFF)
 
 
@@ -31,11 +31,11 @@ class TurnKind(Enum):
 
 
 @dataclass(frozen=True)
-class Turn(Generic[E]):
+class Turn(Generic[TurnEntryT]):
     """Entries that are sent together or not at all."""
 
     kind: TurnKind
-    entries: Sequence[E]
+    entries: Sequence[TurnEntryT]
 
     @property
     def is_open(self) -> bool:
@@ -45,14 +45,14 @@ class Turn(Generic[E]):
         )
 
 
-def group(entries: Iterable[E]) -> list[Turn[E]]:
+def group(entries: Iterable[TurnEntryT]) -> list[Turn[TurnEntryT]]:
     """Return the turns of the entries in the context, oldest first.
 
     All entries stay, in order, and a call stays with its result. Appending changes only the last turn. Raises
     ValueError
     for a result without its call, which `append` never writes.
     """
-    turns: list[tuple[TurnKind, list[E]]] = []
+    turns: list[tuple[TurnKind, list[TurnEntryT]]] = []
     open_call = ""
     for entry in entries:
         if open_call and entry.tool_call_id != open_call:
@@ -70,7 +70,7 @@ def group(entries: Iterable[E]) -> list[Turn[E]]:
     return [Turn(kind, tuple(members)) for kind, members in turns]
 
 
-def _kind(entry: Entry) -> TurnKind:
+def _kind(entry: TurnEntry) -> TurnKind:
     if entry.call:
         return TurnKind.CALL
     is_history = entry.context_type == ContextType.CLIENT_HISTORY

@@ -98,7 +98,7 @@ def fault_in(session: Session, entries: Iterable[ContextEntry]) -> str:
             break
         if entry.seq != seq + 1:
             return f"The chain is broken at entry {seq + 1}: it is missing."
-        if not chain.holds(entry, predecessor):
+        if not chain.is_valid(entry, predecessor):
             return _broken(entry)
         predecessor, seq = entry.hash, entry.seq
     if seq < session.last_seq:
@@ -109,7 +109,7 @@ def fault_in(session: Session, entries: Iterable[ContextEntry]) -> str:
 
 
 def _broken(entry: ContextEntry) -> str:
-    if not chain.knows_key_of(entry):
+    if not chain.has_key_of(entry):
         return (
             f"The chain cannot be checked from entry {entry.seq} on: its key {entry.hash_key!r} is not in "
             "FIELD_ENCRYPTION_KEY."

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from llm_app.sql.composed_query import Select
 from llm_app.sql.statements import execute, save
 from tasks_app.models import Approval, ContextEntry, ContextType, InboxMessage, Session, Task, WaitingFor
-from tasks_app.record import Draft, KeptPicture, append_entries
+from tasks_app.record import Draft, StoredPicture, append_entries
 from tasks_app.runtime import broadcast
 from tasks_app.runtime.wakeup import wake
 from tools_app.documents.formats import kind_by_name
@@ -71,7 +71,7 @@ def user_message(message: InboxMessage) -> Draft:
     return Draft(
         context_type=ContextType.USER_MESSAGE,
         content=with_files(message.content, message.attachments),
-        images=[KeptPicture(**image) for image in message.images],
+        images=[StoredPicture(**image) for image in message.images],
         metadata={"author": message.author.get_username(), "attachments": message.attachments},
     )
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from llm_app.types import ToolCall
 from tasks_app.models import PERSON, ContextEntry, Task, ToolCallLog, WaitingFor
 from tasks_app.models.errors import NothingToAnswer
-from tasks_app.record import Draft, KeptPicture, call_json, redact_entry, redactor_of
+from tasks_app.record import Draft, StoredPicture, call_json, redact_entry, redactor_of
 from tasks_app.record.draft import result
 from tasks_app.run import reminders
 from tasks_app.runtime import broadcast, wakeup
@@ -35,7 +35,9 @@ class OpenCall:
     deferred: Sequence[str] = ()
     words: str = ""
 
-    def result(self, text: str, status: str, *, images: Sequence[KeptPicture] = (), **metadata: object) -> list[Draft]:
+    def result(
+        self, text: str, status: str, *, images: Sequence[StoredPicture] = (), **metadata: object
+    ) -> list[Draft]:
         """Return the result of this call and the reminder that follows it."""
         return [result(self.call.id, text, status, images, **metadata), *reminders.deferred(self.deferred)]
 

@@ -11,7 +11,7 @@ from llm_app.redaction import redacted_arguments
 from llm_app.sql.statements import Statement, Update, save, stored
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import Draft, SessionSecrets, append_entries, lock
-from tasks_app.record.append import Head, HeadMoved, appending, is_lost_race, linked
+from tasks_app.record.append import ChainHead, HeadMoved, append_statements, chained_entries, is_lost_race
 from tasks_app.run import children, next_task, reminders
 from tasks_app.run.affinity import SessionAffinity
 from tasks_app.run.history import History
@@ -47,7 +47,7 @@ class UnitOfWork:
         self.allowance = Allowance(task.started_by_id, task.id, self.tree)
         self.calls = Calls()
         self._affinity = SessionAffinity(task.session)
-        self._head = Head(task.session.last_seq, task.session.chain_head)
+        self._head = ChainHead(task.session.last_seq, task.session.chain_head)
         self._seen: Look | None = None  # returned by the newest commit
         self.discard_staged()
 
@@ -128,8 +128,8 @@ class UnitOfWork:
         """Compose the redacted writes of a commit."""
         redactor = self.secrets.redactor
         fields = redactor.redacted_json(fields)
-        entries = linked(self.session, self.task, drafts, self._head, redactor)
-        head_update, *inserts = appending(self.session, self._head, entries)
+        entries = chained_entries(self.session, self.task, drafts, self._head, redactor)
+        head_update, *inserts = append_statements(self.session, self._head, entries)
         is_looked_at = fields.get("state", self.task.state) in (TaskState.THINKING, *ENDED)
         task = lease.guarded_update(self.task, fields, returning=COLUMNS if is_looked_at else VERSION)
         logs = [row for row in self._rows if isinstance(row, ToolCallLog)]
@@ -188,7 +188,7 @@ class UnitOfWork:
         self.calls = Calls()
         self.history.extend(entries)
         if entries:
-            self._head = Head(entries[-1].seq, entries[-1].hash)
+            self._head = ChainHead(entries[-1].seq, entries[-1].hash)
         was = (self.task.state, self.task.waiting_for)
         for name, value in fields.items():
             setattr(self.task, name, value)

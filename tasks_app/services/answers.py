@@ -7,7 +7,7 @@ from django.db import transaction
 
 from tasks_app.models import Approval, CallStatus, Scope, Task, WaitingFor
 from tasks_app.models.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
-from tasks_app.record import KeptPicture, append_entries, lock, redactor_of
+from tasks_app.record import StoredPicture, append_entries, lock, redactor_of
 from tasks_app.run import decisions, open_call
 from tasks_app.run.decisions import settle
 from tasks_app.services.checked import checked_text
@@ -22,7 +22,7 @@ def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
         answer(task, author, content, call_id)
 
 
-def answer(task: Task, author: Any, content: str, call_id: str = "", images: Sequence[KeptPicture] = ()) -> None:
+def answer(task: Task, author: Any, content: str, call_id: str = "", images: Sequence[StoredPicture] = ()) -> None:
     """Append a person's answer as the result of the open call."""
     open_call.resume(task, WaitingFor.REPLY)
     call = open_call.awaited_call(task, call_id)

@@ -28,7 +28,7 @@ from tasks_app.models import (
     Workflow,
 )
 from tasks_app.models.errors import FilesQuotaFull, Refusal
-from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
+from tasks_app.record import Draft, StoredPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
 from tasks_app.record.draft import result
 from tasks_app.record.item import Item
 from tasks_app.run import reminders
@@ -207,7 +207,7 @@ def _draft(entry: ContextEntry) -> Draft:
         thinking=thinking_of(entry),
         tool_call=ToolCall(**entry.call) if entry.call else None,
         tool_call_id=entry.tool_call_id,
-        images=[KeptPicture(**picture) for picture in entry.pictures],
+        images=[StoredPicture(**picture) for picture in entry.pictures],
         metadata={name: value for name, value in entry.metadata.items() if name not in _OF_ITS_CALL},
         discarded=bool(entry.metadata.get("discarded")),
         given_role=entry.role if entry.context_type == ContextType.CLIENT_HISTORY else "",

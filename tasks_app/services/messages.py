@@ -11,7 +11,7 @@ from llm_app.sql.composed_query import Select
 from llm_app.sql.statements import Update, execute, save
 from tasks_app.models import Agent, InboxMessage, Mode, Session, Task, WaitingFor, Workflow
 from tasks_app.models.errors import AgentWithheld, MessageRead, SchemaTooLate, WorkflowTooLate
-from tasks_app.record import KeptPicture, images, lock
+from tasks_app.record import StoredPicture, images, lock
 from tasks_app.run import children, next_task
 from tasks_app.runtime import admission, broadcast, wakeup
 from tasks_app.services.answers import answer
@@ -36,7 +36,7 @@ def post_message(
     content: str,
     *,
     attachments: Sequence[str] = (),
-    pictures: Sequence[KeptPicture] | None = None,
+    pictures: Sequence[StoredPicture] | None = None,
     mode: str = Mode.INTERJECT,
     max_iterations: int | None = None,
     output_schema: Any = None,
@@ -58,7 +58,7 @@ def post_message(
     """
     content, schema = checked_text(session, content, attachments), schema_text(output_schema, session)
     if pictures is None:
-        pictures = images.of_attachments(workspace_of(session), attachments) if attachments else ()
+        pictures = images.store_attachments(workspace_of(session), attachments) if attachments else ()
     message = InboxMessage(
         session=session,
         author=author,
@@ -116,7 +116,7 @@ def _tell(task: Task, message: InboxMessage) -> Delivered:
     if message.workflow:
         raise WorkflowTooLate(field="workflow")
     if task.waiting_for == WaitingFor.REPLY:
-        pictures = [KeptPicture(**image) for image in message.images]
+        pictures = [StoredPicture(**image) for image in message.images]
         words = next_task.with_files(message.content, message.attachments)
         answer(task, message.author, words, images=pictures)
         return Delivered(task=task, delivered_as="reply")

@@ -18,7 +18,7 @@ from llm_app.transport.waiting import InTime, TimeIsUp
 from llm_app.types import Message, Purpose
 from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, Task
 from tasks_app.models.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
-from tasks_app.record import left_blobs, lock, redactor_of, storable
+from tasks_app.record import lock, redactor_of, storable, unused_blobs
 from tasks_app.run import TaskContext, affinity
 from tasks_app.run.aside import ask_aside
 from tasks_app.run.next_task import title_of
@@ -99,7 +99,7 @@ def title_from_model(context: TaskContext, limits: Limits) -> None:
     title = _asked_title(context, limits.title_model.name, message.content)
     Task.objects.filter(pk=context.task.pk).update(**context.calls.totals(context.task))  # the call has a cost
     if not here.exists():  # deleted during the call: remove the texts of this call, too
-        left_blobs.leave([context.session])
+        unused_blobs.mark_unused([context.session])
     elif title and here.filter(title=given).update(title=title, updated_at=timezone.now()):
         broadcast.title_changed(context.session, title)
 
@@ -151,7 +151,7 @@ def delete_session(session: Session) -> None:
             _then(affinity.release, str(one.pk))
             for beside in (one.history_path, one.home_path):
                 _then(remove_tree, beside)
-        left_blobs.leave(every)
+        unused_blobs.mark_unused(every)
         Session.objects.select_for_update().filter(pk=session.pk).first()  # blocks new references to the session
         session.delete()
         if folder.exists() and not session.workdir:  # a working directory belongs to the person who named it

@@ -27,7 +27,7 @@ from tasks_app.templatetags import entries
 register = template.Library()
 register.simple_tag(entries.icon)
 register.simple_tag(entries.prose)
-register.simple_tag(delegated.origin, name="origin_of")
+register.simple_tag(delegated.delegating_session, name="origin_of")
 register.simple_tag(choices.agents, name="usable_agents")
 register.simple_tag(changes.proposed, name="proposed_change")
 # Unicode's categories of characters that show nothing (bidi controls, zero widths, separators …), and letters that do.
@@ -176,12 +176,12 @@ def _with_exit_code(status: str, code: int, *, is_quiet: bool) -> Badge:
 def task_badge(task: Task, queue_position: int | None = None) -> Badge:
     if queue_position:
         return _QUEUED
-    return _of_awaited(delegated.awaited(task)) or of_task(task.state, task.waiting_for, stopped=task.stopped)
+    return _of_awaited(delegated.awaited_children(task)) or of_task(task.state, task.waiting_for, stopped=task.stopped)
 
 
 def _of_awaited(children: Sequence[Task]) -> Badge | None:
     """Where one below waits for a person, so does its parent."""
-    if asking := len(delegated.asking(children)):
+    if asking := len(delegated.waiting_for_person(children)):
         needs = ngettext("{} delegated task needs you", "{} delegated tasks need you", asking)
         return Badge(needs.format(asking), "question", "asks")
     if active := sum(child.is_active for child in children):
@@ -195,7 +195,7 @@ def child_badge(child: Task, has_ended: bool = False) -> Badge:
     """Of a delegated task, in a word; with its call `has_ended`, it is stopped if it has not ended itself."""
     if child.stopped or (has_ended and child.is_active):
         return _STOPPED
-    if delegated.asking([child]):
+    if delegated.waiting_for_person([child]):
         return _ASKS
     if child.waiting_for == WaitingFor.SIBLINGS or child.state == TaskState.INITIALIZING:
         return _QUEUED

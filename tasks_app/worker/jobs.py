@@ -15,7 +15,7 @@ from llm_app.sql.composed_query import Select
 from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
-from tasks_app.record import left_blobs
+from tasks_app.record import unused_blobs
 from tasks_app.run import Failed, Stopped, TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import (
     admission,
@@ -55,7 +55,7 @@ def clean_up() -> None:
     try:
         IdempotencyKey.objects.expired().delete()
         import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
-        left_blobs.delete_left()
+        unused_blobs.delete_unused()
     finally:
         connection.close_if_unusable_or_obsolete()
 

@@ -31,7 +31,7 @@ def attach(session: Session, files: Iterable[UploadedFile]) -> dict[str, Any]:
     Raises what `store` raises.
     """
     paths = store(session, files)
-    return {"attachments": paths, "pictures": images.of_attachments(workspace_of(session), paths)}
+    return {"attachments": paths, "pictures": images.store_attachments(workspace_of(session), paths)}
 
 
 def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:

@@ -8,8 +8,8 @@ from llm_app.abilities import Abilities
 from llm_app.call import Completion, Runner
 from llm_app.redaction import Redactor
 from llm_app.types import Message, Picture, Purpose
-from tasks_app.record import UnreadablePicture, redactor_of, storable
-from tasks_app.record.images import encoded
+from tasks_app.record import PictureError, redactor_of, storable
+from tasks_app.record.images import encode
 from tasks_app.run import UnitOfWork, ask_aside
 from tasks_app.runtime import event_loop, process
 from tools_app.contract import capabilities
@@ -92,6 +92,6 @@ async def _encoded(shown: Sequence[capabilities.NamedPicture]) -> tuple[Picture,
     Raises: ModelFailed.
     """
     try:
-        return tuple([await encoded(picture.name, picture.data) for picture in shown])
-    except UnreadablePicture as error:
+        return tuple([await encode(picture.name, picture.data) for picture in shown])
+    except PictureError as error:
         raise ModelFailed(f"The picture cannot be shown to a model: {error}.") from error

@@ -98,7 +98,7 @@ def _network(policy: Policy, definition: ToolDefinition, session: str) -> Networ
 
 def _page_bytes(most: int) -> int:
     """Return the bytes of a result of so many tokens, without the engine's notes."""
-    return max(most * tokens.BYTES - _NOTES, most * tokens.BYTES // 2)
+    return max(most * tokens.BYTES_PER_TOKEN - _NOTES, most * tokens.BYTES_PER_TOKEN // 2)
 
 
 def _unheard(text: str) -> None:

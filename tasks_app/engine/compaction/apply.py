@@ -57,7 +57,9 @@ def about_to_be_cut(context: TaskContext, recipient: Recipient) -> list[ContextE
 def _planner(agent: Agent | None, measured: Measured, cause: Cause, *, is_summed_up: bool) -> CutPlanner:
     window = measured.window
     if is_summed_up:
-        window = replace(window, head=window.head + math.ceil(summary.LONGEST / tokens.BYTES * measured.factor))
+        window = replace(
+            window, head=window.head + math.ceil(summary.LONGEST / tokens.BYTES_PER_TOKEN * measured.factor)
+        )
     if cause == Cause.REFUSED:  # the provider's window is smaller than configured
         window = replace(window, size=min(window.size, window.head + measured.length))
     strategies = Strategies(

@@ -56,7 +56,7 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> He
             inputs_of(person, settings.policy, visibility, sandbox, settings.agent),
             mode=mode,
             is_brief=is_brief,
-            result_bytes=settings.result_tokens * tokens.BYTES,
+            result_bytes=settings.result_tokens * tokens.BYTES_PER_TOKEN,
             own=settings.own_sections,
             **of_task,
         )
@@ -180,7 +180,7 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
     inputs = replace(
         inputs_of(person, policy, ToolVisibility(skills=catalogue(person.pk)), sandbox(), agent),
         mode=mode,
-        result_bytes=Limits.current().result_tokens_in(LogicalModel.objects.window_of(name)) * tokens.BYTES,
+        result_bytes=Limits.current().result_tokens_in(LogicalModel.objects.window_of(name)) * tokens.BYTES_PER_TOKEN,
         functions="(the tools, one a line)",
         own=(*((name, version.text) for name, version in versions.items()), ("instructions", agent.instructions)),
     )

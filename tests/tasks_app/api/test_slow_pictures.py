@@ -24,13 +24,13 @@ def session(client):
 @pytest.fixture
 def in_transactions(monkeypatch):
     """Whether one was open, of each time at which pictures were read."""
-    seen, keep = [], images.keep
+    seen, store = [], images.store
 
     def observed(workspace, paths):
         seen.append(connection.in_atomic_block)
-        return keep(workspace, paths)
+        return store(workspace, paths)
 
-    monkeypatch.setattr(images, "keep", observed)
+    monkeypatch.setattr(images, "store", observed)
     return seen
 
 

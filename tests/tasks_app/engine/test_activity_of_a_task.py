@@ -4,7 +4,7 @@ import pytest
 
 from tasks_app import services
 from tasks_app.models import ContextEntry
-from tasks_app.record.activity import groups_of
+from tasks_app.record.activity import item_groups
 from tasks_app.record.transcript import items_of
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
@@ -27,7 +27,7 @@ def test_what_was_rejected_is_not_said_to_have_run(play, owner, decisions, line,
     session = run.task.session
     (activity,) = (
         group.activity
-        for group in groups_of(items_of(session, ContextEntry.objects.in_session(session)))
+        for group in item_groups(items_of(session, ContextEntry.objects.in_session(session)))
         if group.activity and group.activity.line
     )
     assert (activity.line, activity.rejected, activity.amiss) == (line, rejected, 0)
@@ -35,7 +35,7 @@ def test_what_was_rejected_is_not_said_to_have_run(play, owner, decisions, line,
 
 def activity_of(run):
     entries = ContextEntry.objects.in_session(run.task.session)
-    groups = groups_of(items_of(run.task.session, entries))
+    groups = item_groups(items_of(run.task.session, entries))
     return next(group.activity for group in groups if group.activity and group.activity.line)
 
 

@@ -12,7 +12,7 @@ from llm_app.stored_prompt import store_prompt
 from llm_app.types import Message, Picture, Prompt
 from tasks_app import services
 from tasks_app.models import Limits, Session
-from tasks_app.record import images, left_blobs
+from tasks_app.record import images, unused_blobs
 from tasks_app.replay.verification import Findings, of_everything
 from tasks_app.services import forks
 from tasks_app.worker import jobs
@@ -25,7 +25,7 @@ from tests.tasks_app.engine.conftest import Run, result, script
 
 def a_day_later() -> None:
     for blob in Blob.objects.exclude(left_at=None):
-        Blob.objects.filter(pk=blob.pk).update(left_at=blob.left_at - left_blobs.PATIENCE - timedelta(minutes=1))
+        Blob.objects.filter(pk=blob.pk).update(left_at=blob.left_at - unused_blobs.GRACE_PERIOD - timedelta(minutes=1))
     jobs.clean_up()
 
 
@@ -45,7 +45,7 @@ def shown(
     ask_http: Callable[..., Run], http_provider: Any, http_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> Session:
     """Its model was shown a picture."""
-    monkeypatch.setattr(images, "_recent", {})
+    monkeypatch.setattr(images, "_cache", {})
     Route.objects.update(takes_images=True)
     workspace_of(http_session).write_bytes("chart.png", picture(80, 60))
     http_provider.replies = [openai_result()]
@@ -130,7 +130,7 @@ def test_what_is_kept_while_it_is_looked_for_is_not_deleted(shown: Session, monk
     (address,) = pictures()
     content = Blob.objects.get(pk=address).content
     services.delete_session(shown)
-    monkeypatch.setattr(left_blobs, "_named", lambda addresses: [Blob.keep(content)][1:])
+    monkeypatch.setattr(unused_blobs, "_referenced", lambda addresses: [Blob.keep(content)][1:])
     a_day_later()
     assert pictures()
 

@@ -16,7 +16,7 @@ READ = {"action": "read", "path": "chart.png"}
 
 @pytest.fixture(autouse=True)
 def _nothing_encoded_yet(monkeypatch):
-    monkeypatch.setattr(images, "_recent", {})
+    monkeypatch.setattr(images, "_cache", {})
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ async def test_a_picture_that_was_encoded_lately_is_not_encoded_again(monkeypatc
         return {"picture": {"media_type": "image/png", "width": 1, "height": 1, "data": "x" * 10}}
 
     monkeypatch.setattr(images, "answer_of", answer_of)
-    monkeypatch.setattr(images, "_MOST_RECENT", 25)
-    found = [await images.encoded(f"{name}.png", name.encode()) for name in "abacab"]
+    monkeypatch.setattr(images, "_CACHE_CHARS", 25)
+    found = [await images.encode(f"{name}.png", name.encode()) for name in "abacab"]
     assert [picture.path for picture in found] == ["a.png", "b.png", "a.png", "c.png", "a.png", "b.png"]
     assert len(made) == 4, "b was forgotten when c came"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tasks_app.record import KeptPicture
+from tasks_app.record import StoredPicture
 
 SAY = json.dumps
 
@@ -79,7 +79,7 @@ def test_a_call_says_in_words_how_it_went(status, words, show, called):
 
 
 def test_a_result_shows_its_pictures(show, called):
-    shown = KeptPicture(sha256="0" * 64, media_type="image/png", path="a chart.png", width=8, height=6)
+    shown = StoredPicture(sha256="0" * 64, media_type="image/png", path="a chart.png", width=8, height=6)
     called("file", SAY({"action": "read", "path": "a chart.png"}), "a picture", images=[shown])
     assert 'alt="a chart.png"' in show()
 
@@ -212,7 +212,7 @@ def test_a_failure_says_what_to_do_and_offers_to_try_again(show, recorded):
 
 
 def test_the_newest_entries_are_shown_and_the_earlier_ones_on_demand(alices, session, called, monkeypatch):
-    monkeypatch.setattr("tasks_app.record.transcript.PAGE", 5)
+    monkeypatch.setattr("tasks_app.record.transcript.PAGE_ENTRIES", 5)
     for number in range(6):
         called("shell", SAY({"command": f"echo {number}"}), f"out {number}")
     seen: list[int] = []

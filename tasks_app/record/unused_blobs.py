@@ -16,39 +16,39 @@ from llm_app.models import Blob, LLMLog
 from llm_app.stored_prompt import picture_addresses
 from tasks_app.models import ContextCut, ContextEntry, InboxMessage, Session
 
-PATIENCE = timedelta(days=1)
-_AT_ONCE = 500  # addresses per query
+GRACE_PERIOD = timedelta(days=1)
+_BATCH_SIZE = 500  # addresses per query
 _HAS_PICTURES = '"data": "'  # in saved messages; within their texts, quotes are escaped
 
 
-def leave(sessions: Sequence[Session]) -> None:
+def mark_unused(sessions: Sequence[Session]) -> None:
     """Mark the blobs of sessions that are about to be deleted. The logs of their LLM calls stay, without texts, for
     usage.
     """
     logs = LLMLog.objects.filter(session_id__in=[session.pk for session in sessions])
-    left = {
+    unique_addresses = {
         *chain.from_iterable(logs.values_list("messages_blob", "compacted_blob")),
         *ContextCut.objects.filter(session__in=sessions).values_list("blob", flat=True),
         *_pictures(Q(session__in=sessions)),
         *_pictures_of_prompts(logs),
     }
     logs.update(system_blob="", tools_blob="", compacted_blob="", messages_blob="", error="")
-    every = sorted(left)  # the same lock order in all processes
-    for start in range(0, len(every), _AT_ONCE):
-        Blob.objects.filter(pk__in=every[start : start + _AT_ONCE]).update(left_at=timezone.now())
+    addresses = sorted(unique_addresses)  # the same lock order in all processes
+    for start in range(0, len(addresses), _BATCH_SIZE):
+        Blob.objects.filter(pk__in=addresses[start : start + _BATCH_SIZE]).update(left_at=timezone.now())
 
 
-def delete_left() -> None:
+def delete_unused() -> None:
     """Delete blobs that were marked a day ago and are not referenced. Works on one batch at a time."""
-    due = Blob.objects.filter(left_at__lt=timezone.now() - PATIENCE)
-    addresses = set(due.order_by("left_at").values_list("pk", flat=True)[:_AT_ONCE])
+    due = Blob.objects.filter(left_at__lt=timezone.now() - GRACE_PERIOD)
+    addresses = set(due.order_by("left_at").values_list("pk", flat=True)[:_BATCH_SIZE])
     if addresses:
-        named = {address for address in _named(addresses) if address in addresses}
-        due.filter(pk__in=named).update(left_at=None)
-        due.filter(pk__in=addresses - named).delete()  # except for blobs saved again since the first query
+        referenced = {address for address in _referenced(addresses) if address in addresses}
+        due.filter(pk__in=referenced).update(left_at=None)
+        due.filter(pk__in=addresses - referenced).delete()  # except for blobs saved again since the first query
 
 
-def _named(addresses: set[str]) -> Iterator[str]:
+def _referenced(addresses: set[str]) -> Iterator[str]:
     """Yield referenced addresses: of texts only those among `addresses`, of pictures all that exist."""
     logs = LLMLog.objects.order_by().distinct()
     for name in ("system_blob", "tools_blob", "compacted_blob", "messages_blob"):
