@@ -30,7 +30,7 @@ def strict_form(parameters: Mapping[str, Any], *, null_is_none: bool = False) ->
 
     In strict mode every object lists all of its fields, and all of them are required. So an optional field must be
     nullable. With `null_is_none`, null stands for every omitted field; then the code that reads the arguments must drop
-    nulls (`tools_app/json_schema/coercion` does).
+    nulls (`tools_app/json_schema/validation` does).
     """
     try:
         form = _Strict(null_is_none)

@@ -23,7 +23,7 @@ from rest_framework.response import Response
 
 from tasks_app.api.problems import TooLarge, too_large
 from tasks_app.api.rows import MOST_ROWS, Rows
-from tools_app.json_schema.coercion import DEEPEST, depth
+from tools_app.json_schema.validation import MAX_DEPTH, depth
 
 MOST_VALUES = 20_000  # objects, lists and their items in a body
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # also one without an end: each byte is looked at once
@@ -50,8 +50,8 @@ class JSONBody(BaseParser):
             value = orjson.loads(body)
         except ValueError as error:
             raise ParseError(f"The body is not valid JSON: {error}.") from error
-        if body.count(b"[") + body.count(b"{") > DEEPEST and depth(value) > DEEPEST:  # what reads it calls itself
-            raise ParseError(f"The body is nested more than {DEEPEST} levels deep.")
+        if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(value) > MAX_DEPTH:  # what reads it calls itself
+            raise ParseError(f"The body is nested more than {MAX_DEPTH} levels deep.")
         return value
 
 

@@ -9,7 +9,7 @@ from tasks_app.models.errors import InvalidMessage, MessageTooLong
 from tasks_app.record import redactor_of, storable
 from tasks_app.record.append import storable_json
 from tools_app.errors import InvalidSchema
-from tools_app.json_schema import reading
+from tools_app.json_schema import external
 
 LONGEST_MESSAGE = 1024 * 1024  # bytes
 
@@ -29,7 +29,7 @@ def schema_text(schema: Any, session: Session) -> str:
     if schema is None:
         return ""
     try:
-        read = storable_json(json.loads(reading.schema_text(schema)))
+        read = storable_json(json.loads(external.schema_text(schema)))
     except InvalidSchema as error:
         raise InvalidMessage(storable(str(error)), field="output_schema") from error
     return json.dumps(redactor_of(session).redacted_json(read), ensure_ascii=False)

@@ -23,7 +23,7 @@ from tools_app.editing.diff import unified
 from tools_app.editing.patch_reading import parse_patch
 from tools_app.errors import ToolError
 from tools_app.hooks.termination_review import fault
-from tools_app.json_schema.coercion import loads
+from tools_app.json_schema.validation import loads
 from tools_app.matching.patterns import rules_of
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables

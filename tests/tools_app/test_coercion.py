@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult, base
 from tools_app.errors import InvalidArguments
-from tools_app.json_schema.coercion import coerced
+from tools_app.json_schema.validation import coerce
 
 
 class Point(Arguments):
@@ -179,8 +179,8 @@ def test_whatever_comes_it_is_valid_or_refused(arguments):
 
 @given(st.dictionaries(names, json_values, max_size=4))
 def test_coercing_twice_changes_nothing_more(arguments):
-    once = coerced(arguments, TOOL.parameters)
-    assert coerced(once, TOOL.parameters) == once
+    once = coerce(arguments, TOOL.parameters)
+    assert coerce(once, TOOL.parameters) == once
 
 
 @given(st.integers(-(2**50), 2**50))
@@ -207,4 +207,4 @@ valid = st.fixed_dictionaries(
 
 @given(valid)
 def test_what_is_valid_already_is_left_as_it_is(arguments):
-    assert coerced(arguments, TOOL.parameters) == arguments
+    assert coerce(arguments, TOOL.parameters) == arguments

@@ -6,7 +6,7 @@ import pytest
 
 from tests.contracts.grammars import llama_cpp_fault
 from tools_app.contract import ToolDefinition, ToolVisibility, registry
-from tools_app.json_schema.concise import compilable
+from tools_app.json_schema.model_schemas import compilable
 from tools_app.mcp.tool import mcp_tool
 
 

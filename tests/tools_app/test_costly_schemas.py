@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tools_app.errors import InvalidSchema
-from tools_app.json_schema.reading import schema_text
+from tools_app.json_schema.external import schema_text
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 OBJECTS = [{"a": number} for number in range(1900)]

@@ -15,7 +15,7 @@ from llm_app.adapters.schema_forms import strict_form
 from llm_app.types import ToolSpec
 from tools_app.contract import ToolDefinition, ToolVisibility, base
 from tools_app.errors import InvalidArguments
-from tools_app.json_schema import child
+from tools_app.json_schema import validation
 from tools_app.mcp.arguments import fitted_arguments
 from tools_app.mcp.connection import tools_of
 from tools_app.mcp.tool import mcp_tool
@@ -96,7 +96,7 @@ def sent(definition: ToolDefinition, text: str) -> dict[str, Any]:
                 "name": "arguments",
                 "coerce": True,
             }
-            return child.answer(request, b"")
+            return validation.answer(request, b"")
         except Exception:
             return {"faults": ["no answer"]}
 
@@ -205,4 +205,4 @@ def test_nothing_is_fetched_for_a_reference(address):
     assert tool({"properties": {"a": {"$ref": address}}}) is None
     answer = {"schema": {"properties": {"a": {"$ref": address}}}, "value": {"a": 1}, "name": "a", "coerce": True}
     with pytest.raises(jsonschema.exceptions._WrappedReferencingError):  # and the child gives no answer
-        child.answer(answer, b"")
+        validation.answer(answer, b"")

@@ -34,9 +34,8 @@ from tools_app.contract.capabilities import (
 from tools_app.contract.effects import Effect, PlanStep
 from tools_app.errors import InvalidArguments
 from tools_app.files import Workspace
-from tools_app.json_schema.coercion import DEEPEST, coerced, depth, loads
-from tools_app.json_schema.concise import compilable, concise
-from tools_app.json_schema.plain_root import PlainRoot, plain_root
+from tools_app.json_schema.model_schemas import PlainRoot, compilable, concise, plain_root
+from tools_app.json_schema.validation import MAX_DEPTH, coerce, depth, loads
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox import Layer, Mask, Sandbox, Started
 
@@ -276,7 +275,7 @@ def read_arguments(definition: ToolDefinition, text: str) -> Arguments:
     Raises: InvalidArguments, with a sentence for the model.
     """
     arguments = definition.plain_root.restored(parse(text))
-    return validate(definition, arguments if definition.own_schema else coerced(arguments, definition.parameters))
+    return validate(definition, arguments if definition.own_schema else coerce(arguments, definition.parameters))
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -293,8 +292,8 @@ def parse(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         json_type = {list: "a list", str: "a text", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
         raise InvalidArguments(f"The arguments must be a JSON object, not {json_type}.")
-    if text.count("[") + text.count("{") > DEEPEST and depth(value) > DEEPEST:
-        raise InvalidArguments(f"The arguments are nested more than {DEEPEST} levels deep.")
+    if text.count("[") + text.count("{") > MAX_DEPTH and depth(value) > MAX_DEPTH:
+        raise InvalidArguments(f"The arguments are nested more than {MAX_DEPTH} levels deep.")
     return value
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.contract import Arguments, ToolDefinition, base
 from tools_app.errors import InvalidArguments
+from tools_app.json_schema import validation
 
 _LIMITS = ChildLimits(wall_s=20, cpu_s=10)
 # Keywords whose check takes time linear in the size of schema times arguments. Patterns and references are not linear.
@@ -31,7 +32,7 @@ def fitted_arguments(
     schema, arguments = definition.parameters, given.model_dump(mode="json")
     request = {"schema": schema, "value": arguments, "name": "arguments", "coerce": True}
     is_quick = len(definition.own_schema) * len(str(arguments)) <= _MOST and _QUICK.issuperset(_keywords(schema))
-    answer = _here(request) if is_quick else run(_in_child(request))
+    answer = validation.answer(request, b"") if is_quick else run(_answer_of_child(request))
     if faults := answer["faults"]:
         raise InvalidArguments(f"Invalid arguments for {definition.name}: {'; '.join(faults)}.")
     return base.validate(definition, answer["value"])
@@ -50,15 +51,9 @@ def _keywords(schema: Any) -> Iterator[str]:
             yield from _keywords(inner)
 
 
-def _here(request: dict[str, Any]) -> dict[str, Any]:
-    from tools_app.json_schema import child  # jsonschema takes 0.1 s to load
-
-    return child.answer(request, b"")
-
-
-async def _in_child(request: dict[str, Any]) -> dict[str, Any]:
+async def _answer_of_child(request: dict[str, Any]) -> dict[str, Any]:
     try:
-        answer: dict[str, Any] = await answer_of("tools_app.json_schema.child", request, limits=_LIMITS)
+        answer: dict[str, Any] = await answer_of("tools_app.json_schema.validation", request, limits=_LIMITS)
     except NoAnswer:
         return {"faults": ["they could not be checked against the server's schema in time"]}
     return answer

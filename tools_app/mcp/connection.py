@@ -17,7 +17,7 @@ from typing import Any
 
 from tools_app.contract import McpEndpoint
 from tools_app.errors import InvalidSchema, ToolError
-from tools_app.json_schema import reading
+from tools_app.json_schema import external
 
 _START = """
 import resource, sys
@@ -186,7 +186,7 @@ def _usable(server: str, tools: Any) -> Iterator[ListedTool]:
         if not _NAME.fullmatch(name) or len(f"{server}__{name}") > _LONGEST_NAME:
             continue
         try:
-            schema = reading.schema_text({"properties": {}, **tool["schema"], "type": "object"})
+            schema = external.schema_text({"properties": {}, **tool["schema"], "type": "object"})
         except InvalidSchema:
             continue
         schema = json.dumps(_with_items(json.loads(schema)), ensure_ascii=False)

@@ -10,7 +10,7 @@ from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefin
 from tools_app.contract.capabilities import Delegation
 from tools_app.contract.effects import Delegate, DelegatedTask
 from tools_app.errors import ToolError
-from tools_app.json_schema.reading import schema_text
+from tools_app.json_schema.external import schema_text
 
 NAME = "delegate"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")

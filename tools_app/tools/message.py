@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, ToolVisibility, WaitForReply, tool
 from tools_app.contract.effects import Finish, InvalidData
 from tools_app.errors import InvalidArguments
-from tools_app.json_schema.results import fitted_data, with_data
+from tools_app.json_schema.external import fitted_data, with_data
 
 
 class Words(Arguments):

@@ -20,7 +20,7 @@ from tasks_app.record import tokens
 from tasks_app.run import TaskContext
 from tasks_app.workspace.folders import layers, sandbox
 from tools_app.contract import ToolDefinition, ToolVisibility
-from tools_app.json_schema.concise import brief, first_sentence
+from tools_app.json_schema.model_schemas import brief, first_sentence
 from tools_app.policy import Policy, VisibleTools, policy_for
 from tools_app.sandbox import Sandbox
 from tools_app.sandbox.probe import Contents, contents

@@ -77,7 +77,7 @@ def test_data_that_no_database_stores_is_made_storable(play):
 
 
 def test_a_pattern_that_computes_for_ever_is_a_misfit_too(play, monkeypatch):
-    monkeypatch.setattr("tools_app.json_schema.results._LIMITS", ChildLimits(wall_s=30, cpu_s=1))
+    monkeypatch.setattr("tools_app.json_schema.external._LIMITS", ChildLimits(wall_s=30, cpu_s=1))
     schema = {"type": "string", "pattern": "^(a+)+$"}
     run = play(with_data("a" * 40 + "!"), with_data("aaa"), output_schema=schema)
     assert run.advance().final_result["data"] == "aaa"
