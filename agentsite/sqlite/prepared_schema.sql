@@ -1,5 +1,21 @@
--- contenttypes 0001_initial 35ed8489a147e0b42a15c21b5d4f0e8940de6f73fb326e9d6dea91b4d0b953cc
--- contenttypes 0002_remove_content_type_name 7d36494075750f0ed3c0f68d0cb1548eba59cc593f52f691f6cc37a043083766
+-- account 0001_initial 6f27ff6bdf57521a6561e0c606ee3278d2b6dac7eb068dbe1cdd07cd3f9eb6bf
+-- account 0002_email_max_length c956ab7a3c3660a14b162e9e87dbc57851262ef4d3a895597eebc4eded595fc1
+-- account 0003_alter_emailaddress_create_unique_verified_email 66b6f1939621bcfa44a5bfe2ae2df312918fd33b2031b154acfed1f4f6be4d10
+-- account 0004_alter_emailaddress_drop_unique_email ebc6317e90c47d7a8f31fa348f1513f2b9bcda8bed3b0de9811df3bb75c39ef1
+-- account 0005_emailaddress_idx_upper_email e7569f1662da1754fad09b5f65f439123effc85fc0b24c15ff881bcbf2aa42cb
+-- account 0006_emailaddress_lower 54adb08cb3fba66b1b2eed10c4a9d7037ae40d778fe5df40628ef3639f4f4fe4
+-- account 0007_emailaddress_idx_email 87fad70bfde8ae295155fcaac942a260164bee3a04f33fd00a70bf2351aef951
+-- account 0008_emailaddress_unique_primary_email_fixup 794bf875bdbef9c47e9ccc736cb01711d84657381219f6af6c98a3829e2d6b7f
+-- account 0009_emailaddress_unique_primary_email 79762cfa7b1e1d7c58be5061a6c032594f7d5e5f8c7288d64146e85cc0bfbd06
+-- accounts 0001_initial 623efc71dc7984ebc0cb9bcabf629ea30acfe35bc5fb02688cb12f0aa2c78b79
+-- accounts 0002_help_texts -
+-- accounts 0002_version_1_0 58310dd978d4e6f70110a7f2cffc33f91ce97a1acb24aaaeab3b24e81fde5fbf
+-- accounts 0003_profile_and_logins -
+-- accounts 0004_language -
+-- admin 0001_initial f4716989d9815b6231f0d7291754835e008c96818447fe57984bbf8985883335
+-- admin 0002_logentry_remove_auto_add 2c127e659a2236edea0ed57eccd38786ae84e365790a80b96b758c617f50be43
+-- admin 0003_logentry_add_action_flag_choices 02700a827190720e5c417495a395071b6baa28a34e74bc8f90824afaafc01841
+-- agentsite 0001_initial 5e1a02405ed83d5a10f863292755aae01cf19bd8e3a1c3f30f2cf890f98ba946
 -- auth 0001_initial 845cff319606332f49ef20ce165d1a17e522c426c5e56d7616133e9e4eaba5ef
 -- auth 0002_alter_permission_name_max_length feaf97e0e8f7d148bec3db9bab2349c5e15888117c1ff2829deff63ef9e16cff
 -- auth 0003_alter_user_email_max_length 9d5657b4db9872dc26c2d634c2f5911a3d69ab1d8552af4c6d633bc4001dfabf
@@ -12,25 +28,8 @@
 -- auth 0010_alter_group_name_max_length 0963ed6498ac0b3a8430b6ca34c1b4a4b1d5f55b43d3db902f15a03ff74b14cd
 -- auth 0011_update_proxy_permissions 85a5dde708dc4b6111e1bc71ce723ecfba7b1f8aedecfd130900ff7782765436
 -- auth 0012_alter_user_first_name_max_length 6cefbc9f80903763ff8492a537a22836ef69f2227e19d402509b8099d2baecb0
--- accounts 0001_initial 81c1c0d9f5cd8f955de7c6d8ac81792fe446f72b91e30e2b7c37f87212c2adf9
--- account 0001_initial 6f27ff6bdf57521a6561e0c606ee3278d2b6dac7eb068dbe1cdd07cd3f9eb6bf
--- account 0002_email_max_length c956ab7a3c3660a14b162e9e87dbc57851262ef4d3a895597eebc4eded595fc1
--- account 0003_alter_emailaddress_create_unique_verified_email 66b6f1939621bcfa44a5bfe2ae2df312918fd33b2031b154acfed1f4f6be4d10
--- account 0004_alter_emailaddress_drop_unique_email ebc6317e90c47d7a8f31fa348f1513f2b9bcda8bed3b0de9811df3bb75c39ef1
--- account 0005_emailaddress_idx_upper_email e7569f1662da1754fad09b5f65f439123effc85fc0b24c15ff881bcbf2aa42cb
--- account 0006_emailaddress_lower 54adb08cb3fba66b1b2eed10c4a9d7037ae40d778fe5df40628ef3639f4f4fe4
--- account 0007_emailaddress_idx_email 87fad70bfde8ae295155fcaac942a260164bee3a04f33fd00a70bf2351aef951
--- account 0008_emailaddress_unique_primary_email_fixup 794bf875bdbef9c47e9ccc736cb01711d84657381219f6af6c98a3829e2d6b7f
--- account 0009_emailaddress_unique_primary_email 79762cfa7b1e1d7c58be5061a6c032594f7d5e5f8c7288d64146e85cc0bfbd06
--- usersessions 0001_initial b5d23c8ce06440612687e13145031ad82330d098e73de3b901d1fe0424ed12cb
--- sessions 0001_initial 2aa438e2393ee5135c4dda94bfde65fd49e8300f1c3f93bed25ae3a09f2f69b9
--- accounts 0002_help_texts bce6be10cddf1a81fc9171551f387226e738fef91efd58d913edc5eb42d13d26
--- accounts 0003_profile_and_logins fc8b876f20c15ca5c77c3f1f44f6163d19b647583295bb0b22f2b53a5ee3bef5
--- accounts 0004_language 513c507a9541e8b1a8eefdcc2937fb735bc24c50c4292eba73764d73baa1c928
--- admin 0001_initial f4716989d9815b6231f0d7291754835e008c96818447fe57984bbf8985883335
--- admin 0002_logentry_remove_auto_add 2c127e659a2236edea0ed57eccd38786ae84e365790a80b96b758c617f50be43
--- admin 0003_logentry_add_action_flag_choices 02700a827190720e5c417495a395071b6baa28a34e74bc8f90824afaafc01841
--- agentsite 0001_initial 06b55f10556f9060ab9ce5fc4693d1dbfbdd76752ac29f4054648e67b39b6982
+-- contenttypes 0001_initial 35ed8489a147e0b42a15c21b5d4f0e8940de6f73fb326e9d6dea91b4d0b953cc
+-- contenttypes 0002_remove_content_type_name 7d36494075750f0ed3c0f68d0cb1548eba59cc593f52f691f6cc37a043083766
 -- knox 0001_initial 8f52d41745a8f6eb068a8e42d89a35219df1d10ae3da39f0e25f0e0cd0dee72e
 -- knox 0002_auto_20150916_1425 19beb1dbf5ef20f4a6904626d8ba07726b04b57a28ff7bc8ef71e5d82f82f964
 -- knox 0003_auto_20150916_1526 507d247021c7a76dabda58ce11c11f6c52f10907a6f066dd847ced3c0d0e0cd1
@@ -40,62 +39,64 @@
 -- knox 0007_auto_20190111_0542 2599794c887e5a69d0a39324d10279ec4bb0d2ca7874ed21d726118efb278bb6
 -- knox 0008_remove_authtoken_salt b0d4ed73543e0e10451b0a4b63ccf8ccf2ce86b74dc4b379ed483c626b20c964
 -- knox 0009_extend_authtoken_field e57d2da414d92839f929eea94776d2591f994fda01d77a50910df511e49db5dd
--- llm_app 0001_initial 7233e1fc49fbc207d99795c0be8b1c2438b9dd59d8951226a6094ec9e1594a2e
--- llm_app 0002_who_may_use_secrets 7cf7c0459055670f97fdd0ce1ffe64fb2b7820f61167e81b961c647b8af8d877
--- llm_app 0003_protocols_of_plugins bf36895563c1c0e66d81d651c7f73a5572034254f0a0eec03b5531fdf80463be
--- llm_app 0004_verdicts_and_lists 90f34cdcbda36ed1cd9ca04dc210a896722159229a3628f1b728c878af5d755d
--- llm_app 0005_learned_quirks a78c1d0ecae43b4dc3769ded48907045a09f2c0e643d6ff07bf1893ac458181f
--- llm_app 0006_help_texts a63ca0573fe824bec6e2725e6ae27967199e4f8ea910dbc28869a7d5052ab925
--- llm_app 0007_agent_versions 6f57fcb47ca3547f47c87506ffa6c59609b1de88e33462cfe75eeec75bec3d6d
--- llm_app 0008_logs_by_time 05b38feb8668f0878dd26e14b5babe939c8e866d276dba322e1d988cc7fd17a8
--- llm_app 0009_left_blobs 707ba4405e3d85d76c686a4e4148aaee4f19f1afd499bbddfbf2d4acf748adbf
--- llm_app 0010_some_tokens ffa1573f0d6c970429847689007581db8f17f8c56875ead4d361e3d7efbb94c2
+-- llm_app 0001_initial e56eae8d263386e489599d6c6f8265bb70a65e6956dca8f76fad6a46f3424503
+-- llm_app 0002_version_1_0 760827e9fbb991df8928445d2093054a9d92517bc63abe3c20cc12698f6370a2
+-- llm_app 0003_protocols_of_plugins -
+-- llm_app 0004_verdicts_and_lists -
+-- llm_app 0005_learned_quirks -
+-- llm_app 0006_help_texts -
+-- llm_app 0007_agent_versions -
+-- llm_app 0008_logs_by_time -
+-- llm_app 0009_left_blobs -
+-- llm_app 0010_some_tokens -
 -- mfa 0001_initial a42b6353f2ed5dd754d1a8eb76a984cac58e0e587cf3fff131711c289c8a2e20
 -- mfa 0002_authenticator_timestamps b6566eb07301e2e4042908f789c19ff1dfefb86393773d656bbaef7bbbed234e
 -- mfa 0003_authenticator_type_uniq 88550a456154080cc3ecddcf8a32af3d81733bb6d56325ea67b201ee9f1ea1a2
--- tasks_app 0001_initial d6de25428d7f9e54353c0aaaf8648e226813590d9c36e9352eab6f5a279a51f5
--- tasks_app 0002_who_may_use_secrets 0460de740e73e5ecddb5351feb7730a095817306e009c731e7134d476d31b405
--- tasks_app 0003_task_terminal 07dbf33bda572cb2ff669eefa89a9501582f33eb171422a41989275a24980c7e
--- tasks_app 0004_help_texts 8887665205d1345b3f4944ee64fa489edb26c74a33576734be4a85717b4c3342
--- tasks_app 0005_agent_hooks 9c762d9ca3b33ed2f120d178140ce4bc06562c97180522cc3ef54ad60bf9d812
--- tasks_app 0006_agent_switches 43a19ccb5da7b280bbf77412ed17b6d89279dcf8d8ef452b2fb148161b5f8801
--- tasks_app 0007_help_texts 840fd296936f08fde316825821983b1da0d9f2f990e19d67b9c93234f8bcfc8a
--- tasks_app 0008_agent_environments b94ccf926168d8869c2100567bcb21c642f9ca337c8d40f4e91b117a0d4b4ca5
--- tasks_app 0009_result_pages 5c2f4190fb1f8cb27f12b3c40e1e0bf0549fd13ce46a5773c9b4be833a81d57e
--- tasks_app 0010_guardrails_are_added_to 936b276e21d435a57fdc19c83aa400be6f0ee991e824dc44cdfaf4d8a6b4e6e8
--- tasks_app 0011_restrictions_of_agents 96f0b81ed7418eabd1ea052aebae7c48fe4a63fe9c3bf66695ab2c76f6384b89
--- tasks_app 0012_workspace_changes 4b2552a883cd1949f369267f7bfa3c4574e3c965b3e70c0eaff40964b73919e1
--- tasks_app 0013_process_samples ead4230039d2be8b104039cb346db902a80be9cc7bee0002e1f1782bb5890406
--- tasks_app 0014_admission e28495a355055b5f7d6523d29efa9fab9404c0a58a3df177164d07f0aef366b5
--- tasks_app 0015_history_limits c6fd9eccd5114d24c14c5b8fe8a01da803f302bc45b6788d487b441d1563422a
--- tasks_app 0016_reading_indexes d6921a18420b727f81b82fe05618b70fb3fa6cd029ce0dc93f228e9f76fb4822
--- tasks_app 0017_fewer_indexes 0b874151c1938f00943d0d3b15efda1fa1077c3a507092b5f77052281a44b493
--- tasks_app 0018_quotas a51ecde880068fd1af70410d0a35893d48166de63f5cda329350ddb23a840fef
--- tasks_app 0019_agent_versions c1bccf9da93c92f61c42ce4688003cf950c1f9b42d3fcff822a38577c07fbcc5
--- tasks_app 0020_session_texts 5189b6ccc17c6f2e2b2ae008742812246697ea0cce9ccadec4aa8bffd4690088
--- tasks_app 0021_handoffs b2445224b2d55496145af0cd217af38be8b63fbc19864a0749a576a214a2d362
--- tasks_app 0022_tracing_and_routing 37d1a3ea23eb86fac58a32a2c646cfafb570643483b81131c4482ce9e2433e48
--- tasks_app 0023_sessions_filed_and_shared cf2469d5c6d0e5da914fd03c9784dc8bfa8bdec2caa751047d4e80341b0ceebd
--- tasks_app 0024_delegation fb14b731be4b8814e01edafb897a05a1403b1d2585f99481134b626fd80cbea4
--- tasks_app 0025_steering 1e9ad83a5e95078b138c42661a4fb6027b2faf11b95e593eebc321dd6fa4c8a8
--- tasks_app 0026_told 3544f68ab816560f0a26ae1a56abe8aa821386ac9d479ec706ddd85153a1b034
--- tasks_app 0027_projects 68ffbc4c1cd24d4a75a2e5d10386130f49675ae5a4aa81e0a95139e929cf49a9
--- tasks_app 0028_library a02bb03276584a162de739e04d55823e55fe46ea39cd70abf262a9be32b7a86a
--- tasks_app 0029_agents_of_roles 707e70de4244d6932c01812fa2b1617748afd34be6aa6da8328327bfffebeebb
--- tasks_app 0030_lists_by_time 9640b6d38d31c6e4a36e6b6f1d2d77e8ba0f122124d8c7f88c7c57ad79202864
--- tasks_app 0031_project_notes 50e1410e128bdd1ce48ed6b0bf883d2c3c1a05c672a8dbfb05796663fb7666fa
--- tasks_app 0032_library_vectors 345beba55fd795a119a80bbb9ff5766132ec35f2c899a0eabe411ec969355c66
--- tasks_app 0033_index_ended a66d4e69edb0bd0f1b2754a7af3d257b8f96869062a7ceec5cc3eba7fa077836
--- tasks_app 0034_result_log 588c5d2c1030e450738a9f5d53cd6203031f34f7c543488e8a1ffa1c8be2c268
--- tasks_app 0035_task_silence 50bbf467badf35bc6a1507b9c8ae4fcb29c6662093bb88ff6214e318a54676da
--- tasks_app 0036_forks_did_not_fail b1021901856515fb35492e066be4de9da22b47ba8180c5145c0d19f8a72e75ba
--- tasks_app 0037_job_numbers cd737109e4a271c465277da1222b006c75e1b939fcdfd247fe0fb070c5ef10ff
--- tasks_app 0038_terms_without_unseen_characters e8d8985a61cf00bdffbc92629ef9186c299569c15fc3bf13c9f57921f4ae41b8
--- tools_app 0001_initial eb7cf5435b9109b07242c7f714e565d488dd691e9fe451134f6d1c70a717b7ce
--- tools_app 0002_skill_files_executable 7f161331144c189295234e42a347f4b2bb27000380117b18dc4575a706230ab4
--- tools_app 0003_help_texts 0b122abdd005409ea854d361a40ae4a65a9affa29c13cf90f023b4cdfd19a9d9
--- tools_app 0004_roles_of_tools 67d5645c0a9884dc804e03aff57976d4aafaf0013249de9d4416138dac21912a
--- tools_app 0005_longer_skill_names eacc5c30dbad30b6acf289e70fdd5d4a70fdcea40a5045d47956736f1c5b2146
+-- sessions 0001_initial 2aa438e2393ee5135c4dda94bfde65fd49e8300f1c3f93bed25ae3a09f2f69b9
+-- tasks_app 0001_initial b9b4fbd92a7ed8f3a52fef80defeaf57d51f64fe89c1e0295784cb601b14f2b0
+-- tasks_app 0002_before_1_0 0baef418db0609338090d7876357438c190ed68a821c52a272d346174eb7289b
+-- tasks_app 0003_version_1_0 61aaad69b07d3d1bfcf06c962d8830d207d7051149b887157f0c9fc14ff508bf
+-- tasks_app 0004_help_texts -
+-- tasks_app 0005_agent_hooks -
+-- tasks_app 0006_agent_switches -
+-- tasks_app 0007_help_texts -
+-- tasks_app 0008_agent_environments -
+-- tasks_app 0009_result_pages -
+-- tasks_app 0010_guardrails_are_added_to -
+-- tasks_app 0011_restrictions_of_agents -
+-- tasks_app 0012_workspace_changes -
+-- tasks_app 0013_process_samples -
+-- tasks_app 0014_admission -
+-- tasks_app 0015_history_limits -
+-- tasks_app 0016_reading_indexes -
+-- tasks_app 0017_fewer_indexes -
+-- tasks_app 0018_quotas -
+-- tasks_app 0019_agent_versions -
+-- tasks_app 0020_session_texts -
+-- tasks_app 0021_handoffs -
+-- tasks_app 0022_tracing_and_routing -
+-- tasks_app 0023_sessions_filed_and_shared -
+-- tasks_app 0024_delegation -
+-- tasks_app 0025_steering -
+-- tasks_app 0026_told -
+-- tasks_app 0027_projects -
+-- tasks_app 0028_library -
+-- tasks_app 0029_agents_of_roles -
+-- tasks_app 0030_lists_by_time -
+-- tasks_app 0031_project_notes -
+-- tasks_app 0032_library_vectors -
+-- tasks_app 0033_index_ended -
+-- tasks_app 0034_result_log -
+-- tasks_app 0035_task_silence -
+-- tasks_app 0036_forks_did_not_fail -
+-- tasks_app 0037_job_numbers -
+-- tasks_app 0038_terms_without_unseen_characters -
+-- tools_app 0001_initial 3533f5e91d30d54130d40e2b84194395b640d9bd16225fa3c3b7f03b9f3d5e55
+-- tools_app 0002_version_1_0 e7b9ea53df7fe3e2552205589d1686393b2d2daf848465c2e5dd04cd26f18cd8
+-- tools_app 0003_help_texts -
+-- tools_app 0004_roles_of_tools -
+-- tools_app 0005_longer_skill_names -
+-- usersessions 0001_initial b5d23c8ce06440612687e13145031ad82330d098e73de3b901d1fe0424ed12cb
 CREATE TABLE "django_migrations" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "app" varchar(255) NOT NULL, "name" varchar(255) NOT NULL, "applied" datetime NOT NULL);
 CREATE TABLE "django_content_type" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "app_label" varchar(100) NOT NULL, "model" varchar(100) NOT NULL);
 CREATE UNIQUE INDEX "django_content_type_app_label_model_76bd3d3b_uniq" ON "django_content_type" ("app_label", "model");
@@ -173,10 +174,10 @@ CREATE TABLE "routes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "provide
 CREATE INDEX "routes_model_id_be844d29" ON "routes" ("model_id");
 CREATE INDEX "routes_provider_id_1401982c" ON "routes" ("provider_id");
 CREATE TABLE "learned_quirks" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "provider_model" varchar(200) NOT NULL, "quirk" varchar(50) NOT NULL, "value" text NOT NULL CHECK ((JSON_VALID("value") OR "value" IS NULL)), "reason" text NOT NULL, "learned_at" datetime NOT NULL, "provider_id" bigint NOT NULL REFERENCES "providers" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "a_quirk_is_learned_once" UNIQUE ("provider_id", "provider_model", "quirk", "value"));
-CREATE INDEX "learned_quirks_provider_id_734dbdb0" ON "learned_quirks" ("provider_id");
 CREATE INDEX "llm_logs_session_c4ad9f_idx" ON "llm_logs" ("session_id", "created_at");
 CREATE INDEX "llm_logs_provide_3f7e69_idx" ON "llm_logs" ("provider", "created_at");
 CREATE INDEX "left_blobs" ON "blobs" ("left_at") WHERE "left_at" IS NOT NULL;
+CREATE INDEX "learned_quirks_provider_id_734dbdb0" ON "learned_quirks" ("provider_id");
 CREATE TABLE "mfa_authenticator" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "type" varchar(20) NOT NULL, "data" text NOT NULL CHECK ((JSON_VALID("data") OR "data" IS NULL)), "user_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "created_at" datetime NOT NULL, "last_used_at" datetime NULL);
 CREATE INDEX "mfa_authenticator_user_id_0c3a50c0" ON "mfa_authenticator" ("user_id");
 CREATE UNIQUE INDEX "unique_authenticator_type" ON "mfa_authenticator" ("user_id", "type") WHERE "type" IN ('totp', 'recovery_codes');
@@ -208,10 +209,10 @@ CREATE TABLE "workspace_changes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMEN
 CREATE TABLE "file_changes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "path" varchar(4096) NOT NULL, "before_mode" integer unsigned NULL CHECK ("before_mode" >= 0), "before_size" bigint unsigned NOT NULL CHECK ("before_size" >= 0), "before_sha256" varchar(64) NOT NULL, "after_mode" integer unsigned NULL CHECK ("after_mode" >= 0), "after_size" bigint unsigned NOT NULL CHECK ("after_size" >= 0), "after_sha256" varchar(64) NOT NULL, "change_id" bigint NOT NULL REFERENCES "workspace_changes" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE INDEX "changes_of_a_session" ON "workspace_changes" ("session_id", "id" DESC);
 CREATE INDEX "changes_of_a_call" ON "workspace_changes" ("session_id", "call_id");
+CREATE TABLE "engine_processes" ("name" varchar(100) NOT NULL PRIMARY KEY, "started_at" datetime NOT NULL, "seen_at" datetime NOT NULL, "counted" text NOT NULL CHECK ((JSON_VALID("counted") OR "counted" IS NULL)));
 CREATE INDEX "workspace_changes_session_id_9c8b5097" ON "workspace_changes" ("session_id");
 CREATE INDEX "workspace_changes_task_id_36df7a7f" ON "workspace_changes" ("task_id");
 CREATE INDEX "file_changes_change_id_e3c02d08" ON "file_changes" ("change_id");
-CREATE TABLE "engine_processes" ("name" varchar(100) NOT NULL PRIMARY KEY, "started_at" datetime NOT NULL, "seen_at" datetime NOT NULL, "counted" text NOT NULL CHECK ((JSON_VALID("counted") OR "counted" IS NULL)));
 CREATE TABLE "agent_versions" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "number" integer unsigned NOT NULL CHECK ("number" >= 0), "content" text NOT NULL CHECK ((JSON_VALID("content") OR "content" IS NULL)), "note" varchar(200) NOT NULL, "created_at" datetime NOT NULL, "agent_id" bigint NULL REFERENCES "agents" ("id") DEFERRABLE INITIALLY DEFERRED, "author_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "version_once_per_agent" UNIQUE ("agent_id", "number"));
 CREATE INDEX "agent_versions_agent_id_30c2a495" ON "agent_versions" ("agent_id");
 CREATE INDEX "agent_versions_author_id_d235dc20" ON "agent_versions" ("author_id");
@@ -226,15 +227,11 @@ CREATE INDEX "tool_call_l_task_id_0a6135_idx" ON "tool_call_logs" ("task_id", "s
 CREATE TABLE "routing_rules" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "enabled" bool NOT NULL, "match" varchar(7) NOT NULL, "pattern" text NOT NULL, "closeness" real NOT NULL, "target" varchar(8) NOT NULL, "target_name" varchar(100) NOT NULL, "text" text NOT NULL, "fault" text NOT NULL, CONSTRAINT "routing_rule_match_known" CHECK ("match" IN ('words', 'regex', 'meaning')), CONSTRAINT "routing_rule_target_known" CHECK ("target" IN ('', 'skill', 'group', 'agent', 'workflow')));
 CREATE TABLE "trace_sinks" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "kind" varchar(4) NOT NULL, "enabled" bool NOT NULL, "url" varchar(500) NOT NULL, "events" text NOT NULL CHECK ((JSON_VALID("events") OR "events" IS NULL)), "content" bool NOT NULL, "max_bytes" bigint unsigned NOT NULL CHECK ("max_bytes" >= 0), "cursor" bigint NOT NULL, "delivered" bigint unsigned NOT NULL CHECK ("delivered" >= 0), "delivered_at" datetime NULL, "failures" integer unsigned NOT NULL CHECK ("failures" >= 0), "last_error" text NOT NULL, "last_error_at" datetime NULL, "next_at" datetime DEFAULT (STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW')) NOT NULL, "claimed_by" varchar(100) NOT NULL, "claimed_until" datetime NULL, CONSTRAINT "trace_sink_kind_known" CHECK ("kind" IN ('file', 'http', 'otlp')), CONSTRAINT "trace_sink_has_an_address" CHECK (("kind" = 'file' OR NOT ("url" = ''))));
 CREATE TABLE "fired_rules" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "created_at" datetime NOT NULL, "task_id" char(32) NOT NULL REFERENCES "tasks" ("id") DEFERRABLE INITIALLY DEFERRED, "rule_id" bigint NOT NULL REFERENCES "routing_rules" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "rule_fires_once_per_task" UNIQUE ("rule_id", "task_id"));
+CREATE TABLE "task_context" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "seq" integer unsigned NOT NULL CHECK ("seq" >= 0), "context_type" varchar(20) NOT NULL, "in_context" bool NOT NULL, "role" varchar(10) NOT NULL, "content" text NOT NULL, "thinking" text NOT NULL, "tool_call" text NOT NULL, "tool_call_id" varchar(100) NOT NULL, "images" text NOT NULL, "metadata" text NOT NULL CHECK ((JSON_VALID("metadata") OR "metadata" IS NULL)), "created_at" datetime NOT NULL, "hash" varchar(64) NOT NULL, "hash_key" varchar(16) NOT NULL, "masked_with" varchar(16) NOT NULL, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "task_id" char(32) NOT NULL REFERENCES "tasks" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "entry_seq_once_per_session" UNIQUE ("session_id", "seq"), CONSTRAINT "entry_role_known" CHECK ("role" IN ('user', 'assistant', 'tool', 'system')), CONSTRAINT "entry_result_names_its_call" CHECK ((("context_type" = 'tool_result' OR "tool_call_id" = '') AND 1 = (CASE WHEN "context_type" = 'tool_result' THEN 1 ELSE 0 END + CASE WHEN "tool_call_id" = '' THEN 1 ELSE 0 END))), CONSTRAINT "entry_tool_call_has_a_call" CHECK ((NOT ("context_type" = 'tool_call') OR NOT ("tool_call" = ''))), CONSTRAINT "entry_seq_from_one" CHECK ("seq" > 0), CONSTRAINT "entry_type_known" CHECK ("context_type" IN ('user_message', 'ai_message', 'tool_call', 'tool_result', 'system_reminder', 'status_notice', 'no_tool_call_retry', 'workflow_step', 'handoff', 'client_history')));
 CREATE INDEX "fired_rules_task_id_668e674e" ON "fired_rules" ("task_id");
 CREATE INDEX "fired_rules_rule_id_37d461dc" ON "fired_rules" ("rule_id");
-CREATE TABLE "task_context" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "seq" integer unsigned NOT NULL CHECK ("seq" >= 0), "context_type" varchar(20) NOT NULL, "in_context" bool NOT NULL, "role" varchar(10) NOT NULL, "content" text NOT NULL, "thinking" text NOT NULL, "tool_call" text NOT NULL, "tool_call_id" varchar(100) NOT NULL, "images" text NOT NULL, "metadata" text NOT NULL CHECK ((JSON_VALID("metadata") OR "metadata" IS NULL)), "created_at" datetime NOT NULL, "hash" varchar(64) NOT NULL, "hash_key" varchar(16) NOT NULL, "masked_with" varchar(16) NOT NULL, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "task_id" char(32) NOT NULL REFERENCES "tasks" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "entry_seq_once_per_session" UNIQUE ("session_id", "seq"), CONSTRAINT "entry_role_known" CHECK ("role" IN ('user', 'assistant', 'tool', 'system')), CONSTRAINT "entry_result_names_its_call" CHECK ((("context_type" = 'tool_result' OR "tool_call_id" = '') AND 1 = (CASE WHEN "context_type" = 'tool_result' THEN 1 ELSE 0 END + CASE WHEN "tool_call_id" = '' THEN 1 ELSE 0 END))), CONSTRAINT "entry_tool_call_has_a_call" CHECK ((NOT ("context_type" = 'tool_call') OR NOT ("tool_call" = ''))), CONSTRAINT "entry_seq_from_one" CHECK ("seq" > 0), CONSTRAINT "entry_type_known" CHECK ("context_type" IN ('user_message', 'ai_message', 'tool_call', 'tool_result', 'system_reminder', 'status_notice', 'no_tool_call_retry', 'workflow_step', 'handoff', 'client_history')));
 CREATE UNIQUE INDEX "one_result_per_tool_call" ON "task_context" ("session_id", "tool_call_id") WHERE "context_type" = 'tool_result';
 CREATE INDEX "task_context_task_id_b0946d99" ON "task_context" ("task_id");
-CREATE TABLE "session_members" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "may_write" bool NOT NULL, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "user_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "role_id" integer NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "member_once_per_session" UNIQUE ("session_id", "user_id"), CONSTRAINT "role_once_per_session" UNIQUE ("session_id", "role_id"), CONSTRAINT "member_is_a_person_or_a_role" CHECK ((("user_id" IS NULL OR "role_id" IS NULL) AND 1 = (CASE WHEN "user_id" IS NULL THEN 1 ELSE 0 END + CASE WHEN "role_id" IS NULL THEN 1 ELSE 0 END))));
-CREATE INDEX "session_members_session_id_618cf3e5" ON "session_members" ("session_id");
-CREATE INDEX "session_members_user_id_cc8e1211" ON "session_members" ("user_id");
-CREATE INDEX "session_members_role_id_c45fc758" ON "session_members" ("role_id");
 CREATE TABLE "share_links" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "token_sha256" varchar(64) NOT NULL UNIQUE, "created_at" datetime NOT NULL, "expires_at" datetime NOT NULL, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE INDEX "share_links_session_id_41920c86" ON "share_links" ("session_id");
 CREATE TABLE "session_filings" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "is_pinned" bool NOT NULL, "is_archived" bool NOT NULL, "tags" text NOT NULL, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "user_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "filed_once_per_user" UNIQUE ("user_id", "session_id"));
@@ -247,16 +244,20 @@ CREATE INDEX "inbox_messages_author_id_392f8515" ON "inbox_messages" ("author_id
 CREATE INDEX "inbox_messages_session_id_69769d0e" ON "inbox_messages" ("session_id");
 CREATE INDEX "inbox_messages_workflow_id_4f9a2ac0" ON "inbox_messages" ("workflow_id");
 CREATE INDEX "waiting_messages" ON "inbox_messages" ("session_id") WHERE "delivered_seq" IS NULL;
+CREATE TABLE "session_members" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "may_write" bool NOT NULL, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "role_id" integer NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED, "user_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "member_once_per_session" UNIQUE ("session_id", "user_id"), CONSTRAINT "role_once_per_session" UNIQUE ("session_id", "role_id"), CONSTRAINT "member_is_a_person_or_a_role" CHECK ((("user_id" IS NULL OR "role_id" IS NULL) AND 1 = (CASE WHEN "user_id" IS NULL THEN 1 ELSE 0 END + CASE WHEN "role_id" IS NULL THEN 1 ELSE 0 END))));
+CREATE INDEX "session_members_session_id_618cf3e5" ON "session_members" ("session_id");
+CREATE INDEX "session_members_role_id_c45fc758" ON "session_members" ("role_id");
+CREATE INDEX "session_members_user_id_cc8e1211" ON "session_members" ("user_id");
 CREATE TABLE "projects" ("id" char(32) NOT NULL PRIMARY KEY, "name" varchar(100) NOT NULL, "instructions" text NOT NULL, "version" integer unsigned NOT NULL CHECK ("version" >= 0), "created_at" datetime NOT NULL, "changed_at" datetime NOT NULL, "agent_id" bigint NULL REFERENCES "agents" ("id") DEFERRABLE INITIALLY DEFERRED, "owner_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "project_members" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "may_write" bool NOT NULL, "project_id" char(32) NOT NULL REFERENCES "projects" ("id") DEFERRABLE INITIALLY DEFERRED, "role_id" integer NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED, "user_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "member_once_per_project" UNIQUE ("project_id", "user_id"), CONSTRAINT "role_once_per_project" UNIQUE ("project_id", "role_id"), CONSTRAINT "project_member_is_a_person_or_a_role" CHECK ((("user_id" IS NULL OR "role_id" IS NULL) AND 1 = (CASE WHEN "user_id" IS NULL THEN 1 ELSE 0 END + CASE WHEN "role_id" IS NULL THEN 1 ELSE 0 END))));
+CREATE TABLE "library_passages" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "page" integer unsigned NOT NULL CHECK ("page" >= 0), "text" text NOT NULL, "terms" text NOT NULL, "file_id" bigint NOT NULL REFERENCES "library_files" ("id") DEFERRABLE INITIALLY DEFERRED);
+CREATE INDEX "library_pas_file_id_abce3a_idx" ON "library_passages" ("file_id", "page");
+CREATE TABLE "agent_pictures" ("agent_id" bigint NOT NULL PRIMARY KEY REFERENCES "agents" ("id") DEFERRABLE INITIALLY DEFERRED, "png" BLOB NOT NULL);
 CREATE INDEX "projects_agent_id_e1aaea54" ON "projects" ("agent_id");
 CREATE INDEX "projects_owner_id_a6ce54bc" ON "projects" ("owner_id");
 CREATE INDEX "project_members_project_id_bf2e42ec" ON "project_members" ("project_id");
 CREATE INDEX "project_members_role_id_3ea7ee4f" ON "project_members" ("role_id");
 CREATE INDEX "project_members_user_id_2e9d44b1" ON "project_members" ("user_id");
-CREATE TABLE "library_passages" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "page" integer unsigned NOT NULL CHECK ("page" >= 0), "text" text NOT NULL, "terms" text NOT NULL, "file_id" bigint NOT NULL REFERENCES "library_files" ("id") DEFERRABLE INITIALLY DEFERRED);
-CREATE INDEX "library_pas_file_id_abce3a_idx" ON "library_passages" ("file_id", "page");
-CREATE TABLE "agent_pictures" ("agent_id" bigint NOT NULL PRIMARY KEY REFERENCES "agents" ("id") DEFERRABLE INITIALLY DEFERRED, "png" BLOB NOT NULL);
 CREATE TABLE "agents_roles" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "agent_id" bigint NOT NULL REFERENCES "agents" ("id") DEFERRABLE INITIALLY DEFERRED, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "agents" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "description" text NOT NULL, "is_default" bool NOT NULL, "denied_tools" text NOT NULL CHECK ((JSON_VALID("denied_tools") OR "denied_tools" IS NULL)), "withheld_patterns" text NOT NULL CHECK ((JSON_VALID("withheld_patterns") OR "withheld_patterns" IS NULL)), "prune_outputs" bool NOT NULL, "shorten_results" bool NOT NULL, "summarise" bool NOT NULL, "model_id" bigint NULL REFERENCES "logical_models" ("id") DEFERRABLE INITIALLY DEFERRED, "review_model_id" bigint NULL REFERENCES "logical_models" ("id") DEFERRABLE INITIALLY DEFERRED, "hooks" text NOT NULL CHECK ((JSON_VALID("hooks") OR "hooks" IS NULL)), "environments" text NOT NULL CHECK ((JSON_VALID("environments") OR "environments" IS NULL)), "blocked_commands" text NOT NULL CHECK ((JSON_VALID("blocked_commands") OR "blocked_commands" IS NULL)), "restricted_paths" text NOT NULL CHECK ((JSON_VALID("restricted_paths") OR "restricted_paths" IS NULL)), "delegates" bool NOT NULL, "helpers" text NOT NULL CHECK ((JSON_VALID("helpers") OR "helpers" IS NULL)), "instructions" text NOT NULL, "mark" varchar(20) NOT NULL, "max_iterations" integer unsigned NULL CHECK ("max_iterations" >= 0), "picture" varchar(64) NOT NULL, "skills" text NOT NULL CHECK ((JSON_VALID("skills") OR "skills" IS NULL)));
 CREATE UNIQUE INDEX "agents_roles_agent_id_group_id_73d49040_uniq" ON "agents_roles" ("agent_id", "group_id");
@@ -265,9 +266,9 @@ CREATE INDEX "agents_roles_group_id_eb0bbe73" ON "agents_roles" ("group_id");
 CREATE UNIQUE INDEX "one_default_agent" ON "agents" ("is_default") WHERE "is_default";
 CREATE INDEX "agents_model_id_b52b8d09" ON "agents" ("model_id");
 CREATE INDEX "agents_review_model_id_119168e9" ON "agents" ("review_model_id");
-CREATE INDEX "memory_notes_project_id_ecb91208" ON "memory_notes" ("project_id");
 CREATE TABLE "library_vectors" ("passage_id" bigint NOT NULL PRIMARY KEY REFERENCES "library_passages" ("id") DEFERRABLE INITIALLY DEFERRED, "model" varchar(200) NOT NULL, "values" BLOB NOT NULL);
 CREATE TABLE "library_files" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "key" char(32) NOT NULL, "name" varchar(120) NOT NULL, "size" bigint unsigned NOT NULL CHECK ("size" >= 0), "state" varchar(7) NOT NULL, "problem" text NOT NULL, "unit" varchar(20) NOT NULL, "count" integer unsigned NOT NULL CHECK ("count" >= 0), "pages_read" integer unsigned NOT NULL CHECK ("pages_read" >= 0), "tries" smallint unsigned NOT NULL CHECK ("tries" >= 0), "held_by" varchar(100) NOT NULL, "held_until" datetime NULL, "created_at" datetime NOT NULL, "added_by_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NOT NULL REFERENCES "projects" ("id") DEFERRABLE INITIALLY DEFERRED, "vectors_of" varchar(200) NULL, "vectors_problem" text NOT NULL);
+CREATE INDEX "memory_notes_project_id_ecb91208" ON "memory_notes" ("project_id");
 CREATE INDEX "library_files_added_by_id_7f0c6687" ON "library_files" ("added_by_id");
 CREATE INDEX "library_files_project_id_9ef6f6a0" ON "library_files" ("project_id");
 CREATE INDEX "library_files_unread" ON "library_files" ("id") WHERE "state" IN ('waiting', 'reading');

@@ -53,7 +53,7 @@ def _script() -> str:
         cursor.execute("SELECT sql FROM sqlite_master WHERE sql <> '' AND name NOT LIKE 'sqlite_%' ORDER BY rowid")
         statements = [sql for (sql,) in cursor.fetchall()]
     assert filled == ["django_migrations"], f"rows of migrations are not written here: {filled}"
-    migrations = MigrationRecorder(connection).migration_qs.order_by("id").values_list("app", "name")
+    migrations = MigrationRecorder(connection).migration_qs.order_by("app", "name").values_list("app", "name")
     lines = [f"{MIGRATION}{app} {name} {digest_of((app, name))}\n" for app, name in migrations]
     return "".join([*lines, *(f"{sql}{BETWEEN}" for sql in statements)])
 

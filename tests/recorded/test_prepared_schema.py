@@ -23,7 +23,7 @@ _NUMBERED = {
     "django_content_type": "SELECT app_label, model FROM django_content_type",
     "auth_permission": """SELECT app_label, model, codename, name FROM auth_permission
                           JOIN django_content_type types ON types.id = content_type_id""",
-    "django_migrations": "SELECT id, app, name FROM django_migrations",  # but not when
+    "django_migrations": "SELECT app, name FROM django_migrations",  # their order and times differ
     "sqlite_sequence": "SELECT * FROM sqlite_sequence WHERE seq > 0",
 }
 

@@ -100,7 +100,7 @@ def test_what_an_agents_switches_said_is_carried_over(migrated: Path, tmp_path: 
     hooks = [("Clerk", '["safe_mode", "termination_review", "output_filter"]')]
     assert _rows(migrated, "SELECT name, hooks FROM agents") == hooks
     path = Path(shutil.copy(migrated, tmp_path))
-    _manage(path, "migrate", "tasks_app", "0004", "--verbosity=0")
+    _manage(path, "migrate", "tasks_app", "0001", "--verbosity=0")
     assert _rows(path, "SELECT safe_mode, autopilot, self_verification, termination_review FROM agents") == [
         (1, 0, 0, 1)
     ]
@@ -113,7 +113,7 @@ def test_forks_that_counted_as_failed_do_no_longer(migrated: Path, tmp_path: Pat
     (count,) = _rows(path, cut_off)
     assert count != (0,)
     assert _rows(path, failed) == [(0,)]
-    _manage(path, "migrate", "tasks_app", "0035", "--verbosity=0")
+    _manage(path, "migrate", "tasks_app", "0002", "--verbosity=0")
     assert _rows(path, failed) == [count]
 
 
@@ -137,7 +137,7 @@ def _with_old_versions(recorded: Path) -> list[tuple[Any, ...]]:
     return moved
 
 
-def _manage(database: Path, *arguments: str) -> str:
+def _manage(database: Path, *arguments: str, status: int = 0) -> str:
     environment = {
         "PATH": os.environ["PATH"],
         "AGENTSITE_VAR": str(database.parent),
@@ -146,5 +146,16 @@ def _manage(database: Path, *arguments: str) -> str:
     }
     command = [sys.executable, "manage.py", *arguments]
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    return ended.stdout if status == 0 else ended.stderr
+
+
+def test_database_between_two_versions_is_told_how_to_upgrade(recorded: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(recorded, tmp_path))
+    with closing(sqlite3.connect(path)) as database:
+        row = "INSERT INTO django_migrations (app, name, applied) VALUES ('tasks_app', '0004_help_texts', '2026-11-22')"
+        database.execute(row)
+        database.commit()
+    refused = _manage(path, "migrate", status=1)
+    assert "This database is of a day between two versions before 1.0." in refused
+    assert "Traceback" not in refused

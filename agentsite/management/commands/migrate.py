@@ -12,26 +12,47 @@ from pathlib import Path
 from typing import Any
 
 from django.apps import apps
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.exceptions import NodeNotFoundError
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from agentsite.environment import BASE_DIR
+from agentsite.migration_state import SchemaAutodetector
 from agentsite.serving.first_start import one_at_a_time
 
 FILE = BASE_DIR / "agentsite" / "sqlite" / "prepared_schema.sql"  # written by `make schema`
+LAST_UNSQUASHED = "977ba01"  # the last commit with every single migration
 MIGRATION, BETWEEN = "-- ", ";\n"
 Migration = tuple[str, str]  # app and name
 
 
 class Command(migrate.Command):
+    autodetector = SchemaAutodetector
+
     def handle(self, *args: Any, **options: Any) -> None:
         asked_for_less = ("app_label", "plan", "check_unapplied", "fake", "prune", "run_syncdb")
         if not any(options[name] for name in asked_for_less):
             begin_with_it(connections[options["database"]])
-        with one_at_a_time():
-            super().handle(*args, **options)
+        try:
+            with one_at_a_time():
+                super().handle(*args, **options)
+        except (CommandError, NodeNotFoundError) as error:
+            if not has_part_of_a_squashed_migration(connections[options["database"]]):
+                raise
+            raise CommandError(
+                f"This database is of a day between two versions before 1.0. Run `migrate` of commit {LAST_UNSQUASHED} "
+                "on it once, then this one again."
+            ) from error
+
+
+def has_part_of_a_squashed_migration(database: BaseDatabaseWrapper) -> bool:
+    applied = set(MigrationRecorder(database).applied_migrations())
+    replaced = [set(migration.replaces) for migration in MigrationLoader(None).disk_migrations.values()]
+    return any(names & applied and not names <= applied for names in replaced)
 
 
 def begin_with_it(database: BaseDatabaseWrapper) -> bool:
@@ -52,11 +73,11 @@ def begin_with_it(database: BaseDatabaseWrapper) -> bool:
 
 
 def digest_of(migration: Migration) -> str:
-    """Return the digest of a migration's file, '' if there is none."""
+    """Return the digest of a migration's file, "-" for one that another replaces."""
     app, name = migration
     folder = find_spec(f"{apps.get_app_config(app).name}.migrations")
     path = Path(folder.origin if folder and folder.origin else "").with_name(f"{name}.py")
-    return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return sha256(path.read_bytes()).hexdigest() if path.is_file() else "-"
 
 
 def _read() -> tuple[dict[Migration, str], list[str]]:

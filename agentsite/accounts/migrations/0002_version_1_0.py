@@ -1,3 +1,7 @@
+"""Profiles, languages and the list of sign-ins, as of version 1.0."""
+
+from typing import Any
+
 from django.contrib.auth import SESSION_KEY
 from django.db import migrations, models
 from django.utils import timezone
@@ -5,8 +9,8 @@ from django.utils import timezone
 import agentsite.accounts.models
 
 
-def list_logins(apps, schema_editor):
-    """Who is signed in by now is on the list of sign-ins as well, so that "sign out elsewhere" leaves nobody out."""
+def list_logins(apps: Any, schema_editor: Any) -> None:
+    """List the open browser sessions, so that "sign out elsewhere" ends these, too."""
     from django.contrib.sessions.backends.db import SessionStore
 
     listed = apps.get_model("usersessions", "UserSession")
@@ -25,8 +29,17 @@ def list_logins(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
+    replaces = [
+        ("accounts", name)
+        for name in (
+            "0002_help_texts",
+            "0003_profile_and_logins",
+            "0004_language",
+        )
+    ]
+
     dependencies = [
-        ("accounts", "0002_help_texts"),
+        ("accounts", "0001_initial"),
         ("sessions", "0001_initial"),
         ("usersessions", "0001_initial"),
     ]
@@ -35,21 +48,20 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="user",
             name="mails",
-            field=models.JSONField(
-                blank=True,
-                default=list,
-                help_text="When a mail is sent about this person's tasks: waiting, done, failed.",
-            ),
+            field=models.JSONField(blank=True, default=list),
         ),
         migrations.AddField(
             model_name="user",
             name="time_zone",
-            field=models.CharField(
-                blank=True,
-                help_text="Such as Europe/Berlin. Empty: that of the browser, and UTC for the agent.",
-                max_length=64,
-                validators=[agentsite.accounts.models._known_zone],
-            ),
+            field=models.CharField(blank=True, max_length=64, validators=[agentsite.accounts.models._known_zone]),
         ),
-        migrations.RunPython(list_logins, migrations.RunPython.noop),
+        migrations.AddField(
+            model_name="user",
+            name="language",
+            field=models.CharField(blank=True, max_length=8, validators=[agentsite.accounts.models._known_language]),
+        ),
+        migrations.RunPython(
+            code=list_logins,
+            reverse_code=migrations.RunPython.noop,
+        ),
     ]

@@ -1,0 +1,9 @@
+"""Django's `makemigrations`, whose migrations have no help texts."""
+
+from django.core.management.commands import makemigrations
+
+from agentsite.migration_state import SchemaAutodetector
+
+
+class Command(makemigrations.Command):
+    autodetector = SchemaAutodetector
