@@ -333,7 +333,7 @@ def test_a_word_that_most_sessions_have_is_looked_up_in_the_index(session):
 def test_notes_of_the_version_before_are_found_in_the_new_spellings(alice):
     note = MemoryNote.objects.create(owner=alice, text="Die Reise nach İstanbul")
     MemoryNote.objects.update(terms="die reise nach i stanbul")
-    import_module("tasks_app.migrations.0038_terms_without_unseen_characters").renew_terms(
+    import_module("tasks_app.migrations.0003_version_1_0").renew_terms(
         apps, connection.schema_editor()
     )
     note.refresh_from_db()
