@@ -333,8 +333,6 @@ def test_a_word_that_most_sessions_have_is_looked_up_in_the_index(session):
 def test_notes_of_the_version_before_are_found_in_the_new_spellings(alice):
     note = MemoryNote.objects.create(owner=alice, text="Die Reise nach İstanbul")
     MemoryNote.objects.update(terms="die reise nach i stanbul")
-    import_module("tasks_app.migrations.0003_version_1_0").renew_terms(
-        apps, connection.schema_editor()
-    )
+    import_module("tasks_app.migrations.0003_version_1_0").renew_terms(apps, connection.schema_editor())
     note.refresh_from_db()
     assert "istanbul" in note.terms.split()
