@@ -2,7 +2,7 @@
 
 from django.core.management.commands import makemigrations
 
-from agentsite.migration_state import SchemaAutodetector
+from agentsite.management.autodetector import SchemaAutodetector
 
 
 class Command(makemigrations.Command):

@@ -21,7 +21,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from agentsite.environment import BASE_DIR
-from agentsite.migration_state import SchemaAutodetector
+from agentsite.management.autodetector import SchemaAutodetector
 from agentsite.serving.first_start import one_at_a_time
 
 FILE = BASE_DIR / "agentsite" / "sqlite" / "prepared_schema.sql"  # written by `make schema`

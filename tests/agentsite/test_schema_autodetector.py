@@ -3,7 +3,7 @@
 from django.apps import apps
 from django.db.migrations.state import ProjectState
 
-from agentsite.migration_state import SchemaAutodetector
+from agentsite.management.autodetector import SchemaAutodetector
 
 
 def _changes(current: ProjectState) -> set[str]:
