@@ -2,8 +2,6 @@
 
 from django.db import migrations, models
 
-from llm_app.sql.migration_operations import AddMissingField
-
 
 class Migration(migrations.Migration):
     replaces = [
@@ -17,15 +15,10 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("auth", "0012_alter_user_first_name_max_length"),
-        ("tools_app", "0001_initial"),
+        ("tools_app", "0002_skill_files_executable"),
     ]
 
     operations = [
-        AddMissingField(
-            model_name="skillfile",
-            name="executable",
-            field=models.BooleanField(default=False),
-        ),
         migrations.AlterField(
             model_name="skill",
             name="description",
