@@ -19,7 +19,7 @@ from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
 from llm_app.transport.address import address_of
 from llm_app.transport.http_errors import own_words
-from llm_app.transport.waiting import ready
+from llm_app.transport.waiting import ready_descriptors
 from llm_app.types import Message, Prompt, Purpose, ToolSpec
 
 T = TypeVar("T")
@@ -132,7 +132,7 @@ class OwnLoop:
         return self._runner.run(work)
 
     def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
-        return bool(ready(seconds, {descriptor: events}))
+        return bool(ready_descriptors(seconds, {descriptor: events}))
 
 
 def _prompt_for(recipient: Recipient) -> StoredPrompt:

@@ -1,15 +1,26 @@
 """The input and output of provider calls, independent of protocols."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
-_name = attrgetter("name")
+T = TypeVar("T")
+_tool_name = attrgetter("name")
 Role = Literal["user", "assistant", "tool"]
 Origin = Literal["native", "xml", "json", "text"]
+
+
+class Runner(Protocol):
+    """A function that waits for its caller, or raises the exception that interrupts the wait."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+        """Run a coroutine on the event loop and return its result."""
+
+    def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
+        """Wait for events of `select.poll` on a descriptor, at most so many seconds. Return whether one occurred."""
 
 
 class Purpose(StrEnum):
@@ -33,11 +44,11 @@ class ToolMode(StrEnum):
     JSON = "json"  # described in the prompt, the complete reply is one call
 
 
-CUT = frozenset(
+LIMIT_REASONS = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
 )  # finish reasons of answers that reached the output limit
 # Finish reasons of answers that the provider aborted: OpenRouter and Mistral, DeepSeek, Z.ai, vLLM and SGLang.
-BROKEN_OFF = frozenset({"error", "insufficient_system_resource", "network_error", "abort"})
+ABORT_REASONS = frozenset({"error", "insufficient_system_resource", "network_error", "abort"})
 
 
 class DeltaKind(StrEnum):
@@ -128,8 +139,8 @@ class Message:
 
     def without_pictures(self) -> "Message":
         """Return the message with placeholders instead of pictures."""
-        words = "\n".join([self.content, *(picture.placeholder for picture in self.pictures)])
-        return replace(self, content=words, pictures=(), encoded={})
+        text = "\n".join([self.content, *(picture.placeholder for picture in self.pictures)])
+        return replace(self, content=text, pictures=(), encoded={})
 
 
 class GrowingMessages(list[Message]):
@@ -158,7 +169,7 @@ class Prompt:
 
     @property
     def tool_names(self) -> frozenset[str]:
-        return frozenset(map(_name, self.tools))
+        return frozenset(map(_tool_name, self.tools))
 
     def with_messages(self, messages: Sequence[Message]) -> "Prompt":
         """Return the prompt with other messages."""
@@ -195,4 +206,4 @@ class LLMTurnResult:
     @property
     def is_cut(self) -> bool:
         """Return whether the reply reached the output limit."""
-        return self.finish_reason in CUT
+        return self.finish_reason in LIMIT_REASONS

@@ -9,8 +9,7 @@ import orjson
 
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent
-from llm_app.transport.waiting import Runner
-from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt, ToolMode, Usage
+from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt, Runner, ToolMode, Usage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,8 @@ from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_parser import OpenAIParser
 from llm_app.transport.http_errors import error_for
 from llm_app.transport.sse import ServerEvent
-from llm_app.transport.waiting import Runner, from_loop
-from llm_app.types import Delta, Message, Prompt
+from llm_app.transport.waiting import iterate_on_loop
+from llm_app.types import Delta, Message, Prompt, Runner
 
 # Arguments of litellm's function that `extra_body` must not set.
 _OURS = {"api_key", "api_base", "base_url", "extra_headers", "headers", "timeout", "num_retries", "max_retries"}
@@ -93,7 +93,7 @@ class LiteLLM(OpenAINative):
         return LiteLLMParser(parameters.model, prompt.tool_names)
 
     def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
-        return from_loop(self._streamed(body, endpoint), run)
+        return iterate_on_loop(self._streamed(body, endpoint), run)
 
     async def _streamed(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
         until = asyncio.get_running_loop().time() + endpoint.total_s

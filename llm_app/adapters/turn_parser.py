@@ -11,7 +11,7 @@ from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, Pieces,
 from llm_app.text_calls.whole_reply import ReplyReading
 from llm_app.text_calls.writing import object_in
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import BROKEN_OFF, CUT, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
+from llm_app.types import ABORT_REASONS, LIMIT_REASONS, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
 
 _CUT = "it reached the output limit before its end; say less in one call."
 
@@ -67,7 +67,7 @@ class TurnParser(Parser):
         """Return the turn. It is complete with a finish reason, or with the protocol's end mark after some output."""
         for kind, part in self._tags.end():
             (self._thinking if kind is DeltaKind.THINKING else self._content).add(part)
-        if self._finish_reason in BROKEN_OFF:
+        if self._finish_reason in ABORT_REASONS:
             raise StreamCut(f"finish_reason: {self._finish_reason}")
         has_begun = self._content or self._thinking or self._calls
         if not self._finish_reason and not (self.done and has_begun):
@@ -88,7 +88,7 @@ class TurnParser(Parser):
         if self._calls or not self._tools:
             return ReplyReading()
         reading = self._words.read_reply(content, self._tools)
-        return ReplyReading(unreadable=_CUT) if self._finish_reason in CUT and not reading.calls else reading
+        return ReplyReading(unreadable=_CUT) if self._finish_reason in LIMIT_REASONS and not reading.calls else reading
 
     def _thought(self) -> Thinking | None:
         text, blocks = self._thinking.text(), self._signed()

@@ -4,7 +4,7 @@ from llm_app.call.known_routes import KnownRoutes
 from llm_app.call.llm_call import Completion, LLMCall, Observer, References, StoredPrompt
 from llm_app.call.retry import Action
 from llm_app.call.route_settings import Recipient
-from llm_app.transport.waiting import Runner
+from llm_app.types import Runner
 
 __all__ = [
     "Action",

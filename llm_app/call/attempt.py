@@ -23,8 +23,7 @@ from llm_app.pricing import prices
 from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.redaction.turn import redacted_turn
-from llm_app.transport.waiting import Runner
-from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
+from llm_app.types import Delta, LLMTurnResult, Purpose, Runner, Usage
 
 SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two checks; the pause grows, because hundreds may wait
 

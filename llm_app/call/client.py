@@ -10,7 +10,7 @@ from llm_app.call.attempt import ask
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.retry import Action, RetryDecision, decide_retry
 from llm_app.models import Route
-from llm_app.transport.waiting import Runner
+from llm_app.types import Runner
 
 logger = logging.getLogger(__name__)
 _UNREACHABLE = (

@@ -26,7 +26,8 @@ from llm_app.scripted import demo
 from llm_app.scripted.conversation import Conversation
 from llm_app.scripted.reply import Reply, ScriptedCall, play
 from llm_app.transport.sse import ServerEvent
-from llm_app.transport.waiting import Runner, from_loop
+from llm_app.transport.waiting import iterate_on_loop
+from llm_app.types import Runner
 
 _BLOCK = re.compile(r"(?<!`)(`{3,}+)script\n(.*?)\1", re.DOTALL)
 _END = {"call": "message", "arguments": {"type": "result", "text": "The script has ended."}}
@@ -79,7 +80,7 @@ class Scripted(OpenAINative):
     label = "The demo and test provider that ships with this server"
 
     def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
-        return from_loop(self.played(body), run)
+        return iterate_on_loop(self.played(body), run)
 
     async def played(self, body: bytes) -> AsyncGenerator[ServerEvent]:
         """Yield the events at the pace of the script.

@@ -12,7 +12,7 @@ from llm_app.adapters.base import Endpoint
 from llm_app.models import Protocol, Provider
 from llm_app.setup.known import Family, Known
 from llm_app.transport import wire
-from llm_app.transport.waiting import Runner
+from llm_app.types import Runner
 
 _SECONDS = 5.0
 _MOST = 1_000  # models

@@ -17,9 +17,8 @@ class InvalidAddress(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """A parsed URL.
-
-    `path` includes the query, `authority` is the value of the Host header, and `user` is "name:password".
+    """A parsed URL. `path` includes the query, `authority` is the value of the Host header, and `credentials` is
+    "name:password".
     """
 
     scheme: str
@@ -27,7 +26,7 @@ class Address:
     port: int
     path: str
     authority: str
-    user: str = ""
+    credentials: str = ""
     proxy: "Address | None" = None
 
     @property
@@ -40,13 +39,15 @@ class Address:
         return self.proxy is not None and self.is_secure
 
     @property
-    def server(self) -> tuple[object, ...]:
-        """Return the key under which connections are pooled."""
+    def pool_key(self) -> tuple[object, ...]:
+        """Return the key under which idle connections are stored."""
         return self.scheme, self.host, self.port, self.proxy
 
-    def authorization(self, header: str) -> Sequence[str]:
-        """Return the header line that authenticates the user, or no line. Source: RFC 7617."""
-        return [f"{header}: Basic {base64.b64encode(self.user.encode()).decode()}"] if self.user else []
+    def authorization_lines(self, header: str) -> Sequence[str]:
+        """Return the header line with the credentials, or no line. Source: RFC 7617."""
+        if not self.credentials:
+            return []
+        return [f"{header}: Basic {base64.b64encode(self.credentials.encode()).decode()}"]
 
 
 @lru_cache(maxsize=256)
@@ -56,29 +57,29 @@ def address_of(url: str) -> Address:
     Raises: ConnectionFailed.
     """
     try:
-        return _parsed(url, _proxy_to(url))
+        return _parse(url, _proxy_of(url))
     except ValueError as error:
         raise errors.ConnectionFailed("this is no address of a server") from error
 
 
-def _proxy_to(url: str) -> Address | None:
-    to = URL(url)
-    proxy = None if proxy_bypass(to.host or "") else getproxies().get(to.scheme)
+def _proxy_of(url: str) -> Address | None:
+    target = URL(url)
+    proxy = None if proxy_bypass(target.host or "") else getproxies().get(target.scheme)
     if proxy is None:
         return None
-    return _parsed(proxy if "://" in proxy else f"http://{proxy}", None)  # as curl and others read it
+    return _parse(proxy if "://" in proxy else f"http://{proxy}", None)  # a proxy without scheme, as in curl
 
 
-def _parsed(url: str, proxy: Address | None) -> Address:
-    to = URL(url)
-    if to.scheme not in ("http", "https") or not to.raw_host or not to.port:
+def _parse(url: str, proxy: Address | None) -> Address:
+    target = URL(url)
+    if target.scheme not in ("http", "https") or not target.raw_host or not target.port:
         raise InvalidAddress()  # without the URL, which may contain a password
     return Address(
-        scheme=to.scheme,
-        host=to.raw_host,
-        port=to.port,
-        path=to.raw_path_qs or "/",
-        authority=to.host_port_subcomponent or "",
-        user=f"{to.user or ''}:{to.password or ''}" if to.user or to.password else "",
+        scheme=target.scheme,
+        host=target.raw_host,
+        port=target.port,
+        path=target.raw_path_qs or "/",
+        authority=target.host_port_subcomponent or "",
+        credentials=f"{target.user or ''}:{target.password or ''}" if target.user or target.password else "",
         proxy=proxy,
     )

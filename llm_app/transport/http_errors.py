@@ -13,8 +13,8 @@ from email.utils import parsedate_to_datetime
 
 from llm_app import errors
 
-_WORDS = ("message", "msg", "detail", "details", "description", "reason", "code", "type", "status", "error")
-_SAID = re.compile(rf'"(?:{"|".join(_WORDS)})"\s*:\s*"((?:[^"\\]|\\.)*)')
+_TEXT_FIELDS = ("message", "msg", "detail", "details", "description", "reason", "code", "type", "status", "error")
+_TEXT_FIELD = re.compile(rf'"(?:{"|".join(_TEXT_FIELDS)})"\s*:\s*"((?:[^"\\]|\\.)*)')
 
 
 @dataclass(frozen=True)
@@ -36,30 +36,30 @@ class ErrorBody:
         try:
             value = json.loads(body)
         except (ValueError, RecursionError):
-            said = _SAID.findall(body) if body.startswith(("{", "[")) else ()  # truncated JSON
-            return cls(" ".join(said or [body]).lower())
-        params = [param for found, param in _leaves(value) if found == "param"]
-        words = [text for found, text in _leaves(value) if found == "words"]
+            texts = _TEXT_FIELD.findall(body) if body.startswith(("{", "[")) else ()  # truncated JSON
+            return cls(" ".join(texts or [body]).lower())
+        params = [param for kind, param in _text_fields(value) if kind == "param"]
+        words = [text for kind, text in _text_fields(value) if kind == "words"]
         return cls(" ".join(words).lower(), params[0] if params else "")
 
-    def has(self, signs: Iterable[str]) -> bool:
+    def has(self, phrases: Iterable[str]) -> bool:
         """Return whether the text contains any of these phrases."""
-        return any(sign in self.words for sign in signs)
+        return any(phrase in self.words for phrase in phrases)
 
 
-def _leaves(value: object) -> Iterator[tuple[str, str]]:
+def _text_fields(value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield "words", value
     elif isinstance(value, list):
         for item in value:
-            yield from _leaves(item)
+            yield from _text_fields(item)
     elif isinstance(value, dict):
         if isinstance(param := value.get("param"), str):
             yield "param", param
         if isinstance(path := value.get("loc"), list):
             yield "param", ".".join(str(part) for part in path if part != "body")
-        for name in _WORDS:
-            yield from _leaves(value.get(name))
+        for name in _TEXT_FIELDS:
+            yield from _text_fields(value.get(name))
 
 
 def own_words(detail: str) -> str:
@@ -94,14 +94,14 @@ _TOO_LONG = (
 )
 # Rejected keys and accounts that come with another status. Sources: ai.google.dev/gemini-api/docs/troubleshooting
 # (400), platform.openai.com/docs/guides/error-codes (429), github.com/anthropics/claude-code/issues/4684 (400).
-_NO_ACCOUNT = ("api_key_invalid", "credit balance is too low", "insufficient_quota")
+_ACCOUNT_REJECTED = ("api_key_invalid", "credit balance is too low", "insufficient_quota")
 # Rejections by llama.cpp's server, which sends them as its own errors (500): tools/server in
 # github.com/ggml-org/llama.cpp.
 _REFUSED_BY_LLAMA_CPP = ("requires --jinja", "jinja exception", "input is not supported", "failed to parse grammar")
 # Rejections with a valid key (403): of one model, or of one conversation. Sources: the answers of OpenAI in
 # github.com/Aider-AI/aider/issues/1903, openrouter.ai/docs/api/reference/errors-and-debugging (moderation, guardrails).
-_OF_THE_MODEL = ("model_not_found",)
-_OF_THE_WORDS = (
+_MODEL_REJECTED = ("model_not_found",)
+_CONTENT_REJECTED = (
     "input was flagged",
     "request blocked",
     "content_policy_violation",  # OpenAI
@@ -113,7 +113,7 @@ _OF_THE_WORDS = (
 _FILTERED = (400, 403, 422, 500)  # 500: an error inside a stream, which has no status
 
 # The model wrote an invalid call, so a retry may succeed (Groq: github.com/pydantic/pydantic-ai/pull/2774).
-_OF_THE_ANSWER = ("tool_use_failed",)
+_INVALID_CALL = ("tool_use_failed",)
 _DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 _OVERLOADED = (429, 498, 503, 529)  # 498: console.groq.com/docs/errors (capacity), 529: Anthropic
 _TRANSIENT = (409, 425)  # conflict, or too early: OpenAI's own client retries these, too
@@ -121,17 +121,17 @@ _TRANSIENT = (409, 425)  # conflict, or too early: OpenAI's own client retries t
 
 def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) -> errors.LLMError:
     """Return the typed error for an HTTP status and the beginning of its body."""
-    detail, said = f"HTTP {status}: {body[:500]}", ErrorBody.from_text(body)
-    kind, later = _kind(status, said), retry_after_seconds(headers or {}, body)
-    return kind(detail, status=status, retry_after=later, words=said.words, param=said.param)
+    detail, error_body = f"HTTP {status}: {body[:500]}", ErrorBody.from_text(body)
+    kind, retry_after = _kind(status, error_body), retry_after_seconds(headers or {}, body)
+    return kind(detail, status=status, retry_after=retry_after, words=error_body.words, param=error_body.param)
 
 
-def _kind(status: int, said: ErrorBody) -> type[errors.LLMError]:
-    if status == 404 or (status == 403 and said.has(_OF_THE_MODEL)):
+def _kind(status: int, error_body: ErrorBody) -> type[errors.LLMError]:
+    if status == 404 or (status == 403 and error_body.has(_MODEL_REJECTED)):
         return errors.ModelNotFound
-    if status in _FILTERED and said.has(_OF_THE_WORDS) and not said.has(_NO_ACCOUNT):
+    if status in _FILTERED and error_body.has(_CONTENT_REJECTED) and not error_body.has(_ACCOUNT_REJECTED):
         return errors.ContentRefused
-    if status in (401, 402, 403) or said.has(_NO_ACCOUNT):
+    if status in (401, 402, 403) or error_body.has(_ACCOUNT_REJECTED):
         return errors.AuthenticationFailed  # 402: no credit is left
     if status in _OVERLOADED:
         return errors.Overloaded
@@ -139,9 +139,13 @@ def _kind(status: int, said: ErrorBody) -> type[errors.LLMError]:
         return errors.UnreadableReply
     if status == 408:
         return errors.ProviderTimeout
-    if status in _TRANSIENT or said.has(_OF_THE_ANSWER) or (status >= 500 and not said.has(_REFUSED_BY_LLAMA_CPP)):
+    if (
+        status in _TRANSIENT
+        or error_body.has(_INVALID_CALL)
+        or (status >= 500 and not error_body.has(_REFUSED_BY_LLAMA_CPP))
+    ):
         return errors.ServerError
-    if status == 413 or said.has(_TOO_LONG):  # 413: too many pictures, for example
+    if status == 413 or error_body.has(_TOO_LONG):  # 413: too many pictures, for example
         return errors.ContextTooLong
     return errors.BadRequest
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from llm_app.errors import UnreadableReply
 
 MAX_LINE = 16 * 1024 * 1024  # bytes
-_MARK = "\ufeff".encode()  # some servers begin with a byte order mark
+_BYTE_ORDER_MARK = "\ufeff".encode()  # some servers begin with a byte order mark
 
 
 class ServerEvent(NamedTuple):
@@ -26,7 +26,7 @@ class SSEDecoder:
         self._name = ""
         self._data: list[str] = []
         self._has_event = False
-        self._foreign = ""  # the first line that is not part of an event stream
+        self._first_invalid_line = ""  # the first line that is not part of an event stream
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """Decode a chunk.
@@ -42,7 +42,7 @@ class SSEDecoder:
             raise UnreadableReply("a line of the stream is longer than 16 MiB")
         self._parts, self._size = [rest], len(rest)
         for line in lines:
-            if event := self._take(line):
+            if event := self._decode_line(line):
                 yield event
 
     def end(self) -> Iterator[ServerEvent]:
@@ -51,25 +51,25 @@ class SSEDecoder:
         Raises: UnreadableReply if the data was no event stream.
         """
         for line in (b"".join(self._parts), b""):
-            if event := self._take(line):
+            if event := self._decode_line(line):
                 yield event
-        if self._foreign and not self._has_event:
-            raise UnreadableReply(self._foreign)
+        if self._first_invalid_line and not self._has_event:
+            raise UnreadableReply(self._first_invalid_line)
 
-    def _take(self, line: bytes) -> ServerEvent | None:
-        if line.endswith(b"\r") or line.startswith(_MARK):
-            return self._take(line.rstrip(b"\r").removeprefix(_MARK))
+    def _decode_line(self, line: bytes) -> ServerEvent | None:
+        if line.endswith(b"\r") or line.startswith(_BYTE_ORDER_MARK):
+            return self._decode_line(line.rstrip(b"\r").removeprefix(_BYTE_ORDER_MARK))
         if not line:
-            return self._event_is_over()
+            return self._end_event()
         if line.startswith(b"data:"):
             self._data.append(line[5:].removeprefix(b" ").decode(errors="replace"))
         elif line.startswith(b"event:"):
             self._name = line[6:].strip().decode(errors="replace")
         elif line.strip() and not line.startswith((b":", b"id:", b"retry:")):
-            self._foreign = self._foreign or line[:200].decode(errors="replace")
+            self._first_invalid_line = self._first_invalid_line or line[:200].decode(errors="replace")
         return None
 
-    def _event_is_over(self) -> ServerEvent | None:
+    def _end_event(self) -> ServerEvent | None:
         event = ServerEvent(self._name, "\n".join(self._data)) if self._data else None
         self._has_event = self._has_event or event is not None
         self._name, self._data = "", []

@@ -5,19 +5,27 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import TracebackType
 
 from llm_app import errors
-from llm_app.transport import exchange
-from llm_app.transport.answer import Answer
-from llm_app.transport.exchange import Exchange
+from llm_app.transport.address import Address, address_of
+from llm_app.transport.connection import connect
 from llm_app.transport.http_errors import error_for
+from llm_app.transport.pool import IdleConnections
+from llm_app.transport.response import IncomingResponse
 from llm_app.transport.sse import ServerEvent, SSEDecoder
-from llm_app.transport.waiting import Patience, Runner
+from llm_app.transport.waiting import Deadlines
+from llm_app.types import Runner
 
 BINARY = "binary"  # name of the event that holds a complete body in base64
 MAX_REPLY = 64 * 1024 * 1024  # bytes
 MAX_ERROR_BODY = 4_000  # bytes read of a response with an error status
-LEAST_REST, LONGEST_REST = 0.005, 0.04  # seconds between two reads of a fast stream
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.005, 0.04  # seconds between two reads of a fast stream
+_DEFAULT_HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "agentsite"}
+_BODY_HEADERS = ("content-length", "transfer-encoding")
+
+_idle_connections = IdleConnections()
+close = _idle_connections.close
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,15 +45,19 @@ def events(request: HTTPRequest, run: Runner, *, silence_s: float, total_s: floa
 
     Raises: LLMError, or the exception that interrupts a wait of `run`.
     """
-    patience = Patience(run, silence_s=silence_s, total_s=total_s)
-    with _typed_errors(), Exchange("POST", request.url, request.headers, request.body, patience) as exchanged:
-        answer, size, pace = _accepted(exchanged), 0, _Pace(patience)
-        decoder = SSEDecoder() if "event-stream" in answer.content_type else _WholeBody(answer.content_type)
-        for piece in exchanged.body():
-            size = _bounded(size + len(piece))
-            yield from decoder.feed(piece)
-            if not answer.is_over:
-                pace.rest()
+    deadlines = Deadlines(run, silence_s=silence_s, total_s=total_s)
+    with _typed_errors(), _Exchange("POST", request.url, request.headers, request.body, deadlines) as exchange:
+        exchange.check_status()
+        response, throttle = exchange.response, _ReadThrottle(deadlines)
+        is_stream = "event-stream" in response.content_type
+        decoder = SSEDecoder() if is_stream else _CompleteBodyDecoder(response.content_type)
+        size = 0
+        for chunk in exchange.body():
+            size += len(chunk)
+            _check_size(size)
+            yield from decoder.feed(chunk)
+            if not response.is_complete:
+                throttle.pause()
         yield from decoder.end()
 
 
@@ -54,43 +66,19 @@ def get(url: str, headers: Mapping[str, str], run: Runner, *, total_s: float) ->
 
     Raises: LLMError, or the exception that interrupts a wait of `run`.
     """
-    patience = Patience(run, silence_s=total_s, total_s=total_s)
-    with _typed_errors(), Exchange("GET", url, headers, b"", patience) as exchanged:
-        _accepted(exchanged)
+    deadlines = Deadlines(run, silence_s=total_s, total_s=total_s)
+    with _typed_errors(), _Exchange("GET", url, headers, b"", deadlines) as exchange:
+        exchange.check_status()
         body = bytearray()
-        for piece in exchanged.body():
-            body += piece
-            _bounded(len(body))
+        for chunk in exchange.body():
+            body += chunk
+            _check_size(len(body))
         return bytes(body)
 
 
-close = exchange.close
-
-
-def _accepted(exchanged: Exchange) -> Answer:
-    """Return the response.
-
-    Raises: the typed error for a status other than 200.
-    """
-    answer = exchanged.answer
-    if answer.status != 200:
-        raise error_for(answer.status, _beginning(exchanged), answer.headers)
-    return answer
-
-
-def _beginning(exchanged: Exchange) -> str:
-    body = bytearray()
-    for piece in exchanged.body():
-        body += piece
-        if len(body) >= MAX_ERROR_BODY:
-            break
-    return body[:MAX_ERROR_BODY].decode(errors="replace")
-
-
-def _bounded(size: int) -> int:
+def _check_size(size: int) -> None:
     if size > MAX_REPLY:
         raise errors.UnreadableReply("the reply is larger than 64 MiB")
-    return size
 
 
 @contextmanager
@@ -105,27 +93,117 @@ def _typed_errors() -> Iterator[None]:
         raise errors.BadRequest("a header has a line break: look at the key and at extra_headers") from error
 
 
-class _Pace:
+class _Exchange:
+    """A request that is sent on entering the context; then the response's head has arrived.
+
+    An error or an interruption closes the connection immediately. After a normal exit the connection returns to the
+    pool.
+
+    Raises: LLMError, OSError, ValueError for an invalid header, and the exception that interrupts a wait.
+    """
+
+    def __init__(self, method: str, url: str, headers: Mapping[str, str], body: bytes, deadlines: Deadlines) -> None:
+        self._address = address_of(url)
+        self._is_retried = method == "POST"  # callers retry a POST whose pooled connection was just closed
+        self._request = _request_head(method, self._address, headers, len(body)) + body
+        self._deadlines = deadlines
+        self._chunks: list[bytes] = []
+
+    def __enter__(self) -> "_Exchange":
+        idle = _idle_connections.take(self._address) if self._is_retried else None
+        self._stream = idle or connect(self._address, self._deadlines)
+        self._stream.deadlines = self._deadlines
+        self.response = IncomingResponse()
+        try:
+            self._send()
+            while not self.response.has_head:
+                self._chunks += self.response.feed(self._stream.receive())
+        except BaseException:
+            self._stream.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None or issubclass(kind, errors.LLMError | GeneratorExit):
+            _idle_connections.add(self._address, self._stream, self.response)
+        else:
+            self._stream.close()
+
+    def check_status(self) -> None:
+        """Raise the typed error for a status other than 200."""
+        if self.response.status == 200:
+            return
+        body = bytearray()
+        for chunk in self.body():
+            body += chunk
+            if len(body) >= MAX_ERROR_BODY:
+                break
+        text = body[:MAX_ERROR_BODY].decode(errors="replace")
+        raise error_for(self.response.status, text, self.response.headers)
+
+    def body(self) -> Iterator[bytes]:
+        """Yield chunks of the body as they arrive.
+
+        Raises: StreamCut if the connection ends too early.
+        """
+        while True:
+            if self._chunks:
+                yield b"".join(self._chunks)
+            if self.response.is_complete:
+                return
+            self._chunks = self.response.feed(self._stream.receive())
+
+    def _send(self) -> None:
+        """Send the request. A server that rejects a long request may answer and close before it has read all of it."""
+        try:
+            self._stream.send(self._request)
+        except (BrokenPipeError, ConnectionResetError):
+            self._chunks += self.response.feed(self._stream.receive_available() or b"")
+
+
+def _request_head(method: str, address: Address, headers: Mapping[str, str], length: int) -> bytes:
+    """Return the request line and the headers.
+
+    Raises: ValueError for a header with a line break.
+    """
+    proxy = address.proxy if not address.is_tunnelled else None
+    target = f"http://{address.authority}{address.path}" if proxy else address.path
+    names = {name.lower() for name in headers}
+    lines = [f"{name}: {value}" for name, value in headers.items() if name.lower() not in _BODY_HEADERS]
+    if "authorization" not in names:
+        lines += address.authorization_lines("Authorization")
+    if proxy:
+        lines += proxy.authorization_lines("Proxy-Authorization")
+    defaults = {"Host": address.authority, **_DEFAULT_HEADERS}
+    lines += [f"{name}: {value}" for name, value in defaults.items() if name.lower() not in names]
+    if method == "POST":
+        lines.append(f"Content-Length: {length}")
+    if any(character in line for line in lines for character in "\r\n\0"):
+        raise ValueError("a header has a line break")
+    return "\r\n".join([f"{method} {target} HTTP/1.1", *lines, "", ""]).encode()
+
+
+class _ReadThrottle:
     """Pauses between reads of a fast stream: waking up for each token costs more than parsing it.
 
     People do not see text any faster. A response ends later by at most a twentieth of its duration.
     """
 
-    def __init__(self, patience: Patience) -> None:
-        self._patience = patience
-        self._began = self._waits_since = time.monotonic()
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
+        self._started_at = self._last_read_at = time.monotonic()
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         """Pause after a read, so that data collects in the socket. A slow stream is not paused."""
         now = time.monotonic()
-        pause, waited = min(LONGEST_REST, (now - self._began) / 20), now - self._waits_since
-        if pause >= LEAST_REST and waited < pause / 2:
-            self._patience.rest(pause)
+        pause = min(LONGEST_PAUSE, (now - self._started_at) / 20)
+        if pause >= SHORTEST_PAUSE and now - self._last_read_at < pause / 2:
+            self._deadlines.pause(pause)
             now = time.monotonic()
-        self._waits_since = now
+        self._last_read_at = now
 
 
-class _WholeBody:
+class _CompleteBodyDecoder:
     """A decoder of complete bodies: one event, unless the body is an event stream with another content type."""
 
     def __init__(self, content_type: str) -> None:

@@ -10,7 +10,7 @@ from llm_app import abilities, active_secrets, errors
 from llm_app.adapters.openai_embeddings import vectors
 from llm_app.call import Completion, Runner
 from llm_app.redaction import Redactor
-from llm_app.transport.waiting import InTime, TimeIsUp
+from llm_app.transport.waiting import DeadlinePassed, RunnerWithDeadline
 from llm_app.types import Message, Purpose
 from tasks_app.run import UnitOfWork, ask_aside, ask_for_person
 
@@ -74,12 +74,12 @@ class Embedder:
 
     def _complete(self, messages: Sequence[Message], redactor: Redactor, unit: UnitOfWork | None) -> Completion:
         ask = partial(ask_aside, unit) if unit else partial(ask_for_person, self._user_id)
-        in_time = InTime(self._run, self._end - time.monotonic())
+        in_time = RunnerWithDeadline(self._run, self._end - time.monotonic())
         try:
             return ask(messages, in_time, purpose=Purpose.MEMORY, redactor=redactor, model=self._model)
         except (errors.LLMError, errors.BudgetExceeded) as error:
             raise NoEmbedding(str(error)) from error
-        except TimeIsUp as error:
+        except DeadlinePassed as error:
             raise NoEmbedding(f"it took over {self._patience:.0f} s") from error
 
 

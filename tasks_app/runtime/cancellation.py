@@ -18,7 +18,7 @@ from uuid import UUID
 
 from django.db import Error, connection
 
-from llm_app.transport.waiting import ready
+from llm_app.transport.waiting import ready_descriptors
 from tasks_app.runtime import event_loop, turns
 
 
@@ -40,7 +40,7 @@ class Bell:
 
         Return whether the descriptor has an event.
         """
-        found = ready(seconds, {self._heard: select.POLLIN, descriptor: events})
+        found = ready_descriptors(seconds, {self._heard: select.POLLIN, descriptor: events})
         if self._heard in found:
             os.read(self._heard, 4096)
         return descriptor in found

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
-from llm_app.transport.waiting import ready
+from llm_app.transport.waiting import ready_descriptors
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -53,7 +53,7 @@ class Uninterrupted:
         return submit(work).result()
 
     def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
-        return bool(ready(seconds, {descriptor: events}))
+        return bool(ready_descriptors(seconds, {descriptor: events}))
 
 
 async def in_thread(work: Callable[[], T]) -> T:

@@ -14,7 +14,7 @@ from llm_app import active_secrets
 from llm_app.errors import BudgetExceeded, LLMError
 from llm_app.sql.composed_query import Select
 from llm_app.sql.statements import execute, save
-from llm_app.transport.waiting import InTime, TimeIsUp
+from llm_app.transport.waiting import DeadlinePassed, RunnerWithDeadline
 from llm_app.types import Message, Purpose
 from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, Task
 from tasks_app.models.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
@@ -112,11 +112,11 @@ def _asked_title(context: TaskContext, model: str, message: str) -> str:
     words = f"<message>\n{message}\n</message>\n<answer>\n{answer}\n</answer>"
     asked = Message(role="user", content=words, masked_with=redactor.version)
     try:
-        run = InTime(context.interruption, _PATIENCE)
+        run = RunnerWithDeadline(context.interruption, _PATIENCE)
         answered = ask_aside(
             context, [asked], run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT
         )
-    except (LLMError, BudgetExceeded, TimeIsUp, WorkAborted) as error:
+    except (LLMError, BudgetExceeded, DeadlinePassed, WorkAborted) as error:
         logger.info("no title, the first message stays: %s", error)
         return ""
     line = next(iter(answered.result.content.strip().splitlines()), "")

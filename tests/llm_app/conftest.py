@@ -11,7 +11,7 @@ from llm_app.call import Action, LLMCall, Recipient, References, Runner, StoredP
 from llm_app.errors import LLMError
 from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
 from llm_app.redaction import Redactor
-from llm_app.transport.waiting import ready
+from llm_app.transport.waiting import ready_descriptors
 from llm_app.types import Delta, Message, Prompt, Purpose
 from tasks_app.runtime import event_loop
 from tests import factories, provider
@@ -63,7 +63,7 @@ class Impatient:
 
     def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
         self._before("wait")
-        return bool(ready(seconds, {descriptor: events}))
+        return bool(ready_descriptors(seconds, {descriptor: events}))
 
 
 class Interrupted(Exception):

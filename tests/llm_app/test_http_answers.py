@@ -1,4 +1,4 @@
-"""An HTTP answer, split wherever the network pleases."""
+"""An HTTP response, split wherever the network pleases."""
 
 import gzip
 import zlib
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_app import errors
-from llm_app.transport.answer import Answer
+from llm_app.transport.response import IncomingResponse
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream; charset=utf-8\r\n"
 BODY = b"data: 1\n\ndata: 2\n\n"
@@ -34,47 +34,47 @@ WHOLE = {
 }
 
 
-def fed(data: bytes, cuts: list[int]) -> tuple[Answer, bytes]:
-    answer, ends = Answer(), sorted({cut % len(data) for cut in cuts} | {len(data)})
+def fed(data: bytes, cuts: list[int]) -> tuple[IncomingResponse, bytes]:
+    response, ends = IncomingResponse(), sorted({cut % len(data) for cut in cuts} | {len(data)})
     pieces = [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    return answer, b"".join(b"".join(answer.feed(piece)) for piece in pieces if piece)
+    return response, b"".join(b"".join(response.feed(piece)) for piece in pieces if piece)
 
 
 @given(st.sampled_from(sorted(WHOLE)), st.lists(st.integers(0, 500), max_size=6))
 def test_it_comes_out_whole_and_leaves_the_connection_to_the_next(kind: str, cuts: list[int]) -> None:
-    answer, body = fed(WHOLE[kind], cuts)
-    assert (answer.status, answer.content_type, body) == (200, "text/event-stream", BODY)
-    assert (answer.is_over, answer.may_serve_again) == (True, True)
+    response, body = fed(WHOLE[kind], cuts)
+    assert (response.status, response.content_type, body) == (200, "text/event-stream", BODY)
+    assert (response.is_complete, response.can_reuse_connection) == (True, True)
 
 
 @given(st.sampled_from([b"", b"Transfer-Encoding: identity\r\n"]), st.lists(st.integers(0, 500), max_size=6))
 def test_without_a_length_it_ends_with_its_connection(header: bytes, cuts: list[int]) -> None:
-    answer, body = fed(HEAD + header + b"\r\n" + BODY, cuts)
-    assert (body, answer.is_over) == (BODY, False)
-    answer.feed(b"")
-    assert (answer.is_over, answer.may_serve_again) == (True, False)
+    response, body = fed(HEAD + header + b"\r\n" + BODY, cuts)
+    assert (body, response.is_complete) == (BODY, False)
+    response.feed(b"")
+    assert (response.is_complete, response.can_reuse_connection) == (True, False)
 
 
 @pytest.mark.parametrize("beginning", [b"", HEAD, CHUNKED, with_length(BODY)[:-1], b"HTTP/1.1 100 Continue\r\n\r\n"])
 def test_an_end_in_the_middle_is_a_cut(beginning: bytes) -> None:
-    answer = Answer()
+    response = IncomingResponse()
     if beginning:
-        answer.feed(beginning)
+        response.feed(beginning)
     with pytest.raises(errors.StreamCut):
-        answer.feed(b"")
+        response.feed(b"")
 
 
 @pytest.mark.parametrize(
     "whole", [with_length(BODY, b"Connection: close"), with_length(BODY) + b"HTTP/1.1 200 OK\r\n", with_length(BODY) + with_length(b"bad")]
 )  # fmt: skip
 def test_a_connection_that_closes_or_says_more_than_it_was_asked_serves_nobody_else(whole: bytes) -> None:
-    answer, body = fed(whole, [])
-    assert (body, answer.is_over, answer.may_serve_again) == (BODY, True, False)
+    response, body = fed(whole, [])
+    assert (body, response.is_complete, response.can_reuse_connection) == (BODY, True, False)
 
 
 def test_headers_of_an_interim_answer_are_not_those_of_the_answer() -> None:
-    answer, _ = fed(b"HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n" + with_length(BODY), [])
-    assert "Retry-After" not in answer.headers
+    response, _ = fed(b"HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n" + with_length(BODY), [])
+    assert "Retry-After" not in response.headers
 
 
 def test_a_head_without_end_is_a_cut() -> None:

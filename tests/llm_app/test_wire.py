@@ -14,8 +14,8 @@ import pytest
 from llm_app import errors
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent
-from llm_app.transport.waiting import Runner
 from llm_app.transport.wire import HTTPRequest
+from llm_app.types import Runner
 from tests.llm_app.conftest import Impatient
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"

@@ -118,8 +118,8 @@ async def test_a_machine_that_can_start_no_thread_keeps_a_finished_call(monkeypa
             raise RuntimeError("can't start new thread")
         start(thread)
 
-    polite, opened = Polite(), pool.Pool()
-    monkeypatch.setattr(wire.exchange, "_pool", opened)
+    polite, opened = Polite(), pool.IdleConnections()
+    monkeypatch.setattr(wire, "_idle_connections", opened)
     monkeypatch.setattr(pool, "LONGEST_IDLE", 0.1)
     async with listening(polite) as url:
         with monkeypatch.context() as full:

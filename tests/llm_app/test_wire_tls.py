@@ -52,7 +52,7 @@ def secure(certificate: Path) -> ssl.SSLContext:
 def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine knows the certificate."""
     context = ssl.create_default_context(cafile=str(certificate))
-    monkeypatch.setattr(connection, "_context", lambda: context)
+    monkeypatch.setattr(connection, "_tls_context", lambda: context)
 
 
 def at_localhost(url: str) -> str:

@@ -108,7 +108,7 @@ def test_a_provider_that_is_silent_is_not_waited_for(ask, embedder, notes, monke
     run = ask("When does the invoice go out?")
     assert "Tuesdays" in start_of(run)
     log = LLMLog.objects.get(adapter="openai_embeddings")
-    assert (log.status, log.error_type, log.task_id) == ("aborted", "TimeIsUp", run.task.pk)
+    assert (log.status, log.error_type, log.task_id) == ("aborted", "DeadlinePassed", run.task.pk)
 
 
 def test_a_stop_ends_the_wait_for_it(play, embedder, notes, monkeypatch):

@@ -9,26 +9,26 @@ from multidict import CIMultiDict
 from llm_app import errors
 
 _ENCODINGS = ("gzip", "x-gzip", "deflate")
-_LONGEST_HEAD = 1024 * 1024  # bytes, including body bytes that arrive in the same read
+_MAX_HEAD = 1024 * 1024  # bytes, including body bytes that arrive in the same read
 _GZIP_OR_ZLIB = 47  # zlib's `wbits`: detect the format by its header
 
 
-class Answer:
+class IncomingResponse:
     """A response that is fed with received bytes and returns chunks of its body.
 
-    Feed b"" when the connection ends. `has_head`: the status and the headers have arrived. `is_over`: the response is
-    complete; then `may_serve_again` tells whether the connection can take another request. Parsing is as lenient as
-    that of aiohttp and browsers.
+    Feed b"" when the connection ends. `has_head`: the status and the headers have arrived. `is_complete`: the response
+    has ended; then `can_reuse_connection` tells whether the connection can take another request. Parsing is as lenient
+    as that of aiohttp and browsers.
     """
 
     def __init__(self) -> None:
         self.status = 0
         self.headers: CIMultiDict[str] = CIMultiDict()
-        self.has_head = self.is_over = self.may_serve_again = False
-        self._pieces: list[bytes] = []
-        self._is_spoiled = False  # the server sent a response without a request
-        self._head_left = _LONGEST_HEAD
-        self._decoded: Callable[[bytes], bytes] | None = None
+        self.has_head = self.is_complete = self.can_reuse_connection = False
+        self._chunks: list[bytes] = []
+        self._is_unrequested = False  # the server sent a response without a request
+        self._head_bytes_left = _MAX_HEAD
+        self._decompress: Callable[[bytes], bytes] | None = None
         self._parser = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
@@ -42,19 +42,19 @@ class Answer:
         if not data:
             self._connection_ended()
             return []
-        self._head_left -= 0 if self.has_head else len(data)
-        if self._head_left < 0:
+        self._head_bytes_left -= 0 if self.has_head else len(data)
+        if self._head_bytes_left < 0:
             raise errors.StreamCut("the head of the answer does not end")
         try:
             self._parser.feed_data(data)
-            pieces, self._pieces = self._pieces, []
-            return [self._decoded(piece) for piece in pieces] if self._decoded else pieces
+            chunks, self._chunks = self._chunks, []
+            return [self._decompress(chunk) for chunk in chunks] if self._decompress else chunks
         except (HttpParserError, HttpParserUpgrade, zlib.error) as error:
             raise errors.StreamCut(type(error).__name__) from error
 
     def stop_decoding(self) -> None:
         """Stop decompressing: the rest of the body is read only to find its end."""
-        self._decoded = None
+        self._decompress = None
 
     @property
     def content_type(self) -> str:
@@ -64,9 +64,9 @@ class Answer:
     def _connection_ended(self) -> None:
         """End a body without a length when the connection ends. Source: RFC 9112, 6.3."""
         has_length = "Content-Length" in self.headers or "chunked" in self.headers.get("Transfer-Encoding", "").lower()
-        if not self.has_head or (has_length and not self.is_over):
+        if not self.has_head or (has_length and not self.is_complete):
             raise errors.StreamCut("the connection ended")
-        self.is_over, self.may_serve_again = True, False
+        self.is_complete, self.can_reuse_connection = True, False
 
     # --- called by the parser --------------------------------------------------------------------------------------
 
@@ -74,43 +74,43 @@ class Answer:
         """Start a new message: after an interim response (1xx), or for an unrequested response, which ends the
         connection.
         """
-        self.may_serve_again = False
-        self._is_spoiled = self.is_over
-        if not self._is_spoiled:
+        self.can_reuse_connection = False
+        self._is_unrequested = self.is_complete
+        if not self._is_unrequested:
             self.headers.clear()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._is_spoiled:
+        if not self._is_unrequested:
             self.headers.add(name.decode("latin-1"), value.decode("utf-8", "replace"))
 
     def on_headers_complete(self) -> None:
-        if self._is_spoiled:
+        if self._is_unrequested:
             return
         self.status = self._parser.get_status_code()
         self.has_head = self.status >= 200
         if self.headers.get("Content-Encoding", "").strip().lower() in _ENCODINGS:
-            self._decoded = _Decompressed()
+            self._decompress = _Decompressor()
 
     def on_body(self, body: bytes) -> None:
-        if not self._is_spoiled:
-            self._pieces.append(body)
+        if not self._is_unrequested:
+            self._chunks.append(body)
 
     def on_message_complete(self) -> None:
-        if self.has_head and not self._is_spoiled:
-            self.is_over, self.may_serve_again = True, self._parser.should_keep_alive()
+        if self.has_head and not self._is_unrequested:
+            self.is_complete, self.can_reuse_connection = True, self._parser.should_keep_alive()
 
 
-class _Decompressed:
+class _Decompressor:
     """A decompressor of gzip and zlib data, which may have several members. Source: RFC 1952, 2.2."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP_OR_ZLIB)
 
     def __call__(self, data: bytes) -> bytes:
-        pieces = []
+        chunks = []
         while data:
             if self._member.eof:
                 self._member = zlib.decompressobj(_GZIP_OR_ZLIB)
-            pieces.append(self._member.decompress(data))
+            chunks.append(self._member.decompress(data))
             data = self._member.unused_data
-        return b"".join(pieces)
+        return b"".join(chunks)
