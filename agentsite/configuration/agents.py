@@ -168,7 +168,7 @@ def apply_workflows(workflows: Sequence[WorkflowSection]) -> Iterator[str]:
 
 def _replace_steps(workflow: Workflow, steps: Sequence[dict[str, str]]) -> Iterator[str]:
     """Replace all steps if one differs. Running tasks keep theirs."""
-    if workflow.laid_down()["steps"] == steps:
+    if workflow.definition()["steps"] == steps:
         return
     workflow.steps.all().delete()
     WorkflowStep.objects.bulk_create(

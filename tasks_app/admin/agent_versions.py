@@ -87,7 +87,7 @@ class AgentVersionAdmin(ReadOnlyAdmin):
         return redacted(TemplateResponse(request, "admin/tasks_app/put_back.html", context))
 
     def _put_back(self, request: HttpRequest, version: AgentVersion) -> HttpResponse:
-        gone = version.put_back(request.user)
+        gone = version.restore(request.user)
         said = (
             f"{version.name} is what it was in version {version.number}. It holds from the next step of its tasks on."
         )

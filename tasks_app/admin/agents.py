@@ -150,7 +150,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
             picture = event_loop.submit(images.encode(file.name, file.read())).result()
         except images.PictureError as error:
             raise forms.ValidationError(f"This picture cannot be used: {error}.") from error
-        return AgentPicture.small(base64.b64decode(picture.data))
+        return AgentPicture.thumbnail(base64.b64decode(picture.data))
 
 
 class PromptSectionInline(StackedInline):
@@ -187,7 +187,7 @@ class AgentAdmin(ModelAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """`?template=` names one of those that ship."""
-        template = agent_templates.shipped().get(request.GET.get("template", ""))
+        template = agent_templates.load_all().get(request.GET.get("template", ""))
         return dict(template.values) if template else super().get_changeform_initial_data(request)
 
     def get_urls(self) -> list[URLPattern]:
@@ -223,7 +223,7 @@ class AgentAdmin(ModelAdmin):
         """The version has all that one form has changed."""
         super().save_related(request, form, formsets, change)
         if picture := form.cleaned_data.get("upload"):
-            picture.put(form.instance)
+            picture.assign_to(form.instance)
         AgentVersion.objects.current(form.instance, author=request.user, note="")
         if unknown := set(form.instance.helpers).difference(Agent.objects.values_list("name", flat=True)):
             messages.warning(request, f"No agent is called {', '.join(sorted(unknown))}: it helps once there is one.")

@@ -65,7 +65,7 @@ class ProjectAdmin(RedactedPages, LargeTable):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Running tasks look again at who may have its library."""
         super().save_related(request, form, formsets, change)
-        form.instance.tell_tasks()
+        form.instance.publish_change()
 
     @action(description="Read failed files again", permissions=["change"])
     def read_again(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:

@@ -19,7 +19,7 @@ from tasks_app.api.formats import MessageBody, Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.api.rows import Rows
 from tasks_app.api.tasks import TaskSerializer
-from tasks_app.models import Approval, Decision, Scope, Task
+from tasks_app.models import Approval, ApprovalScope, Decision, Task
 
 
 class ReplySerializer(serializers.Serializer[Any]):
@@ -33,7 +33,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     note = Text(
         default="", allow_blank=True, max_length=10_000, help_text="The agent reads it if the call is rejected."
     )
-    scope = serializers.ChoiceField(Scope.choices, default=Scope.ONCE)
+    scope = serializers.ChoiceField(ApprovalScope.choices, default=ApprovalScope.ONCE)
 
     def validate_decision(self, word: str) -> Decision:
         return Decision.APPROVED if word == "approve" else Decision.REJECTED

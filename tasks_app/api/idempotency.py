@@ -58,7 +58,7 @@ def earlier_answer(request: Request) -> Response | None:
     user: Any = request.user
     if (key := request.headers.get(HEADER)) is None:
         return None
-    kept = IdempotencyKey.objects.filter(user=user).kept()
+    kept = IdempotencyKey.objects.filter(user=user).unexpired()
     fingerprint = _fingerprint(request)  # before its body is parsed
     row = kept.filter(key=_valid(key)).first()
     return _again(_same(row, fingerprint)) if row else None

@@ -30,7 +30,7 @@ class NoteSerializer(serializers.ModelSerializer[MemoryNote]):
     `project` is given for a note that is a project's, written by who may write in it.
     """
 
-    text = Text(max_length=MemoryNote.LONGEST)
+    text = Text(max_length=MemoryNote.MAX_LENGTH)
     team = serializers.BooleanField(default=False)
     project = serializers.UUIDField(source="project_id", allow_null=True, default=None)
     session = serializers.UUIDField(source="task.session_id", read_only=True, allow_null=True, default=None)
@@ -42,7 +42,7 @@ class NoteSerializer(serializers.ModelSerializer[MemoryNote]):
 
 
 class NoteText(serializers.Serializer[Any]):
-    text = Text(max_length=MemoryNote.LONGEST)
+    text = Text(max_length=MemoryNote.MAX_LENGTH)
 
 
 class NoteList(ListAPIView[MemoryNote]):
@@ -107,7 +107,7 @@ def _editable(user: Any, note_id: int) -> MemoryNote:
     note = (notes.visible_to(user) | notes.of_projects(Project.objects.visible_to(user))).filter(pk=note_id).first()
     if note is None:
         raise Http404()
-    if note.team and not user.is_staff:
+    if note.is_team and not user.is_staff:
         raise PermissionDenied("Only administrators change the notes of the team.")
     if not notes.editable_by(user).filter(pk=note.pk).exists():
         raise PermissionDenied("You may read the notes of this project, and not change them.")

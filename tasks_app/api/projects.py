@@ -30,7 +30,7 @@ class ProjectSerializer(serializers.ModelSerializer[Project]):
     """`agent` is the name of the one with whom sessions begin where no other is chosen; null for the default one."""
 
     name = Text(max_length=100)
-    instructions = Text(required=False, allow_blank=True, max_length=Project.LONGEST)
+    instructions = Text(required=False, allow_blank=True, max_length=Project.MAX_INSTRUCTIONS)
     agent: Any = AgentName(slug_field="name", queryset=Agent.objects.all(), required=False, allow_null=True)
     owner: Any = serializers.SlugRelatedField(slug_field="username", read_only=True)
 
@@ -103,7 +103,7 @@ class Library(ListAPIView[LibraryFile]):
     parser_classes = (MultiPartParser,)
 
     def get_queryset(self) -> QuerySet[LibraryFile]:
-        return LibraryFile.objects.of(visible_project(self.request.user, self.kwargs["project_id"]))
+        return LibraryFile.objects.of_project(visible_project(self.request.user, self.kwargs["project_id"]))
 
     @extend_schema(
         request={"multipart/form-data": FORM}, responses={201: LibraryFileSerializer(many=True)}, filters=False
@@ -141,7 +141,7 @@ class LibraryDetail(GenericAPIView[LibraryFile]):
 
 
 def _file(project: Project, file_id: int) -> LibraryFile:
-    file = LibraryFile.objects.of(project).filter(pk=file_id).first()
+    file = LibraryFile.objects.of_project(project).filter(pk=file_id).first()
     if file is None:
         raise Http404()
     return file

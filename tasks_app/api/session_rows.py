@@ -12,8 +12,8 @@ from django.http import Http404
 
 from llm_app.sql.composed_query import Select
 from tasks_app.api.rows import Query, Rows, as_time
-from tasks_app.models import Session, SessionSearch, filed
-from tasks_app.models.session import searched, words_of
+from tasks_app.models import Session, SessionSearch, with_filing
+from tasks_app.models.session import parse_words, words_from_values
 from tasks_app.services.found_lines import found_line
 
 Row = Mapping[str, Any]
@@ -49,8 +49,8 @@ def listed(user: Any, words: str, filters: Mapping[str, Any]) -> Rows:
     find = _visible if "root" in filters else _started_by_people
     search = SessionSearch.parse(words)
     rows = Rows(model=Session, find=partial(_found, find, search), show=_shown, of=[user], names=_NAMES, varies=True)
-    if search.is_of_words:
-        wanted = searched(search.words)
+    if search.has_only_words:
+        wanted = parse_words(search.words)
         matching = _matching(find, tuple(bool(asked) for _, asked in wanted))
         rows = replace(rows, find=matching, of=[user, *chain(*wanted)], varies=False)
     return replace(rows, filters=filters)
@@ -58,7 +58,7 @@ def listed(user: Any, words: str, filters: Mapping[str, Any]) -> Rows:
 
 def with_found_lines(rows: Sequence[Row], words: str) -> list[Row]:
     """Add to each row the line in which a search found its words."""
-    wanted = searched(SessionSearch.parse(words).words)
+    wanted = parse_words(SessionSearch.parse(words).words)
     sessions = Session.objects.in_bulk([row["id"] for row in rows]) if wanted else {}
     found = {pk: found_line(session, wanted) for pk, session in sessions.items()}
     return [{**row, "found_line": found.get(row["id"], "")} for row in rows]
@@ -101,16 +101,16 @@ def _started_by_people(user: Any) -> Any:
 
 def _found(find: Query, search: SessionSearch, user: Any) -> Any:
     sessions: Any = find(user)
-    return search.among(sessions, user)
+    return search.apply(sessions, user)
 
 
 @lru_cache(maxsize=64)
 def _matching(find: Query, shape: tuple[bool, ...]) -> Query:
-    return lambda user, *values: find(user).matching(words_of(shape, values))  # type: ignore[attr-defined]
+    return lambda user, *values: find(user).matching(words_from_values(shape, values))  # type: ignore[attr-defined]
 
 
 def _shown(user: Any, *_: Any) -> "QuerySet[Session, Any]":
-    rows = filed(Session.objects.order_by().with_newest_task(), user)
+    rows = with_filing(Session.objects.order_by().with_newest_task(), user)
     return rows.values_list(*COLUMNS.values(), *_OF_TASK)  # type: ignore[no-any-return]
 
 

@@ -19,8 +19,8 @@ from tasks_app.access import owned_session, visible_session, writable_session
 from tasks_app.api import session_rows
 from tasks_app.api.formats import Text, asked
 from tasks_app.api.idempotency import idempotent
-from tasks_app.models import Agent, Project, Session, Task, as_tags, file_session
-from tasks_app.models.filing import MOST_TAGS
+from tasks_app.models import Agent, Project, Session, Task, file_session, format_tags
+from tasks_app.models.filing import MAX_TAGS
 
 
 class TaskBriefSerializer(serializers.ModelSerializer[Task]):
@@ -79,10 +79,10 @@ class Tags(serializers.ListField):
     child = serializers.RegexField(r"^[^\s\0]{1,40}\Z", error_messages={"invalid": "A tag has no spaces."})
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=MOST_TAGS, **options)
+        super().__init__(max_length=MAX_TAGS, **options)
 
     def to_internal_value(self, data: Any) -> Any:
-        return as_tags(super().to_internal_value(data))
+        return format_tags(super().to_internal_value(data))
 
 
 class SessionSerializer(serializers.ModelSerializer[Session]):

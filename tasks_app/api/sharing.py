@@ -62,7 +62,7 @@ class _Members(ListAPIView[Any]):
     def _tell(self, shared: Any) -> None:
         """Running tasks of a project look again at who may have its library."""
         if isinstance(shared, Project):
-            shared.tell_tasks()
+            shared.publish_change()
 
 
 class _MemberList(_Members):

@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from tasks_app.models import Approval, CallStatus, Decision, Scope
+from tasks_app.models import Approval, ApprovalScope, CallStatus, Decision
 from tasks_app.run import ApprovalNeeded, TaskContext
 from tasks_app.run.open_call import OpenCall
 from tools_app.contract import Danger
@@ -59,6 +59,6 @@ def _covered(context: TaskContext, call: OpenCall, danger: Danger, reason: str) 
         tool_call__danger__in=[level.word for level in Danger if level >= danger],
         reason=reason,
         decision=Decision.APPROVED,
-        scope=Scope.TASK,
+        scope=ApprovalScope.TASK,
     ).select_related("decided_by")
     return f"Approved for this task by {earlier[0].decided_by}." if earlier else ""

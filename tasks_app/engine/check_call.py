@@ -58,7 +58,7 @@ class Check:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         said = "passed" if kind is None else "waits for a person" if kind is ApprovalNeeded else "refused"
-        self._log.note(self._name, said, time.perf_counter() - self._began)
+        self._log.add_remark(self._name, said, time.perf_counter() - self._began)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     with Check(call.log, "policy"):
         judgement = _judgement(context, call, definition, arguments)
     if why := _too_early(context, definition, arguments):
-        call.log.note("workflow", "refused", 0)
+        call.log.add_remark("workflow", "refused", 0)
         raise _refusal(context, call, CallStatus.BLOCKED, why)
     opinion = Opinion()
     if context.settings.hooks:
@@ -248,7 +248,7 @@ def _check_repetition(context: TaskContext, call: OpenCall) -> None:
     context.detector.note(CountedCall(call.log.fingerprint, call.log.call_id, call.log.looped))
     if last is None:
         return
-    call.log.note("repetition", "refused", 0)
+    call.log.add_remark("repetition", "refused", 0)
     refusal = _refusal(context, call, CallStatus.BLOCKED, f"{REPEATED}\n{last}")
     entries = (*refusal.entries, reminders.loop(call.call.name, context.settings.limits.tool_loop_threshold))
     if context.detector.is_hopeless():

@@ -44,7 +44,7 @@ class Opinion:
 
     def keep_in(self, log: ToolCallLog, redactor: Redactor) -> None:
         for name, words, seconds in self.heard:
-            log.note(f"hook {name}", redactor.redacted(words), seconds)
+            log.add_remark(f"hook {name}", redactor.redacted(words), seconds)
 
     @property
     def code(self) -> str:

@@ -104,7 +104,7 @@ def _read(task: Task, look: Look, version: tuple[object, ...], above: Sequence[S
         limits=Limits.current(),
         agent=agent,
         project=project,
-        has_library=project is not None and LibraryFile.objects.of(project).ready().exists(),
+        has_library=project is not None and LibraryFile.objects.of_project(project).ready().exists(),
         agent_version=AgentVersion.objects.current(agent) if agent else None,
         own_sections=_own_sections(agent),
         window=window,

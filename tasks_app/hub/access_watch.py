@@ -12,7 +12,7 @@ from knox.models import get_token_model
 
 from llm_app.sql.composed_query import Select
 from tasks_app.models import Session
-from tasks_app.models.session import RIGHTS, rights_by
+from tasks_app.models.session import RIGHTS, rights_of_rows
 
 Fingerprint = tuple[Any, ...]
 _FIELDS = (*RIGHTS, "last_seq", "task_id", "task_state", "task_waiting_for")
@@ -58,7 +58,7 @@ class Watch:
     def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
         """Return the statuses of the sessions that exist."""
         found = _standings.of_keys(sessions)
-        rights = rights_by(found)
+        rights = rights_of_rows(found)
         return {
             pk: Standing(rights=rights[pk], last_seq=last_seq, task=(str(task) if task else None, state, waiting_for))
             for pk, _, _, _, last_seq, task, state, waiting_for in found

@@ -40,7 +40,7 @@ def add(author: Any, text: str, *, for_team: bool = False, project: Project | No
         raise NotesOfTheTeam()
     owner = None if for_team or project else author
     text = checked(author, text, project)
-    if MemoryNote.objects.filter(owner=owner, project=project).count() >= MemoryNote.MOST:
+    if MemoryNote.objects.filter(owner=owner, project=project).count() >= MemoryNote.MAX_PER_OWNER:
         raise MemoryFull()
     return MemoryNote.objects.create(owner=owner, project=project, text=text)
 
@@ -56,7 +56,7 @@ def checked(author: Any, text: str, project: Project | None = None) -> str:
     """Return the text in storable form, redacted. Raises EmptyNote or NoteTooLong."""
     if not (text := text.replace("\0", "").strip()):
         raise EmptyNote(field="text")
-    if len(text := _redactor(author, {project.pk} if project else set()).redacted(text)) > MemoryNote.LONGEST:
+    if len(text := _redactor(author, {project.pk} if project else set()).redacted(text)) > MemoryNote.MAX_LENGTH:
         raise NoteTooLong(field="text")
     return text
 

@@ -110,7 +110,7 @@ def asked(question: str) -> list[str]:
 
 
 def as_read(row: MemoryNote) -> Note:
-    of: Any = "person" if row.owner_id else "team" if row.team else "project"
+    of: Any = "person" if row.owner_id else "team" if row.is_team else "project"
     return Note(number=row.pk, text=row.text, of=of, written=row.changed_at.date())
 
 

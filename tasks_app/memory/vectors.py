@@ -43,7 +43,7 @@ def nearness(unit: UnitOfWork, message: str, examples: Sequence[str], run: Runne
     if not embedder or not examples:
         return []
     try:
-        found = embedder.for_task(unit, [message[: MemoryNote.LONGEST], *examples[:MOST_NEW]]).vectors
+        found = embedder.for_task(unit, [message[: MemoryNote.MAX_LENGTH], *examples[:MOST_NEW]]).vectors
     except NoEmbedding as error:
         logger.warning("the message is not compared by its meaning: %s", error)
         return []
@@ -53,7 +53,7 @@ def nearness(unit: UnitOfWork, message: str, examples: Sequence[str], run: Runne
 
 
 def _nearest(unit: UnitOfWork, rows: Sequence[MemoryNote], question: str, embedder: Embedder) -> list[MemoryNote]:
-    asked = embedder.for_task(unit, [question[: MemoryNote.LONGEST]])
+    asked = embedder.for_task(unit, [question[: MemoryNote.MAX_LENGTH]])
     known = _known(rows, asked)
     missing = [row for row in rows if row.pk not in known][:MOST_NEW]
     known |= _learned(missing, asked, embedder) if missing else {}

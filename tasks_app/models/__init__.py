@@ -3,7 +3,7 @@
 from tasks_app.models.agent import Agent, AgentPicture, PromptSection
 from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.entry import Cause, ContextCut, ContextEntry, ContextType
-from tasks_app.models.filing import Filing, ImpossibleSearch, SessionSearch, as_tags, file_session, filed
+from tasks_app.models.filing import Filing, ImpossibleSearch, SessionSearch, file_session, format_tags, with_filing
 from tasks_app.models.inbox import IdempotencyKey, InboxMessage, Mode
 from tasks_app.models.library import LibraryFile, LibraryPassage, PassageVector
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
@@ -14,7 +14,16 @@ from tasks_app.models.session import Session, SessionText, ShareLink
 from tasks_app.models.sharing import SessionMember
 from tasks_app.models.task import Task
 from tasks_app.models.task_state import ENDED, PERSON, FailureCode, TaskState, WaitingFor
-from tasks_app.models.tool_call import REFUSED, Approval, CallStatus, Decision, Loaded, LoadedKind, Scope, ToolCallLog
+from tasks_app.models.tool_call import (
+    REFUSED,
+    Approval,
+    ApprovalScope,
+    CallStatus,
+    Decision,
+    Loaded,
+    LoadedKind,
+    ToolCallLog,
+)
 from tasks_app.models.trace_sink import EventType, SinkKind, TraceSink
 from tasks_app.models.workflow import Workflow, WorkflowStep
 from tasks_app.models.workspace_change import FileChange, WorkspaceChange
@@ -28,6 +37,7 @@ __all__ = [
     "AgentPicture",
     "AgentVersion",
     "Approval",
+    "ApprovalScope",
     "CallStatus",
     "Cause",
     "ContextCut",
@@ -60,7 +70,6 @@ __all__ = [
     "RuleMatch",
     "RuleTarget",
     "Sample",
-    "Scope",
     "Session",
     "SessionMember",
     "SessionSearch",
@@ -75,7 +84,7 @@ __all__ = [
     "Workflow",
     "WorkflowStep",
     "WorkspaceChange",
-    "as_tags",
     "file_session",
-    "filed",
+    "format_tags",
+    "with_filing",
 ]

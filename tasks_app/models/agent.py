@@ -33,7 +33,7 @@ MARKS = {
     "key": "Key",
     "branch": "Branch",
 }
-EDGE = 192  # pixels per side of an uploaded picture
+PICTURE_EDGE = 192  # pixels per side of an uploaded picture
 _SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40">'
     '<rect width="40" height="40" rx="11" fill="hsl({hue} 40% 40%)"/>{inside}</svg>'
@@ -61,18 +61,18 @@ class AgentPicture(models.Model):
         return f"Picture of {self.agent}"
 
     @classmethod
-    def small(cls, encoded: bytes) -> "AgentPicture":
+    def thumbnail(cls, encoded: bytes) -> "AgentPicture":
         """Return an unsaved picture. `encoded` comes from our own encoder: uploads are decoded in a separate
         process.
         """
         from PIL import Image
 
         with Image.open(BytesIO(encoded)) as picture:
-            picture.thumbnail((EDGE, EDGE))
+            picture.thumbnail((PICTURE_EDGE, PICTURE_EDGE))
             picture.convert("RGBA").save(file := BytesIO(), "PNG")
         return cls(png=file.getvalue())
 
-    def put(self, agent: Any) -> None:
+    def assign_to(self, agent: Any) -> None:
         """Save this as the agent's picture and replace an earlier one."""
         self.agent = agent
         self.save(force_insert=not type(self).objects.filter(agent=agent).exists())
@@ -81,11 +81,11 @@ class AgentPicture(models.Model):
 
 
 @lru_cache(maxsize=256)
-def drawn(name: str, mark: str) -> str:
+def generated_picture_url(name: str, mark: str) -> str:
     """Return a drawn picture as a data URI, which costs no request. The colour depends only on the name."""
-    words = name.split()
-    letters = (words[0][:1] + words[1][:1] if len(words) > 1 else name[:2]).upper()
-    inside = _ICON.format(_icons()[mark]) if mark in _icons() else _LETTERS.format(escape(letters))
+    name_parts = name.split()
+    initials = (name_parts[0][:1] + name_parts[1][:1] if len(name_parts) > 1 else name[:2]).upper()
+    inside = _ICON.format(_icons()[mark]) if mark in _icons() else _LETTERS.format(escape(initials))
     hue = zlib.crc32(name.encode()) % 360
     return "data:image/svg+xml," + quote(_SVG.format(hue=hue, inside=inside), safe=" =:/")
 
@@ -114,8 +114,10 @@ class AgentQuerySet(models.QuerySet["Agent"]):
 
     def for_roles_of(self, user_id: int | None) -> "AgentQuerySet":
         """Filter agents without roles and agents with one of the user's roles."""
-        named = Agent.roles.through.objects.filter(agent=OuterRef("pk"))
-        return self.filter(~Exists(named) | Exists(named.filter(group__in=get_user_model().roles_of(user_id))))
+        agent_roles = Agent.roles.through.objects.filter(agent=OuterRef("pk"))
+        return self.filter(
+            ~Exists(agent_roles) | Exists(agent_roles.filter(group__in=get_user_model().roles_of(user_id)))
+        )
 
 
 class Agent(models.Model):
@@ -234,7 +236,7 @@ class Agent(models.Model):
     def picture_url(self) -> str:
         if self.picture:
             return f"{reverse('agent_picture', args=[self.pk])}?{self.picture[:12]}"
-        return drawn(self.name, self.mark)
+        return generated_picture_url(self.name, self.mark)
 
     @property
     def about(self) -> str:
@@ -268,7 +270,7 @@ SECTIONS = {
 
 
 class PromptSectionQuerySet(models.QuerySet["PromptSection"]):
-    def in_force(self, agent: Agent | None) -> dict[str, "PromptSection"]:
+    def current_versions(self, agent: Agent | None) -> dict[str, "PromptSection"]:
         """Return the newest version of each section that the agent overrides, by name, with one query."""
         if agent is None:
             return {}
@@ -277,7 +279,7 @@ class PromptSectionQuerySet(models.QuerySet["PromptSection"]):
         return {version.section: version for version in versions if version.text.strip()}
 
     def texts_of(self, agent: Agent | None) -> tuple[tuple[str, str], ...]:
-        return tuple((name, version.text) for name, version in self.in_force(agent).items())
+        return tuple((name, version.text) for name, version in self.current_versions(agent).items())
 
 
 class PromptSection(models.Model):

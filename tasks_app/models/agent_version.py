@@ -10,9 +10,9 @@ from django.db.models import OuterRef, Subquery
 from tasks_app.models.agent import SECTIONS, Agent, PromptSection
 
 Content = dict[str, Any]  # values by field name, related rows as their names, and `sections` as texts by name
-_LEFT_OUT = ("id", "is_default", "picture")  # these do not affect its behaviour
-FIRST = "As it was when its versions began."
-BESIDE = "Changed by other means than the admin or the configuration file."
+_EXCLUDED_FIELDS = ("id", "is_default", "picture")  # these do not affect its behaviour
+FIRST_NOTE = "As it was when its versions began."
+OTHER_CHANGE_NOTE = "Changed by other means than the admin or the configuration file."
 
 
 class AgentVersionQuerySet(models.QuerySet["AgentVersion"]):
@@ -22,16 +22,16 @@ class AgentVersionQuerySet(models.QuerySet["AgentVersion"]):
         Raises Agent.DoesNotExist.
         """
         newest = self.filter(agent=agent).first()
-        if newest is not None and newest.is_content(content_of(agent)):
+        if newest is not None and newest.has_content(content_of(agent)):
             return newest
         with transaction.atomic():
             content = content_of(Agent.objects.select_for_update(of=("self",)).with_models().get(pk=agent.pk))
             newest = self.filter(agent=agent).first()
-            if newest is not None and newest.is_content(content):
+            if newest is not None and newest.has_content(content):
                 return newest
             number = newest.number + 1 if newest else 1
             if note is None:
-                note = BESIDE if newest else FIRST
+                note = OTHER_CHANGE_NOTE if newest else FIRST_NOTE
             return self.create(agent_id=agent.pk, number=number, content=content, author=author, note=note)
 
     def with_neighbours(self) -> "AgentVersionQuerySet":
@@ -70,11 +70,11 @@ class AgentVersion(models.Model):
         """The agent's name in this version."""
         return str(self.content["name"])
 
-    def is_content(self, content: Content) -> bool:
+    def has_content(self, content: Content) -> bool:
         """Return whether the settings are equal. Fields that this version lacks count as their defaults."""
-        return bool(_blank() | self.content == content)
+        return bool(_default_content() | self.content == content)
 
-    def put_back(self, author: Any) -> list[str]:
+    def restore(self, author: Any) -> list[str]:
         """Restore the agent's settings as a new version, and return sentences about values that no longer exist.
 
         Raises Agent.DoesNotExist.
@@ -82,37 +82,37 @@ class AgentVersion(models.Model):
         with transaction.atomic():
             agent = Agent.objects.select_for_update().get(versions=self)
             AgentVersion.objects.current(agent)
-            gone = list(_set(agent, _blank() | self.content))
+            problems = list(_set_fields(agent, _default_content() | self.content))
             _set_sections(agent, self.content["sections"], author)
             AgentVersion.objects.current(agent, author=author, note=f"Version {self.number} put back.")
-        return gone
+        return problems
 
 
 def content_of(agent: Agent) -> Content:
-    values = {field.name: _plain(getattr(agent, field.name)) for field in _fields()}
-    values |= {field.name: sorted(str(row) for row in getattr(agent, field.name).all()) for field in _lists()}
+    values = {field.name: _serialized(getattr(agent, field.name)) for field in _fields()}
+    values |= {field.name: sorted(str(row) for row in getattr(agent, field.name).all()) for field in _relations()}
     return values | {"sections": dict(PromptSection.objects.texts_of(agent))}
 
 
-def _blank() -> Content:
+def _default_content() -> Content:
     """Return the content of an agent with default settings."""
     values = {field.name: None if field.is_relation else field.get_default() for field in _fields()}
-    return values | {field.name: [] for field in _lists()} | {"sections": {}}
+    return values | {field.name: [] for field in _relations()} | {"sections": {}}
 
 
 def _fields() -> "list[models.Field[Any, Any]]":
-    return [field for field in Agent._meta.concrete_fields if field.name not in _LEFT_OUT]
+    return [field for field in Agent._meta.concrete_fields if field.name not in _EXCLUDED_FIELDS]
 
 
-def _lists() -> "list[models.ManyToManyField[Any, Any]]":
+def _relations() -> "list[models.ManyToManyField[Any, Any]]":
     return list(Agent._meta.local_many_to_many)
 
 
-def _plain(value: Any) -> Any:
+def _serialized(value: Any) -> Any:
     return str(value) if isinstance(value, models.Model) else value
 
 
-def _set(agent: Agent, content: Content) -> Iterator[str]:
+def _set_fields(agent: Agent, content: Content) -> Iterator[str]:
     """Save the fields. Yield a sentence for each value that refers to a missing row or a taken name."""
     for field in _fields():
         value = content[field.name]
@@ -126,18 +126,18 @@ def _set(agent: Agent, content: Content) -> Iterator[str]:
             continue
         setattr(agent, field.name, value)
     agent.save()
-    for several in _lists():
-        rows = list(several.related_model._default_manager.filter(name__in=content[several.name]))  # type: ignore[union-attr]
+    for relation in _relations():
+        rows = list(relation.related_model._default_manager.filter(name__in=content[relation.name]))  # type: ignore[union-attr]
         yield from (
-            f"{several.verbose_name}: there is no {name} any more"
-            for name in content[several.name]
+            f"{relation.verbose_name}: there is no {name} any more"
+            for name in content[relation.name]
             if name not in map(str, rows)
         )
-        getattr(agent, several.name).set(rows)
+        getattr(agent, relation.name).set(rows)
 
 
 def _set_sections(agent: Agent, texts: dict[str, str], author: Any) -> None:
-    present = dict(PromptSection.objects.texts_of(agent))
+    current_texts = dict(PromptSection.objects.texts_of(agent))
     for name in SECTIONS:
-        if present.get(name, "") != texts.get(name, ""):
+        if current_texts.get(name, "") != texts.get(name, ""):
             PromptSection.objects.create(agent=agent, section=name, text=texts.get(name, ""), author=author)

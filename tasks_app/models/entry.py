@@ -41,12 +41,12 @@ class EntryQuerySet(models.QuerySet["ContextEntry"]):
         """Filter the entries that models see."""
         return self.filter(in_context=True)
 
-    def told_by(self, person: Any) -> "EntryQuerySet":
+    def written_by(self, person: Any) -> "EntryQuerySet":
         """Filter the person's messages and answers to questions. Their decisions on approvals do not count."""
         is_answer = Q(context_type=ContextType.TOOL_RESULT, log__approval=None)
-        told = self.filter(Q(context_type=ContextType.USER_MESSAGE) | is_answer)
+        messages = self.filter(Q(context_type=ContextType.USER_MESSAGE) | is_answer)
         names = get_user_model().objects.filter(pk=person.pk).values("username")
-        return told.alias(author=KT("metadata__author")).filter(author__in=names)
+        return messages.alias(author=KT("metadata__author")).filter(author__in=names)
 
 
 class ContextEntry(models.Model):
@@ -125,7 +125,7 @@ class ContextEntry(models.Model):
     @property
     def call(self) -> dict[str, str] | None:
         """{id, name, arguments} of the call, with the received text as arguments, or None."""
-        return dict(_call_in(self.tool_call)) if self.tool_call else None
+        return dict(_parsed_call(self.tool_call)) if self.tool_call else None
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
@@ -149,7 +149,7 @@ class ContextEntry(models.Model):
 
 
 @lru_cache(maxsize=64)
-def _call_in(tool_call: str) -> Mapping[str, str]:
+def _parsed_call(tool_call: str) -> Mapping[str, str]:
     """Parse a call. Cached: a step reads its newest call several times."""
     return MappingProxyType(json.loads(tool_call))
 

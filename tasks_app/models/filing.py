@@ -16,8 +16,8 @@ from django.utils.dateparse import parse_date
 from tasks_app.models.errors import Refusal
 from tasks_app.models.session import Session, SessionQuerySet
 
-MOST_TAGS = 20
-_LONGEST_TAG = 40
+MAX_TAGS = 20
+_MAX_TAG_CHARS = 40
 
 
 class FilingQuerySet(models.QuerySet["Filing"]):
@@ -49,16 +49,16 @@ class Filing(models.Model):
         return f"{self.session} of {self.user}"
 
 
-def as_tags(names: Iterable[str]) -> str:
+def format_tags(names: Iterable[str]) -> str:
     """Return the value of the column: unique tags in lower case, without `#`. A name with spaces gives several
     tags.
     """
-    words = [word.strip("#,;").lower()[:_LONGEST_TAG] for name in names for word in name.split()]
-    tags = list(dict.fromkeys(filter(None, words)))[:MOST_TAGS]
+    candidates = [word.strip("#,;").lower()[:_MAX_TAG_CHARS] for name in names for word in name.split()]
+    tags = list(dict.fromkeys(filter(None, candidates)))[:MAX_TAGS]
     return f" {' '.join(tags)} " if tags else ""
 
 
-def filed(sessions: SessionQuerySet, user: Any) -> Any:
+def with_filing(sessions: SessionQuerySet, user: Any) -> Any:
     """Annotate `is_pinned`, `is_archived` and `tag_text` from the user's filing."""
     mine = FilteredRelation("filings", condition=Q(filings__user=user))
     return sessions.annotate(
@@ -99,45 +99,45 @@ class SessionSearch:
     def parse(cls, text: str) -> "SessionSearch":
         """Parse a search. Raises ImpossibleSearch, which lists the valid values."""
         words: list[str] = []
-        found: dict[str, list[Any]] = {"tag": [], "model": [], "before": [], "after": [], "is": []}
-        for word in _split(text):
+        values: dict[str, list[Any]] = {"tag": [], "model": [], "before": [], "after": [], "is": []}
+        for word in _split_words(text):
             name, _, value = word.partition(":")
-            if name not in found or not value:  # an unknown or unfinished operator
+            if name not in values or not value:  # an unknown or unfinished operator
                 words.append(word)
                 continue
             if name == "is" and value not in ("pinned", "archived"):
                 raise ImpossibleSearch(f"{word}: it can be is:pinned or is:archived.", field="q")
-            found[name].append(_midnight(word) if name in ("before", "after") else value)
+            values[name].append(_midnight(word) if name in ("before", "after") else value)
         return cls(
             words=" ".join(words),
-            tags=tuple(as_tags([tag]) for tag in found["tag"]),
-            models=tuple(found["model"]),
-            before=min(found["before"], default=None),
-            after=max(found["after"], default=None),
-            kinds=tuple(found["is"]),
+            tags=tuple(format_tags([tag]) for tag in values["tag"]),
+            models=tuple(values["model"]),
+            before=min(values["before"], default=None),
+            after=max(values["after"], default=None),
+            kinds=tuple(values["is"]),
         )
 
     @property
-    def is_of_words(self) -> bool:
+    def has_only_words(self) -> bool:
         """Return whether the search has no operators."""
         return self == SessionSearch(words=self.words)
 
-    def among(self, sessions: SessionQuerySet, user: Any) -> Any:
+    def apply(self, sessions: SessionQuerySet, user: Any) -> Any:
         """Return the matching sessions, annotated by `filed`."""
-        found = filed(sessions.matching(self.words), user)
-        mine = Filing.objects.filter(session=OuterRef("pk"), user=user)
+        matches = with_filing(sessions.matching(self.words), user)
+        filings = Filing.objects.filter(session=OuterRef("pk"), user=user)
         for tag in self.tags:
-            found = found.filter(Exists(mine.filter(tags__contains=tag)))
+            matches = matches.filter(Exists(filings.filter(tags__contains=tag)))
         for kind in self.kinds:
-            found = found.filter(Exists(mine.filter(**{f"is_{kind}": True})))
+            matches = matches.filter(Exists(filings.filter(**{f"is_{kind}": True})))
         for name in self.models:
-            found = found.filter(model__name__iexact=name)
+            matches = matches.filter(model__name__iexact=name)
         if self.before:
-            found = found.filter(updated_at__lt=self.before)
-        return found.filter(updated_at__gte=self.after) if self.after else found
+            matches = matches.filter(updated_at__lt=self.before)
+        return matches.filter(updated_at__gte=self.after) if self.after else matches
 
 
-def _split(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Split a search into words. Quotation marks enclose a phrase, also after an operator: tag:"a b"."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters, lexer.quotes, lexer.escape = True, "", '"', ""

@@ -35,7 +35,7 @@ class InboxQuerySet(models.QuerySet["InboxMessage"]):
         """Filter the user's own waiting messages, except interjections, which are about to be read."""
         return self.waiting_in(session).filter(author=user).exclude(mode=Mode.INTERJECT)
 
-    def moment_behind(self, session: Session) -> datetime:
+    def stop_time(self, session: Session) -> datetime:
         """Return the current time, or that of the newest waiting message if the clock of its host is ahead."""
         newest = self.waiting_in(session).aggregate(newest=Max("created_at"))["newest"]
         return max(timezone.now(), newest or timezone.now())
@@ -66,35 +66,35 @@ class InboxMessage(models.Model):
     def __str__(self) -> str:
         return f"{self.mode} message in {self.session}"
 
-    def put_behind(self, moment: datetime | None) -> None:
+    def move_after(self, stopped_at: datetime | None) -> None:
         """Set `created_at` later than a stop that came first, even if the clock of this host is behind."""
-        if moment is not None and self.created_at <= moment:
-            later = moment + timedelta(microseconds=1)
-            InboxMessage.objects.filter(pk=self.pk).update(created_at=later)
+        if stopped_at is not None and self.created_at <= stopped_at:
+            created_at = stopped_at + timedelta(microseconds=1)
+            InboxMessage.objects.filter(pk=self.pk).update(created_at=created_at)
 
 
-KEPT = timedelta(hours=24)
+KEY_LIFETIME = timedelta(hours=24)
 
 
 class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
     def expired(self) -> "IdempotencyKeyQuerySet":
-        return self.filter(created_at__lt=timezone.now() - KEPT)
+        return self.filter(created_at__lt=timezone.now() - KEY_LIFETIME)
 
-    def get_or_keep(self, user: Any, key: str, request: str, answer: Any = None) -> "tuple[IdempotencyKey, bool]":
+    def get_or_store(self, user: Any, key: str, request: str, answer: Any = None) -> "tuple[IdempotencyKey, bool]":
         """Return the row of a form key and request, and whether this call created it, as `get_or_create`.
 
         A new row saves `answer`, in the transaction of the work itself.
         """
         fingerprint = _fingerprint(request)
-        kept = {"request_sha256": fingerprint, "answer": answer}
-        return self.get_or_create(user=user, key=f"{key} {fingerprint}", defaults=kept)
+        defaults = {"request_sha256": fingerprint, "answer": answer}
+        return self.get_or_create(user=user, key=f"{key} {fingerprint}", defaults=defaults)
 
     def has(self, user: Any, key: str, request: str) -> bool:
         """Return whether the same form has been sent with the same content."""
         return self.filter(user=user, key=f"{key} {_fingerprint(request)}").exists()
 
-    def kept(self) -> "IdempotencyKeyQuerySet":
-        return self.filter(created_at__gte=timezone.now() - KEPT)
+    def unexpired(self) -> "IdempotencyKeyQuerySet":
+        return self.filter(created_at__gte=timezone.now() - KEY_LIFETIME)
 
 
 def _fingerprint(request: str) -> str:

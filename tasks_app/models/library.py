@@ -19,7 +19,7 @@ class LibraryFileQuerySet(models.QuerySet["LibraryFile"]):
     def visible_to(self, user: Any) -> "LibraryFileQuerySet":
         return self.filter(project__in=Project.objects.visible_to(user).order_by().values("pk"))
 
-    def of(self, project: Project) -> "LibraryFileQuerySet":
+    def of_project(self, project: Project) -> "LibraryFileQuerySet":
         return self.filter(project=project)
 
     def unread(self) -> "LibraryFileQuerySet":
@@ -50,7 +50,7 @@ class LibraryFile(models.Model):
         READY = "ready"
         FAILED = "failed"
 
-    MOST = 500  # files per project
+    MAX_PER_PROJECT = 500  # files per project
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="files")
     key = models.UUIDField(default=uuid.uuid4, editable=False)
@@ -88,19 +88,19 @@ class LibraryFile(models.Model):
         return f"/library/{self.pk}/"
 
     @property
-    def stored_as(self) -> str:
+    def storage_name(self) -> str:
         """The name in the storage."""
         return f"library/{self.project_id}/{self.key}"
 
     def open(self) -> Any:
         """Open the upload as a binary file. Raises OSError."""
-        return default_storage.open(self.stored_as)
+        return default_storage.open(self.storage_name)
 
     def read(self) -> bytes:
         """Return the upload's content. Raises OSError."""
         with self.open() as file:
-            found: bytes = file.read()
-            return found
+            content: bytes = file.read()
+            return content
 
     @property
     def is_pdf(self) -> bool:
@@ -108,14 +108,14 @@ class LibraryFile(models.Model):
 
 
 @receiver(post_delete, sender=LibraryFile)
-def _forget_file(instance: LibraryFile, **kwargs: Any) -> None:
+def _delete_stored_file(instance: LibraryFile, **kwargs: Any) -> None:
     """Delete the stored file after the commit, also if a deleted project or owner took the row with it."""
-    stored_as = instance.stored_as
-    transaction.on_commit(lambda: default_storage.delete(stored_as), robust=True)  # Django cannot log a failing partial
+    name = instance.storage_name
+    transaction.on_commit(lambda: default_storage.delete(name), robust=True)  # Django cannot log a failing partial
 
 
 @receiver(post_delete, sender=Project)
-def _forget_folder(instance: Project, **kwargs: Any) -> None:
+def _delete_stored_folder(instance: Project, **kwargs: Any) -> None:
     """Delete the project's folder in the storage, after the files in it."""
     folder = f"library/{instance.pk}"
     transaction.on_commit(lambda: default_storage.delete(folder), robust=True)

@@ -29,8 +29,8 @@ class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
         return self.filter(Q(owner=user) | Q(owner=None, project=None))
 
     def editable_by(self, user: Any) -> "MemoryNoteQuerySet":
-        own = self.visible_to(user) if user.is_staff else self.filter(owner=user)
-        return own | self.of_projects(Project.objects.writable_by(user))
+        notes = self.visible_to(user) if user.is_staff else self.filter(owner=user)
+        return notes | self.of_projects(Project.objects.writable_by(user))
 
     def with_any_term(self, terms: Sequence[str]) -> "MemoryNoteQuerySet":
         """Filter notes that have any of the terms."""
@@ -40,8 +40,8 @@ class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
 class MemoryNote(models.Model):
     """A note. `task` and `call_id` are set if an agent wrote it; `terms` is for search."""
 
-    LONGEST = 1000  # characters
-    MOST = 1000  # notes per owner
+    MAX_LENGTH = 1000  # characters
+    MAX_PER_OWNER = 1000  # notes per owner
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -54,7 +54,7 @@ class MemoryNote(models.Model):
     project = models.ForeignKey(
         Project, models.CASCADE, null=True, blank=True, related_name="notes", help_text="Only of a note without owner."
     )
-    text = models.TextField(max_length=LONGEST)
+    text = models.TextField(max_length=MAX_LENGTH)
     terms = models.TextField(blank=True, editable=False)
     auto = models.BooleanField(
         default=False, editable=False, help_text="Written automatically before old turns were cut."
@@ -80,7 +80,7 @@ class MemoryNote(models.Model):
         super().save(*args, **kwargs)
 
     @property
-    def team(self) -> bool:
+    def is_team(self) -> bool:
         """Return whether the note belongs to the whole team."""
         return self.owner_id is None and self.project_id is None
 

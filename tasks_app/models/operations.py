@@ -18,7 +18,8 @@ from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens
 _CENTURY = timedelta(days=36_500)  # stands for "for ever": longer times overflow the calendar
-MOST_RESULT, LEAST_RESULT = 8_000, 1_000  # tokens of a tool's result; a small window allows an eighth of itself
+# tokens of a tool's result; a small window allows an eighth of itself
+MAX_RESULT_TOKENS, MIN_RESULT_TOKENS = 8_000, 1_000
 
 
 _AT_LEAST_ONE = (
@@ -126,8 +127,8 @@ class Limits(models.Model):
 
     def clean(self) -> None:
         """Reject zero for limits with which no task could do anything."""
-        if empty := [name for name in _AT_LEAST_ONE if getattr(self, name) == 0]:
-            raise ValidationError(dict.fromkeys(empty, "This must be at least 1."))
+        if zero_fields := [name for name in _AT_LEAST_ONE if getattr(self, name) == 0]:
+            raise ValidationError(dict.fromkeys(zero_fields, "This must be at least 1."))
 
     @classmethod
     def current(cls) -> "Limits":
@@ -148,8 +149,8 @@ class Limits(models.Model):
         if self.result_tokens is not None:
             return min(self.result_tokens, window // 8)
         if window >= LARGE_WINDOW:
-            return MOST_RESULT
-        return max(min(MOST_RESULT, window * self.tail_percent // 400), min(LEAST_RESULT, window // 8))
+            return MAX_RESULT_TOKENS
+        return max(min(MAX_RESULT_TOKENS, window * self.tail_percent // 400), min(MIN_RESULT_TOKENS, window // 8))
 
 
 ENDED_PROCESSES = "ended"

@@ -37,13 +37,15 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 class Project(models.Model):
     """A project. `version` increases with each change that running tasks must notice."""
 
-    LONGEST = 8000  # characters of instructions
-    MOST = 200  # projects per owner
+    MAX_INSTRUCTIONS = 8000  # characters of instructions
+    MAX_PER_OWNER = 200  # projects per owner
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="owned_projects")
     name = models.CharField(max_length=100)
-    instructions = models.TextField(blank=True, max_length=LONGEST, help_text="What the agent is told in each session.")
+    instructions = models.TextField(
+        blank=True, max_length=MAX_INSTRUCTIONS, help_text="What the agent is told in each session."
+    )
     agent = models.ForeignKey(
         Agent,
         models.SET_NULL,
@@ -68,7 +70,7 @@ class Project(models.Model):
     def get_absolute_url(self) -> str:
         return f"/projects/{self.id}/"
 
-    def tell_tasks(self, **fields: Any) -> None:
+    def publish_change(self, **fields: Any) -> None:
         """Update the fields and the version. Running tasks notice the change at their next step."""
         Project.objects.filter(pk=self.pk).update(version=F("version") + 1, changed_at=Now(), **fields)
 

@@ -9,7 +9,7 @@ from tasks_app.models.task import Task
 from tasks_app.models.task_state import TaskState
 from tasks_app.models.tool_call import CallStatus, ToolCallLog
 
-LONGEST_PATTERN = 1000  # characters of a regular expression
+MAX_PATTERN_CHARS = 1000  # characters of a regular expression
 
 
 class RuleMatch(models.TextChoices):
@@ -66,8 +66,8 @@ class RoutingRule(models.Model):
         if not self.target and not self.text.strip():
             raise ValidationError({"text": "A rule without a target needs a text."})
         if self.match == RuleMatch.REGEX:
-            if len(self.pattern) > LONGEST_PATTERN:
-                raise ValidationError({"pattern": f"Write at most {LONGEST_PATTERN} characters."})
+            if len(self.pattern) > MAX_PATTERN_CHARS:
+                raise ValidationError({"pattern": f"Write at most {MAX_PATTERN_CHARS} characters."})
             import regex  # 2 MB that few installations need
 
             try:
@@ -88,9 +88,9 @@ class RoutingRule(models.Model):
             done=Count("pk", filter=Q(state=TaskState.DONE)),
             failed=Count("pk", filter=Q(state=TaskState.FAILED)),
         )
-        return {**counts, "used": self._used(tasks).count()}
+        return {**counts, "used": self._tasks_using_target(tasks).count()}
 
-    def _used(self, tasks: "models.QuerySet[Task]") -> "models.QuerySet[Task]":
+    def _tasks_using_target(self, tasks: "models.QuerySet[Task]") -> "models.QuerySet[Task]":
         if self.target == RuleTarget.WORKFLOW:
             return tasks.filter(workflow__name=self.target_name)
         tools = {
@@ -98,11 +98,11 @@ class RoutingRule(models.Model):
             RuleTarget.GROUP: ["load_tools"],
             RuleTarget.AGENT: ["delegate", "handoff"],
         }.get(RuleTarget(self.target), [])
-        made = ToolCallLog.objects.filter(status=CallStatus.SUCCEEDED, task__in=tasks)
-        named = Q(name__in=tools, arguments__contains=f'"{self.target_name}"')
+        calls = ToolCallLog.objects.filter(status=CallStatus.SUCCEEDED, task__in=tasks)
+        names_target = Q(name__in=tools, arguments__contains=f'"{self.target_name}"')
         if self.target == RuleTarget.AGENT:
-            named |= Q(name=f"ask_{self.target_name}")
-        return tasks.filter(pk__in=made.filter(named).values("task"))
+            names_target |= Q(name=f"ask_{self.target_name}")
+        return tasks.filter(pk__in=calls.filter(names_target).values("task"))
 
 
 class FiredRule(models.Model):

@@ -23,8 +23,8 @@ from tasks_app.models.task_state import PERSON
 from tasks_app.text import full_text
 from tasks_app.text.retrieval import fold, terms_of
 
-MOST_WORDS = 8  # per search
-Word = tuple[Any, Any]  # the folded word and its index query, which is empty for a word without terms
+MAX_SEARCH_WORDS = 8  # per search
+SearchWord = tuple[Any, Any]  # the folded word and its index query, which is empty for a word without terms
 
 
 class SessionText(models.Model):
@@ -54,23 +54,23 @@ def is_behind() -> Q:
     return Q(last_seq__gt=F("indexed_seq"))
 
 
-def searched(words: str) -> list[Word]:
+def parse_words(words: str) -> list[SearchWord]:
     """Return the search words with their index queries. The last word may be unfinished."""
-    given = [(word, terms_of(word)) for word in fold(words).split()[:MOST_WORDS]]
-    last = len(given) - 1
+    words_with_terms = [(word, terms_of(word)) for word in fold(words).split()[:MAX_SEARCH_WORDS]]
+    last = len(words_with_terms) - 1
     return [
-        (word, full_text.with_all(terms, unfinished=place == last) if terms else "")
-        for place, (word, terms) in enumerate(given)
+        (word, full_text.with_all(terms, unfinished=index == last) if terms else "")
+        for index, (word, terms) in enumerate(words_with_terms)
     ]
 
 
-def words_of(shape: Sequence[bool], values: Sequence[Any]) -> list[Word]:
+def words_from_values(shape: Sequence[bool], values: Sequence[Any]) -> list[SearchWord]:
     """Rebuild the words from query values. `shape` says which words have terms, because the SQL depends on it."""
-    return [(values[2 * place], values[2 * place + 1] if has_terms else "") for place, has_terms in enumerate(shape)]
+    return [(values[2 * index], values[2 * index + 1] if has_terms else "") for index, has_terms in enumerate(shape)]
 
 
-def has_words(
-    words: Iterable[Word], entries: "models.QuerySet[models.Model]", changes: "models.QuerySet[models.Model]"
+def words_condition(
+    words: Iterable[SearchWord], entries: "models.QuerySet[models.Model]", changes: "models.QuerySet[models.Model]"
 ) -> Q:
     """Return a condition on sessions: each word is in the title, in an entry, or in the name of a changed file.
 
@@ -78,18 +78,22 @@ def has_words(
     directly.
     """
     condition = Q()
-    new = entries.filter(seq__gt=OuterRef("indexed_seq"))
-    said = new.filter(context_type="ai_message").exclude(metadata__has_key="output_filter")  # it may withhold some
-    changed = changes.filter(seq__gte=OuterRef("indexed_seq"))
-    for word, asked in words:
-        found = full_text.has("title", word)
-        found |= is_behind() & Q(Exists(new.filter(full_text.has("content", word))))
-        found |= is_behind() & Q(Exists(said.filter(full_text.says("tool_call", word))))
-        found |= (is_behind() | Q(last_seq=0)) & Q(Exists(changed.filter(full_text.has("files__path", word))))
-        if asked:
-            ids = full_text.SESSIONS.ids(asked)
-            found |= Q(Exists(SessionText.objects.filter(session=OuterRef("pk"), pk__in=ids)))
-        condition &= found
+    unindexed_entries = entries.filter(seq__gt=OuterRef("indexed_seq"))
+    messages = unindexed_entries.filter(context_type="ai_message").exclude(
+        metadata__has_key="output_filter"
+    )  # it may withhold some
+    unindexed_changes = changes.filter(seq__gte=OuterRef("indexed_seq"))
+    for word, index_query in words:
+        matches = full_text.has("title", word)
+        matches |= is_behind() & Q(Exists(unindexed_entries.filter(full_text.has("content", word))))
+        matches |= is_behind() & Q(Exists(messages.filter(full_text.says("tool_call", word))))
+        matches |= (is_behind() | Q(last_seq=0)) & Q(
+            Exists(unindexed_changes.filter(full_text.has("files__path", word)))
+        )
+        if index_query:
+            ids = full_text.SESSIONS.ids(index_query)
+            matches |= Q(Exists(SessionText.objects.filter(session=OuterRef("pk"), pk__in=ids)))
+        condition &= matches
     return condition
 
 
@@ -113,23 +117,30 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
         The session of a delegated task is visible to all who can see its root, whose workspace it shares.
         """
-        shared, own = members.values("session"), Project.objects.filter(owner=user).order_by().values("pk")
-        roots = Q(pk__in=shared, folder="")  # with `root=None`, SQLite would scan all roots
-        mine = Q(owner=user) | roots | Q(root__in=shared)
-        return self.filter(mine | Q(project__in=own) | Q(project__in=in_projects.values("project")))
+        shared_sessions, own_projects = (
+            members.values("session"),
+            Project.objects.filter(owner=user).order_by().values("pk"),
+        )
+        shared_roots = Q(pk__in=shared_sessions, folder="")  # with `root=None`, SQLite would scan all roots
+        own_or_shared = Q(owner=user) | shared_roots | Q(root__in=shared_sessions)
+        return self.filter(own_or_shared | Q(project__in=own_projects) | Q(project__in=in_projects.values("project")))
 
     def rights(self) -> dict[uuid.UUID, dict[int, bool]]:
         """Return, by session and by person, whether the person has write access."""
-        return rights_by(self.order_by().values_list(*RIGHTS))
+        return rights_of_rows(self.order_by().values_list(*RIGHTS))
 
     def started_by_people(self) -> "SessionQuerySet":
         """Exclude sessions of delegated tasks."""
         return self.filter(root=None)
 
-    def matching(self, words: str | Sequence[Word]) -> "SessionQuerySet":
+    def matching(self, words: str | Sequence[SearchWord]) -> "SessionQuerySet":
         """Filter sessions with all the words in the title, an entry or a changed file. Without words, return all."""
-        wanted = searched(words) if isinstance(words, str) else words
-        return self.filter(has_words(wanted, _related("entries"), _related("changes"))) if wanted else self
+        search_words = parse_words(words) if isinstance(words, str) else words
+        return (
+            self.filter(words_condition(search_words, _related("entries"), _related("changes")))
+            if search_words
+            else self
+        )
 
     def behind(self) -> "SessionQuerySet":
         """Filter sessions whose newest entries are not indexed yet."""
@@ -141,10 +152,10 @@ class SessionQuerySet(models.QuerySet["Session"]):
         Also annotate `child_asks`: whether a delegated task below waits for a person.
         """
         newest = _related("tasks").order_by("-created_at")
-        asking = newest.model.objects.filter(session__root=OuterRef("pk"), waiting_for__in=PERSON)
+        waiting_tasks = newest.model.objects.filter(session__root=OuterRef("pk"), waiting_for__in=PERSON)
         fields = {"task_id": "pk", "task_state": "state", "task_waiting_for": "waiting_for", "task_stopped": "stopped"}
-        found = {name: Subquery(newest.values(field)[:1]) for name, field in fields.items()}
-        return self.annotate(**found, child_asks=Exists(asking))
+        columns = {name: Subquery(newest.values(field)[:1]) for name, field in fields.items()}
+        return self.annotate(**columns, child_asks=Exists(waiting_tasks))
 
 
 class Session(models.Model):
@@ -301,23 +312,23 @@ class Session(models.Model):
 RIGHTS = ("pk", "root", "owner", "project")  # columns of Session that determine rights
 
 
-def rights_by(rows: Iterable[tuple[Any, ...]]) -> dict[uuid.UUID, dict[int, bool]]:
+def rights_of_rows(rows: Iterable[tuple[Any, ...]]) -> dict[uuid.UUID, dict[int, bool]]:
     """Return rights like `SessionQuerySet.rights`, from rows that begin with the columns `RIGHTS`."""
     rows = [(pk, root or pk, owner, project) for pk, root, owner, project, *_ in rows]
     members = SessionMember.objects.rights({root for _, root, _, _ in rows})
     projects = Project.objects.rights({row[3] for row in rows if row[3]})
     return {
-        pk: _any_right(members.get(root), projects.get(project), {owner: True}) for pk, root, owner, project in rows
+        pk: _merged_rights(members.get(root), projects.get(project), {owner: True}) for pk, root, owner, project in rows
     }
 
 
-def _any_right(*rights: dict[int, bool] | None) -> dict[int, bool]:
+def _merged_rights(*rights: dict[int, bool] | None) -> dict[int, bool]:
     """Merge rights. Write access by any of them is enough."""
-    found: dict[int, bool] = {}
+    merged: dict[int, bool] = {}
     for people in filter(None, rights):
         for person, may_write in people.items():
-            found[person] = found.get(person, False) or may_write
-    return found
+            merged[person] = merged.get(person, False) or may_write
+    return merged
 
 
 def _related(name: str) -> models.QuerySet[Any]:
@@ -328,14 +339,14 @@ def _related(name: str) -> models.QuerySet[Any]:
 
 
 class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
-    def make(self, session: Session, days: int) -> str:
+    def create_link(self, session: Session, days: int) -> str:
         """Create a link and return its token, which cannot be read again."""
         token = secrets.token_urlsafe(32)
-        until = timezone.now() + timedelta(days=days)
-        self.create(session=session, token_sha256=_sha256(token), expires_at=until)
+        expires_at = timezone.now() + timedelta(days=days)
+        self.create(session=session, token_sha256=_sha256(token), expires_at=expires_at)
         return token
 
-    def opened_by(self, token: str) -> "ShareLink | None":
+    def valid_with_token(self, token: str) -> "ShareLink | None":
         """Return the valid link with this token. Links of closed accounts are not valid."""
         valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now(), session__owner__is_active=True)
         return valid.select_related("session__owner").first()

@@ -23,13 +23,13 @@ class MemberQuerySet(models.QuerySet[Any]):
         """Return, by shared object and by person, whether the person has write access. Roles are expanded to their
         members.
         """
-        found: dict[uuid.UUID, dict[int, bool]] = {}
+        rights: dict[uuid.UUID, dict[int, bool]] = {}
         model: type[Member] = self.model
         for pk, user, role, may_write in _members_of(model).of_keys(shared):
-            people = found.setdefault(pk, {})
+            people = rights.setdefault(pk, {})
             for person in [user] if user else get_user_model().members_of(role).values_list("pk", flat=True):
                 people[person] = people.get(person, False) or may_write
-        return found
+        return rights
 
 
 @cache

@@ -215,10 +215,14 @@ class Task(models.Model):
         """The provider that currently sends nothing, `since` when, and when the request is given up
         (`gives_up_at`).
         """
-        noted = self.silence
-        if not noted or noted["epoch"] != self.epoch or self.state not in (TaskState.INITIALIZING, TaskState.THINKING):
+        silence = self.silence
+        if (
+            not silence
+            or silence["epoch"] != self.epoch
+            or self.state not in (TaskState.INITIALIZING, TaskState.THINKING)
+        ):
             return None
-        return {name: noted[name] for name in ("provider", "since", "gives_up_at")}
+        return {name: silence[name] for name in ("provider", "since", "gives_up_at")}
 
     @property
     def is_cut_off(self) -> bool:

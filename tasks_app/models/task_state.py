@@ -36,7 +36,9 @@ class IllegalTransition(Exception):
 def predecessors(state: str) -> tuple[TaskState, ...]:
     """Return the states from which this state can be written. An active state can be written again."""
     return tuple(
-        before for before in TaskState if state in SUCCESSORS[before] or (state == before and before not in ENDED)
+        predecessor
+        for predecessor in TaskState
+        if state in SUCCESSORS[predecessor] or (state == predecessor and predecessor not in ENDED)
     )
 
 

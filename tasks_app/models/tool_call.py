@@ -65,15 +65,15 @@ class ToolCallLog(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.status})"
 
-    def note(self, by: str, said: str, seconds: float) -> None:
+    def add_remark(self, by: str, remark: str, seconds: float) -> None:
         """Add a remark of a check or hook, to be stored with the next save. `said` must be redacted."""
-        self.checks = orjson.dumps([*self.noted, {"by": by, "said": said, "ms": round(seconds * 1000, 2)}]).decode()
+        self.checks = orjson.dumps([*self.remarks, {"by": by, "said": remark, "ms": round(seconds * 1000, 2)}]).decode()
 
     @property
-    def noted(self) -> list[dict[str, Any]]:
+    def remarks(self) -> list[dict[str, Any]]:
         """The remarks {by, said, ms} of checks and hooks, in order."""
-        found: list[dict[str, Any]] = orjson.loads(self.checks) if self.checks else []
-        return found
+        remarks: list[dict[str, Any]] = orjson.loads(self.checks) if self.checks else []
+        return remarks
 
 
 class LoadedKind(models.TextChoices):
@@ -105,7 +105,7 @@ class Decision(models.TextChoices):
     REJECTED = "rejected", _("Rejected")
 
 
-class Scope(models.TextChoices):
+class ApprovalScope(models.TextChoices):
     ONCE = "once", "This call"
     TASK = "task", "Similar calls in this task"
 
@@ -113,8 +113,8 @@ class Scope(models.TextChoices):
 class ApprovalQuerySet(models.QuerySet["Approval"]):
     def waiting(self) -> "ApprovalQuerySet":
         """Filter approvals that can still be decided. An expired one counts as rejected."""
-        waits = self.filter(decision=Decision.PENDING, tool_call__task__waiting_for=WaitingFor.APPROVAL)
-        return waits.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
+        pending = self.filter(decision=Decision.PENDING, tool_call__task__waiting_for=WaitingFor.APPROVAL)
+        return pending.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
 
     def expired(self) -> "ApprovalQuerySet":
         return self.filter(decision=Decision.PENDING, expires_at__lte=Now())
@@ -129,10 +129,10 @@ class ApprovalQuerySet(models.QuerySet["Approval"]):
         setting = ToolSetting.objects.filter(name=OuterRef("tool_call__name"))
         by_role = Exists(setting.filter(approvers__user=user))
         by_session = Exists(Session.objects.writable_by(user).filter(pk=OuterRef("tool_call__task__session")))
-        told = ContextEntry.objects.filter(task=OuterRef("tool_call__task")).told_by(user)
-        own = Exists(setting.filter(four_eyes=True)) & (Q(tool_call__task__started_by=user) | Exists(told))
-        chosen = by_role | (~Exists(setting.filter(approvers__isnull=False)) & by_session)
-        return self.waiting().filter(chosen).exclude(own)
+        messages = ContextEntry.objects.filter(task=OuterRef("tool_call__task")).written_by(user)
+        instructed = Exists(setting.filter(four_eyes=True)) & (Q(tool_call__task__started_by=user) | Exists(messages))
+        is_approver = by_role | (~Exists(setting.filter(approvers__isnull=False)) & by_session)
+        return self.waiting().filter(is_approver).exclude(instructed)
 
 
 class Approval(models.Model):
@@ -142,7 +142,7 @@ class Approval(models.Model):
     fingerprint = models.CharField(max_length=64)
     reason = models.CharField(max_length=300)
     decision = models.CharField(max_length=8, choices=Decision, default=Decision.PENDING)
-    scope = models.CharField(max_length=4, choices=Scope, default=Scope.ONCE)
+    scope = models.CharField(max_length=4, choices=ApprovalScope, default=ApprovalScope.ONCE)
     note = models.TextField(blank=True)
     decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     decided_at = models.DateTimeField(null=True, blank=True)
@@ -160,7 +160,7 @@ class Approval(models.Model):
         indexes = [models.Index(fields=["expires_at"], condition=Q(decision="pending"), name="pending_approvals")]
         constraints = [
             models.CheckConstraint(condition=Q(decision__in=Decision.values), name="approval_decision_known"),
-            models.CheckConstraint(condition=Q(scope__in=Scope.values), name="approval_scope_known"),
+            models.CheckConstraint(condition=Q(scope__in=ApprovalScope.values), name="approval_scope_known"),
             models.CheckConstraint(
                 condition=Q(consumed_at=None) | Q(decision=Decision.APPROVED), name="approval_consumed_was_given"
             ),
@@ -172,5 +172,5 @@ class Approval(models.Model):
     @property
     def arguments(self) -> dict[str, Any]:
         """All arguments that the tool runs with, to which the approval is bound."""
-        found: dict[str, Any] = json.loads(self.tool_call.arguments or "{}")
-        return found
+        arguments: dict[str, Any] = json.loads(self.tool_call.arguments or "{}")
+        return arguments

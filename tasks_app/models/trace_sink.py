@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from tasks_app.models.entry import ContextEntry
 
-CLAIMED = timedelta(seconds=60)  # the sending process renews its claim with each batch
+CLAIM_DURATION = timedelta(seconds=60)  # the sending process renews its claim with each batch
 
 
 class SinkKind(models.TextChoices):
@@ -51,8 +51,8 @@ class TraceSinkQuerySet(models.QuerySet["TraceSink"]):
     def with_lag(self) -> "TraceSinkQuerySet":
         """Annotate `lag`, the number of unsent entries."""
         unsent = ContextEntry.objects.filter(pk__gt=models.OuterRef("cursor")).order_by()
-        counted = unsent.annotate(count=models.Func("pk", function="Count")).values("count")
-        return self.annotate(lag=models.Subquery(counted))
+        count = unsent.annotate(count=models.Func("pk", function="Count")).values("count")
+        return self.annotate(lag=models.Subquery(count))
 
 
 class TraceSink(models.Model):

@@ -26,7 +26,7 @@ class Workflow(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def laid_down(self) -> dict[str, Any]:
+    def definition(self) -> dict[str, Any]:
         """Return the copy that a task stores: {name, steps: [{title, instructions}]}."""
         return {"name": self.name, "steps": list(self.steps.values("title", "instructions"))}
 

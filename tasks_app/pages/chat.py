@@ -14,7 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from llm_app.sql.composed_query import Select
 from tasks_app import services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
-from tasks_app.models import Approval, Decision, Mode, Project, Scope, Session, Task
+from tasks_app.models import Approval, ApprovalScope, Decision, Mode, Project, Session, Task
 from tasks_app.models.errors import NothingToAnswer, Refusal
 from tasks_app.pages import choices, file_tree, fragments
 from tasks_app.pages.responses import done, has_come_before, refused, sent_before
@@ -44,8 +44,8 @@ class DecisionForm:
     def from_request(cls, request: Request) -> "DecisionForm":
         """Raises Http404 for values that none of our forms sends."""
         decision, _colon, wide = posted(request, "decision").partition(":")  # a button sends one value
-        scope = wide or posted(request, "scope") or Scope.ONCE
-        if decision not in (Decision.APPROVED, Decision.REJECTED) or scope not in Scope.values:
+        scope = wide or posted(request, "scope") or ApprovalScope.ONCE
+        if decision not in (Decision.APPROVED, Decision.REJECTED) or scope not in ApprovalScope.values:
             raise Http404()
         return cls(decision=decision, note=posted(request, "note"), scope=scope)
 

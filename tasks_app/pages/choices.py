@@ -44,7 +44,7 @@ def gallery(request: Request) -> HttpResponse:
     may_add = request.user.has_perm("tasks_app.add_agent") and request.user.is_staff
     templates = [
         {"key": each.key, "face": Agent(**_drawn(each.values)), "tries": each.tries}
-        for each in agent_templates.shipped().values()
+        for each in agent_templates.load_all().values()
     ]
     usable = Agent.objects.usable_by(request.user.pk).select_related("model")
     context = {"agents": usable, "templates": templates if may_add else []}

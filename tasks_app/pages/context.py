@@ -181,7 +181,7 @@ def show_checks(request: Request, session_id: UUID, log_id: int) -> HttpResponse
         raise Http404()
     template = "chat/_checks.html" if request.htmx else "checks.html"
     return render(
-        request, template, {"session": session, "log": log, "noted": redactor_of(session).redacted_json(log.noted)}
+        request, template, {"session": session, "log": log, "noted": redactor_of(session).redacted_json(log.remarks)}
     )
 
 

@@ -40,7 +40,7 @@ def files(request: Request, project_id: UUID) -> HttpResponse:
 
 def shown(project: Project, user: Any) -> dict[str, Any]:
     """For the list."""
-    found = list(LibraryFile.objects.of(project).select_related("added_by"))
+    found = list(LibraryFile.objects.of_project(project).select_related("added_by"))
     rights = Project.objects.rights([project.pk]).get(project.pk, {})
     may_write = rights.get(user.pk, False)
     is_reading = any(file.state in (LibraryFile.State.WAITING, LibraryFile.State.READING) for file in found)

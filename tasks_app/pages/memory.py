@@ -20,7 +20,7 @@ def show(request: Request) -> HttpResponse:
     context = {
         "mine": edit.redacted_notes(request.user, notes.of_user(request.user)),
         "teams": edit.redacted_notes(request.user, notes.of_team()),
-        "longest": MemoryNote.LONGEST,
+        "longest": MemoryNote.MAX_LENGTH,
     }
     return render(request, "memory.html", context)
 

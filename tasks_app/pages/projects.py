@@ -23,7 +23,7 @@ from tasks_app.access import (
     writable_project,
 )
 from tasks_app.memory import edit
-from tasks_app.models import Project, Session, filed
+from tasks_app.models import Project, Session, with_filing
 from tasks_app.models.errors import Refusal
 from tasks_app.pages import choices, library
 from tasks_app.pages.responses import done, refused
@@ -55,7 +55,9 @@ def show(request: Request, project_id: UUID) -> HttpResponse:
     project.name, project.instructions = redacted(project, project.name), redacted(project, project.instructions)
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and 0 < len(number) < 6 else 1
-    sessions = filed(Session.objects.filter(project=project), request.user).with_newest_task().select_related("owner")
+    sessions = (
+        with_filing(Session.objects.filter(project=project), request.user).with_newest_task().select_related("owner")
+    )
     found = list(sessions[max(page - 1, 0) * ON_PAGE :][: ON_PAGE + 1])
     context = {
         **library.shown(project, request.user),
@@ -63,7 +65,7 @@ def show(request: Request, project_id: UUID) -> HttpResponse:
         "sessions": found[:ON_PAGE],
         "page": page,
         "next": page + 1 if len(found) > ON_PAGE else None,
-        "longest": Project.LONGEST,
+        "longest": Project.MAX_INSTRUCTIONS,
         "notes": edit.redacted_notes(request.user, project.notes.select_related("task__session")),
         "key": uuid4().hex,
     }

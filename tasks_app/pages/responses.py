@@ -44,7 +44,7 @@ def sent_before(request: Request, content: str, answer: str | None = None) -> Id
     """
     if not (key := _key(request)):
         return None
-    row, is_new = IdempotencyKey.objects.get_or_keep(request.user, key, _sent(request, content), answer)
+    row, is_new = IdempotencyKey.objects.get_or_store(request.user, key, _sent(request, content), answer)
     return None if is_new else row
 
 

@@ -22,9 +22,18 @@ from django_htmx.http import trigger_client_event
 from llm_app.sql.composed_query import Select
 from tasks_app import services
 from tasks_app.access import Request, may_write, posted, signed_in, visible_session
-from tasks_app.models import Filing, ImpossibleSearch, Project, Session, SessionSearch, as_tags, file_session, filed
+from tasks_app.models import (
+    Filing,
+    ImpossibleSearch,
+    Project,
+    Session,
+    SessionSearch,
+    file_session,
+    format_tags,
+    with_filing,
+)
 from tasks_app.models.errors import Refusal
-from tasks_app.models.session import searched, words_of
+from tasks_app.models.session import parse_words, words_from_values
 from tasks_app.pages.markdown import first_words
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
@@ -73,7 +82,11 @@ def beside(user: Any, current: Session | None = None) -> list[Group]:
 
 
 def _mine(user: Any) -> Any:
-    return filed(Session.objects.visible_to(user).started_by_people(), user).with_newest_task().select_related("owner")
+    return (
+        with_filing(Session.objects.visible_to(user).started_by_people(), user)
+        .with_newest_task()
+        .select_related("owner")
+    )
 
 
 def not_archived(user: Any) -> Any:
@@ -138,7 +151,7 @@ def show(request: Request) -> HttpResponse:
 
 def _set_found_lines(sessions: Iterable[Any], words: str) -> None:
     """Give each session, as `found_line`, pieces of the line that has the words: without Markdown, where they stay."""
-    wanted = searched(words)
+    wanted = parse_words(words)
     for session in sessions if wanted else ():
         given = [word for word, _ in wanted]
         line = found_line(session, wanted)
@@ -164,7 +177,7 @@ def _page(user: Any, query: str, page: int) -> list[Any]:
 
 def _found(user: Any, query: str) -> Any:
     """A search goes through all; without one, what is archived is left out."""
-    found = SessionSearch.parse(query).among(Session.objects.visible_to(user).started_by_people(), user)
+    found = SessionSearch.parse(query).apply(Session.objects.visible_to(user).started_by_people(), user)
     return _listed(found if query else found.exclude(is_archived=True))
 
 
@@ -178,9 +191,9 @@ _first_page = Select(lambda user: _found(user, "")[: ON_PAGE + 1])
 def _first_found(user: Any, query: str) -> Iterable[Any]:
     """While somebody types: words alone are looked up by a query that is composed once for as many of them."""
     search = SessionSearch.parse(query)
-    if not search.is_of_words:
+    if not search.has_only_words:
         return list(_found(user, query)[:FOUND])
-    words = searched(search.words)
+    words = parse_words(search.words)
     return _first_with(tuple(bool(asked) for _, asked in words)).rows(user.pk, *chain(*words))
 
 
@@ -188,7 +201,7 @@ def _first_found(user: Any, query: str) -> Iterable[Any]:
 def _first_with(shape: tuple[bool, ...]) -> Select[Any]:
     def first(user: Any, *values: Any) -> Any:
         mine = Session.objects.visible_to(user).started_by_people()
-        return _listed(filed(mine.matching(words_of(shape, values)), user))[:FOUND]
+        return _listed(with_filing(mine.matching(words_from_values(shape, values)), user))[:FOUND]
 
     return Select(first)
 
@@ -213,7 +226,7 @@ def _change(request: Request, session: Session) -> HttpResponse:
     title = " ".join(posted(request, "title").split())
     if title and title != session.title and may_write(request.user, session):
         services.change_session(session, title=title)
-    file_session(session, request.user, tags=as_tags([posted(request, "tags")]))
+    file_session(session, request.user, tags=format_tags([posted(request, "tags")]))
     return trigger_client_event(done(request, "sessions", _("Saved.")), CHANGED)
 
 

@@ -48,7 +48,7 @@ def share_project(request: Request, project_id: UUID) -> HttpResponse:
         try:
             if not change_members(request, project):
                 raise Http404()
-            project.tell_tasks()
+            project.publish_change()
         except Refusal as error:
             return refused(request, here, error)
         if not request.htmx:
@@ -116,7 +116,7 @@ def _wrong_link(request: HttpRequest) -> HttpResponse:
 @require_GET
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """What was said, for whoever has the link: words alone, redacted, by pages. No search engine shall keep it."""
-    link = ShareLink.objects.opened_by(token)
+    link = ShareLink.objects.valid_with_token(token)
     if link is None:
         return _wrong_link(request)
     session, after = link.session, request.GET.get("after", "")

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from tasks_app.models import Approval, CallStatus, Decision, Scope, Session, Task, WaitingFor
+from tasks_app.models import Approval, ApprovalScope, CallStatus, Decision, Session, Task, WaitingFor
 from tasks_app.models.errors import NothingToAnswer
 from tasks_app.record import Draft, append_entries
 from tasks_app.run import open_call
@@ -13,7 +13,7 @@ from tools_app.models import ToolSetting
 
 
 def settle(
-    task: Task, call: OpenCall, decision: str, *, by: Any = None, note: str = "", scope: str = Scope.ONCE
+    task: Task, call: OpenCall, decision: str, *, by: Any = None, note: str = "", scope: str = ApprovalScope.ONCE
 ) -> None:
     """End the wait with a decision; a rejection is the result of the call. The caller's transaction holds the session's
     lock.
@@ -48,7 +48,7 @@ def why_not(approval: Approval, user: Any, decision: str = Decision.APPROVED) ->
         return ""
     setting = setting_of(approval)
     task = approval.tool_call.task
-    has_told = task.started_by_id == user.pk or task.entries.told_by(user).exists()
+    has_told = task.started_by_id == user.pk or task.entries.written_by(user).exists()
     if setting is not None and setting.four_eyes and has_told:
         return "It is waiting for someone other than you: this tool needs a second person's approval."
     if setting is not None and setting.approvers is not None:

@@ -47,7 +47,7 @@ def start(session: Session, message: InboxMessage, *, max_iterations: int | None
         max_iterations=max_iterations,
         terminal=terminal,
         output_schema=message.output_schema,
-        workflow=message.workflow.laid_down() if message.workflow else {},
+        workflow=message.workflow.definition() if message.workflow else {},
     )
     execute([save(task)])
     deliver(session, task, [message])

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks_app.models import Approval, CallStatus, Scope, Task, WaitingFor
+from tasks_app.models import Approval, ApprovalScope, CallStatus, Task, WaitingFor
 from tasks_app.models.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
 from tasks_app.record import StoredPicture, append_entries, lock, redactor_of
 from tasks_app.run import decisions, open_call
@@ -34,7 +34,7 @@ def answer(task: Task, author: Any, content: str, call_id: str = "", images: Seq
 
 
 def decide(
-    task: Task, author: Any, decision: str, *, note: str = "", scope: str = Scope.ONCE, call_id: str = ""
+    task: Task, author: Any, decision: str, *, note: str = "", scope: str = ApprovalScope.ONCE, call_id: str = ""
 ) -> None:
     """Store a person's decision on the waiting call; a `call_id` names the call that they saw.
 
@@ -50,7 +50,7 @@ def decide(
             raise NothingToAnswer()
         if objection := decisions.why_not(approval, author, decision):
             raise MayNotDecide(objection)
-        if scope == Scope.TASK and decisions.is_single(approval):
+        if scope == ApprovalScope.TASK and decisions.is_single(approval):
             raise OnlyThisCall(field="scope")
         if note:
             task.add_author(author)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from django.db.models import Q
 
 from tasks_app.models import REFUSED, ContextEntry, ContextType, Session, SessionText, ToolCallLog
-from tasks_app.models.session import Word
+from tasks_app.models.session import SearchWord
 from tasks_app.record import redactor_of
 from tasks_app.text import full_text
 from tasks_app.text.marked import matches_in
@@ -16,7 +16,7 @@ LONGEST = 20_000  # characters read per message
 _SAID = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE)
 
 
-def found_line(session: Session, wanted: Sequence[Word]) -> str:
+def found_line(session: Session, wanted: Sequence[SearchWord]) -> str:
     """Return the newest line with most of the words, redacted, or '' if only the title or a tool result has them."""
     words, best, most = [word for word, _ in wanted], "", 0
     for line in _lines(session, wanted):
@@ -27,7 +27,7 @@ def found_line(session: Session, wanted: Sequence[Word]) -> str:
     return best
 
 
-def _lines(session: Session, wanted: Sequence[Word]) -> Iterator[str]:
+def _lines(session: Session, wanted: Sequence[SearchWord]) -> Iterator[str]:
     """Yield lines written by people and the agent, newest message first."""
     redactor = redactor_of(session)
     messages = ContextEntry.objects.filter(session=session, context_type__in=_SAID).filter(_places(session, wanted))
@@ -39,7 +39,7 @@ def _lines(session: Session, wanted: Sequence[Word]) -> Iterator[str]:
             yield from filter(None, map(str.strip, redactor.redacted(text)[:LONGEST].splitlines()))
 
 
-def _places(session: Session, wanted: Sequence[Word]) -> Q:
+def _places(session: Session, wanted: Sequence[SearchWord]) -> Q:
     """Return a condition on entries of the session that can contain one of the words."""
     places = Q(seq__gt=session.indexed_seq)
     asked = Q()

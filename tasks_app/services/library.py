@@ -42,7 +42,7 @@ def add_files(project: Project, person: Any, files: Sequence[UploadedFile]) -> l
         raise DiskFull()
     if any((file.size or 0) > LARGEST for file in files):
         raise LibraryFileTooLarge(field="files")
-    if LibraryFile.objects.of(project).count() + len(files) > LibraryFile.MOST:
+    if LibraryFile.objects.of_project(project).count() + len(files) > LibraryFile.MAX_PER_PROJECT:
         raise LibraryFull()
     if bytes_of(project.owner_id) + sum(file.size or 0 for file in files) > Limits.current().user_bytes:
         raise FilesQuotaFull("The files of this project's owner take up all the space that they may use.")
@@ -52,11 +52,11 @@ def add_files(project: Project, person: Any, files: Sequence[UploadedFile]) -> l
 def _add(project: Project, person: Any, file: UploadedFile) -> LibraryFile:
     row = LibraryFile(project=project, name=shown_name(file.name or ""), size=file.size or 0, added_by=person)
     try:
-        default_storage.save(row.stored_as, file)
+        default_storage.save(row.storage_name, file)
         row.save()
     except BaseException as error:
         with suppress(OSError):
-            default_storage.delete(row.stored_as)
+            default_storage.delete(row.storage_name)
         if isinstance(error, OSError):
             raise StorageFails() from error
         raise
@@ -72,5 +72,5 @@ def shown_name(given: str) -> str:
 
 def delete_file(file: LibraryFile) -> None:
     with transaction.atomic():
-        file.project.tell_tasks()
+        file.project.publish_change()
         file.delete()

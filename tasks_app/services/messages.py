@@ -81,7 +81,7 @@ def post_message(
 
 def _queue(task: Task, message: InboxMessage) -> Delivered:
     _put_into_inbox(message)
-    message.put_behind(task.stop_requested_at)
+    message.move_after(task.stop_requested_at)
     return Delivered(task=None, delivered_as="queued")
 
 
@@ -159,9 +159,7 @@ def stop(task: Task) -> Task:
     """Request a stop of the task in any state. An ended task is unchanged."""
     with transaction.atomic():
         lock(task.session)
-        Task.objects.active().filter(pk=task.pk).update(
-            stop_requested_at=InboxMessage.objects.moment_behind(task.session)
-        )
+        Task.objects.active().filter(pk=task.pk).update(stop_requested_at=InboxMessage.objects.stop_time(task.session))
         task.refresh_from_db()
         children.stop(task)
         if task.is_active:

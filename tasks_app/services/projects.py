@@ -33,7 +33,7 @@ def create_project(owner: Any, **fields: Any) -> Project:
 
     Raises ProjectWithoutName, InstructionsTooLong or ProjectsQuotaFull.
     """
-    if Project.objects.filter(owner=owner).count() >= Project.MOST:
+    if Project.objects.filter(owner=owner).count() >= Project.MAX_PER_OWNER:
         raise ProjectsQuotaFull()
     return Project.objects.create(owner=owner, **_checked(fields, {owner.pk}, is_new=True))
 
@@ -44,7 +44,7 @@ def change_project(project: Project, **fields: Any) -> None:
     Raises ProjectWithoutName or InstructionsTooLong.
     """
     rights = Project.objects.rights([project.pk]).get(project.pk, {})
-    project.tell_tasks(**_checked(fields, {person for person, may_write in rights.items() if may_write}))
+    project.publish_change(**_checked(fields, {person for person, may_write in rights.items() if may_write}))
     project.refresh_from_db()
 
 
@@ -55,7 +55,7 @@ def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False)
         fields[name] = redactor.redacted(storable(fields[name]).replace("\r\n", "\n").strip())
     if (is_new or "name" in fields) and not fields.get("name"):
         raise ProjectWithoutName(field="name")
-    if len(fields.get("instructions", "")) > Project.LONGEST:
+    if len(fields.get("instructions", "")) > Project.MAX_INSTRUCTIONS:
         raise InstructionsTooLong(field="instructions")
     if "name" in fields:
         fields["name"] = " ".join(fields["name"].split())[:100]

@@ -67,11 +67,11 @@ def leave_project(project: Project, user: Any) -> None:
         project.memberships.filter(user=user).delete()
         if Project.objects.visible_to(user).filter(pk=project.pk).exists():
             raise MemberByRole()
-        project.tell_tasks()
+        project.publish_change()
 
 
 def make_link(session: Session, days: int) -> str:
     """Create a link and return its token. Raises TooManyLinks."""
     if session.links.count() >= MOST_LINKS:
         raise TooManyLinks()
-    return ShareLink.objects.make(session, days)
+    return ShareLink.objects.create_link(session, days)

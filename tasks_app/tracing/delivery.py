@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from llm_app import active_secrets
 from tasks_app.models import ContextEntry, SinkKind, TraceSink
-from tasks_app.models.trace_sink import CLAIMED
+from tasks_app.models.trace_sink import CLAIM_DURATION
 from tasks_app.runtime import process
 from tasks_app.tracing.events import Event, events_of
 from tasks_app.tracing.sinks import SinkFailed, send
@@ -43,7 +43,7 @@ def claim(sink: TraceSink) -> bool:
     if process.is_dead(sink.claimed_by):
         free |= Q(claimed_by=sink.claimed_by)
     rows = TraceSink.objects.filter(free, pk=sink.pk, enabled=True)
-    return bool(rows.update(claimed_by=process.name(), claimed_until=Now() + CLAIMED))
+    return bool(rows.update(claimed_by=process.name(), claimed_until=Now() + CLAIM_DURATION))
 
 
 def _deliver(sink: TraceSink) -> None:
@@ -84,7 +84,7 @@ def _arrived(sink: TraceSink, cursor: int, count: int, refused: str) -> bool:
         delivered=F("delivered") + count,
         delivered_at=timezone.now(),
         failures=0,
-        claimed_until=Now() + CLAIMED,
+        claimed_until=Now() + CLAIM_DURATION,
         **told,
     )
     sink.cursor, sink.failures = cursor, 0

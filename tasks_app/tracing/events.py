@@ -225,7 +225,7 @@ def _result(entry: ContextEntry, log: ToolCallLog) -> dict[str, Any]:
         "danger": log.danger,
         "took_ms": log.duration_ms,
         "content": entry.content,
-        "checks": log.noted,
+        "checks": log.remarks,
     } | ({"children": entry.metadata["children"]} if "children" in entry.metadata else {})
 
 

@@ -54,7 +54,7 @@ def _claim() -> LibraryFile | None:
 
 def _end(file: LibraryFile, state: str, problem: str = "") -> None:
     if _held(file).update(state=state, problem=problem, held_by="", held_until=None):
-        file.project.tell_tasks()
+        file.project.publish_change()
 
 
 def _held(file: LibraryFile) -> QuerySet[LibraryFile]:

@@ -84,7 +84,7 @@ def test_the_steps_of_a_workflow_are_laid_down_in_their_order(browser):
         }
     answer = browser.post(reverse("admin:tasks_app_workflow_add"), {"name": "Release", **rows})
     assert answer.status_code == 302
-    steps = Workflow.objects.usable().get().laid_down()["steps"]
+    steps = Workflow.objects.usable().get().definition()["steps"]
     assert [step["title"] for step in steps] == ["Look", "Tell"]
 
 

@@ -79,5 +79,5 @@ def test_the_stored_files_go_with_a_project_and_with_its_owner(
     with django_capture_on_commit_callbacks(execute=True):
         assert browser.post(address, data).status_code == 302
     assert not Project.objects.exists()
-    assert not default_storage.exists(file.stored_as)
+    assert not default_storage.exists(file.storage_name)
     assert not default_storage.exists(f"library/{project.pk}")

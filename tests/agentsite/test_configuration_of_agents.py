@@ -28,7 +28,7 @@ def test_agents_and_workflows_are_set_up_once(configure):
     agent = Agent.objects.default()
     assert (agent.name, agent.model.name, agent.denied_tools) == ("Clerk", "careful", ["shell"])
     assert dict(PromptSection.objects.texts_of(agent))["identity"] == "You are a clerk."
-    assert [step["title"] for step in Workflow.objects.get().laid_down()["steps"]] == ["Look", "Build"]
+    assert [step["title"] for step in Workflow.objects.get().definition()["steps"]] == ["Look", "Build"]
     assert configure(FILE) == []
 
 
@@ -42,7 +42,7 @@ def test_other_words_are_a_new_version_and_other_steps_take_the_place_of_the_old
         "workflow Release: 2 steps",
     ]
     assert PromptSection.objects.filter(section="identity").count() == 2
-    assert [step["title"] for step in Workflow.objects.get().laid_down()["steps"]] == ["Look", "Bake"]
+    assert [step["title"] for step in Workflow.objects.get().definition()["steps"]] == ["Look", "Bake"]
     assert configure("agents: [{name: Clerk, sections: {identity: ''}}]")
     assert "identity" not in dict(PromptSection.objects.texts_of(Agent.objects.get()))
 

@@ -204,8 +204,10 @@ class StoredMemory:
 
     def _is_new(self, text: str, run: Runner) -> bool:
         notes = self._notes()
-        if notes.count() >= MemoryNote.MOST:
-            raise ToolError(f"The memory is full ({MemoryNote.MOST:,} notes). Forget what is no longer true first.")
+        if notes.count() >= MemoryNote.MAX_PER_OWNER:
+            raise ToolError(
+                f"The memory is full ({MemoryNote.MAX_PER_OWNER:,} notes). Forget what is no longer true first."
+            )
         return not notes.filter(text=self._unit.secrets.redactor.redacted(text).strip()).exists()
 
     def _notes(self) -> MemoryNoteQuerySet:

@@ -203,8 +203,8 @@ def _new_notes(task: Task, redactor: Redactor, words: str) -> list[MemoryNote]:
     """Return a note for each new line."""
     known = MemoryNote.objects.of_user(task.started_by)
     lines = (redactor.redacted(line.strip(" -*•\t")) for line in words.splitlines())
-    texts = [line for line in dict.fromkeys(lines) if line and line != NOTHING and len(line) <= MemoryNote.LONGEST]
-    room = min(MOST_NOTES, MemoryNote.MOST - known.count())
+    texts = [line for line in dict.fromkeys(lines) if line and line != NOTHING and len(line) <= MemoryNote.MAX_LENGTH]
+    room = min(MOST_NOTES, MemoryNote.MAX_PER_OWNER - known.count())
     stored = set(known.filter(text__in=texts).values_list("text", flat=True))
     new = [text for text in texts if text not in stored][: max(room, 0)]
     return [MemoryNote(owner=task.started_by, task=task, auto=True, text=text) for text in new]

@@ -174,7 +174,7 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
 
     In a mode without a field for tools, their list is left out here.
     """
-    versions = PromptSection.objects.in_force(agent)
+    versions = PromptSection.objects.current_versions(agent)
     name = agent.model.name if agent.model else ""
     policy = policy_for(person.pk, denied=agent.denied_tools, safe_only=agent.safe_only)
     inputs = replace(

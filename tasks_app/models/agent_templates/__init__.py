@@ -18,6 +18,6 @@ class AgentTemplate:
 
 
 @cache
-def shipped() -> dict[str, AgentTemplate]:
-    found = ((file.stem, yaml.safe_load(file.read_text())) for file in sorted(Path(__file__).parent.glob("*.yml")))
-    return {key: AgentTemplate(key=key, tries=values.pop("tries"), values=values) for key, values in found}
+def load_all() -> dict[str, AgentTemplate]:
+    contents = ((file.stem, yaml.safe_load(file.read_text())) for file in sorted(Path(__file__).parent.glob("*.yml")))
+    return {key: AgentTemplate(key=key, tries=values.pop("tries"), values=values) for key, values in contents}

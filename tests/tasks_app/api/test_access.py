@@ -99,7 +99,7 @@ def address(session, task):
         "approval": approval(task).pk,
         "message": InboxMessage.objects.create(session=session, author=session.owner, mode="queue", content="x").pk,
         "member": session.memberships.first().pk,
-        "link": ShareLink.objects.make(session, 7) and session.links.get().pk,
+        "link": ShareLink.objects.create_link(session, 7) and session.links.get().pk,
         **of_project(session),
         "note": MemoryNote.objects.create(owner=session.owner, text="Tea.").pk,
     }

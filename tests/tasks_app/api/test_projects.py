@@ -59,11 +59,11 @@ def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(alices, ses
     path = f"sessions/{session.pk}/links/"
     made = alices.call("POST", path, {"days": 30}).json()
     token = made["url"].rstrip("/").rpartition("/")[2]
-    assert ShareLink.objects.opened_by(token).session == session
+    assert ShareLink.objects.valid_with_token(token).session == session
     (listed,) = alices.call("GET", path).json()["results"]
     assert (listed["id"], listed["url"]) == (made["id"], None)
     assert alices.call("DELETE", f"{path}{made['id']}/").status_code == 204
-    assert ShareLink.objects.opened_by(token) is None
+    assert ShareLink.objects.valid_with_token(token) is None
 
 
 def test_files_are_brought_read_and_given_back(alices, project):

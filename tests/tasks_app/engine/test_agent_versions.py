@@ -85,7 +85,7 @@ def test_an_older_version_comes_back_as_a_new_one_and_nothing_is_lost(clerk, own
     Agent.objects.filter(pk=clerk.pk).update(model=None, denied_tools=[], name="Baker")
     PromptSection.objects.create(agent=clerk, section="identity", text="")
     PromptSection.objects.create(agent=clerk, section="format", text="Plainly.")
-    assert first.put_back(owner) == []
+    assert first.restore(owner) == []
     clerk.refresh_from_db()
     assert (clerk.name, clerk.model, clerk.denied_tools) == ("Clerk", model, ["shell"])
     assert PromptSection.objects.texts_of(clerk) == (("identity", "You are a clerk."),)
@@ -102,7 +102,7 @@ def test_what_is_gone_is_named_and_all_else_comes_back(clerk, owner):
     clerk.model.delete()
     Agent.objects.filter(pk=clerk.pk).update(name="Old clerk", denied_tools=[])
     Agent.objects.create(name="Clerk")
-    assert first.put_back(owner) == ["name: another agent is called Clerk now", "model: there is no careful any more"]
+    assert first.restore(owner) == ["name: another agent is called Clerk now", "model: there is no careful any more"]
     clerk.refresh_from_db()
     assert (clerk.name, clerk.model, clerk.denied_tools) == ("Old clerk", None, ["shell"])
 

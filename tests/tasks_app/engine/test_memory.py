@@ -155,7 +155,7 @@ def test_the_same_note_is_kept_once(ask):
 
 
 def test_a_full_memory_says_so(ask, owner, monkeypatch):
-    monkeypatch.setattr(MemoryNote, "MOST", 1)
+    monkeypatch.setattr(MemoryNote, "MAX_PER_OWNER", 1)
     MemoryNote.objects.create(owner=owner, text="One")
     assert "The memory is full (1 notes)" in ask("Go", remember("Two"), result()).results()[0][1]
 

@@ -14,7 +14,7 @@ from tasks_app.models import Agent, AgentPicture, AgentVersion, Session, agent_t
 from tests import factories
 from tools_app.contract import registry
 
-TEMPLATES = agent_templates.shipped()
+TEMPLATES = agent_templates.load_all()
 
 
 def test_people_see_and_choose_the_agents_of_their_roles_alone(alices, alice, session):
@@ -92,7 +92,7 @@ def test_an_uploaded_picture_is_for_those_who_may_see_its_agent(alices, alice, b
     clerk.roles.add(role)
     encoded = BytesIO()
     Image.new("RGB", (8, 8)).save(encoded, "PNG")
-    AgentPicture.small(encoded.getvalue()).put(clerk)
+    AgentPicture.thumbnail(encoded.getvalue()).assign_to(clerk)
     address = f"/agents/{clerk.pk}/picture/"
     assert alices.get(address).status_code == 404
     alice.groups.add(role)

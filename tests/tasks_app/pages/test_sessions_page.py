@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from llm_app.types import ToolCall
-from tasks_app.models import Filing, Session, SessionSearch, as_tags, file_session
+from tasks_app.models import Filing, Session, SessionSearch, file_session, format_tags
 from tasks_app.worker import search_index
 from tests import factories
 
@@ -83,7 +83,7 @@ def test_days_are_those_of_the_browsers_zone(alices, titled):
 def test_a_search_takes_words_and_operators(query, titles, alices, alice, titled, recorded, session):
     Session.objects.filter(pk=session.pk).update(title="Alice's")
     recorded("user_message", "about zebras")
-    file_session(titled("Cats and dogs"), alice, tags=as_tags(["Work, #animals"]))
+    file_session(titled("Cats and dogs"), alice, tags=format_tags(["Work, #animals"]))
     titled("The report", model=factories.LogicalModelFactory(name="fast"))
     assert found(alices, query) == titles
 
