@@ -16,7 +16,7 @@ from llm_app.pricing import unpriced
 from llm_app.provider_status import status_of, status_of_provider
 from tasks_app.services import diagnosis
 from tools_app.contract import registry as tool_registry
-from tools_app.hooks.loading import Broken, plugins
+from tools_app.hooks.loading import BrokenHook, plugins
 from tools_app.models import McpServer, McpTool, Skill
 from tools_app.skills.skill_files import installed_skills, refused_skills, remark
 
@@ -154,7 +154,7 @@ def protocols_are_loaded() -> Iterator[CheckMessage]:
 def hooks_are_loaded() -> Iterator[CheckMessage]:
     """Check that all hooks can be loaded: a faulty one refuses every call. Yield nothing without hooks."""
     hooks = plugins(tuple(settings.HOOKS))
-    if faulty := [hook.name for hook in hooks if isinstance(hook, Broken)]:
+    if faulty := [hook.name for hook in hooks if isinstance(hook, BrokenHook)]:
         sentence = f"{', '.join(faulty)} cannot be loaded, so every call of a tool is refused."
         hint = "The log says why. Repair or uninstall it, or remove it from AGENTSITE_HOOKS."
         yield broken(100, "hooks", sentence, hint)

@@ -14,7 +14,18 @@ from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.models import Agent, ContextEntry, ContextType, ToolCallLog
 from tasks_app.record import notice
 from tasks_app.run import TaskContext, UnitOfWork
-from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse, Verdict, answers, ask
+from tools_app.hooks.base import (
+    Annotate,
+    AskApproval,
+    Call,
+    Hook,
+    HookContext,
+    PastCall,
+    Refuse,
+    Verdict,
+    overrides,
+    run_hook,
+)
 from tools_app.hooks.builtin import BUILTIN, OUTPUT_FILTER, SAFE_MODE, HookSettings
 from tools_app.hooks.loading import hooks_for
 
@@ -76,7 +87,7 @@ def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opini
 
     Raises: WorkAborted when a person interrupts.
     """
-    asked = [hook for hook in context.settings.hooks if answers(hook, method)]
+    asked = [hook for hook in context.settings.hooks if overrides(hook, method)]
     if not asked:
         return Opinion()
     opinion = context.interruption.unless_aborted(_asked(asked, method, call, *about, hook_context(context)))
@@ -109,7 +120,7 @@ async def _answer(hook: Hook, method: str, *about: Any) -> tuple[Verdict | None,
     A hook that fails before execution, or that filters output, refuses.
     """
     try:
-        said = await ask(hook, method, *about)
+        said = await run_hook(hook, method, *about)
     except Exception:
         logger.exception("the hook %s failed", hook.name)
         is_needed = method == "before_execution" or hook.filters_output

@@ -26,7 +26,7 @@ from tasks_app.runtime.live_stream import LiveStream
 from tasks_app.workspace import file_history
 from tools_app.contract import Danger, Target, ToolResult
 from tools_app.errors import ToolError
-from tools_app.hooks.base import Outcome
+from tools_app.hooks.base import CallOutcome
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -135,7 +135,7 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
     """
     if not context.settings.hooks:
         return result
-    outcome = Outcome(status=result.status, content=result.content)
+    outcome = CallOutcome(status=result.status, content=result.content)
     try:
         opinion = consult(context, "after_execution", cleared.described, outcome)
     except WorkAborted:

@@ -38,7 +38,7 @@ def test_the_hook_refuses_mail(command: str, refused: bool) -> None:
     (hook,) = plugins(("tests.extending.hook.NoMail",))
     assert isinstance(hook, NoMail)
     call = base.Call(tool="shell", arguments={"command": command}, danger="moderate")
-    verdict = asyncio.run(base.ask(hook, "before_execution", call, Mock(spec=base.HookContext)))
+    verdict = asyncio.run(base.run_hook(hook, "before_execution", call, Mock(spec=base.HookContext)))
     assert isinstance(verdict, base.Refuse) is refused
 
 

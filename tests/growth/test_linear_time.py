@@ -22,7 +22,7 @@ from tools_app.editing.changes import replace
 from tools_app.editing.diff import unified
 from tools_app.editing.patch_reading import parse_patch
 from tools_app.errors import ToolError
-from tools_app.hooks.termination_review import fault
+from tools_app.hooks.termination_review import fault_code
 from tools_app.json_schema.validation import loads
 from tools_app.matching.patterns import rules_of
 from tools_app.shell.danger import judgement
@@ -185,7 +185,7 @@ ENTRY_POINTS = {
     "patch": parse_patch,
     "outline": lambda text: list(lines_of(text)),
     "terms": terms_of,
-    "review": lambda text: fault(text, [], []),
+    "review": lambda text: fault_code(text, [], []),
     "ignore file": lambda text: rules_of(text, ""),
 }
 

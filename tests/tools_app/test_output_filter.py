@@ -3,13 +3,13 @@
 import threading
 import time
 
-from tools_app.hooks.base import Outcome
+from tools_app.hooks.base import CallOutcome
 from tools_app.hooks.builtin import OutputFilter
 
 
 def test_other_threads_go_on_while_a_pattern_is_searched():
     answers = []
-    outcome = Outcome(status="succeeded", content="a" * 200_000)
+    outcome = CallOutcome(status="succeeded", content="a" * 200_000)
     search = threading.Thread(
         target=lambda: answers.append(OutputFilter(["(a+)+b"]).after_execution(None, outcome, None))
     )

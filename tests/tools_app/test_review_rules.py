@@ -3,7 +3,7 @@
 import pytest
 
 from tools_app.hooks.base import PastCall
-from tools_app.hooks.termination_review import ADVICE, fault
+from tools_app.hooks.termination_review import ADVICE, fault_code
 
 
 def made(tool="file", status="succeeded", content="…", **arguments):
@@ -43,7 +43,7 @@ READ_PAGE = made("fetch_url", content="<web_page>\nThe lease ends in March.\n</w
     ],
 )
 def test_it_is_sent_back(code, text, attachments, past):
-    assert fault(text, attachments, past) == code
+    assert fault_code(text, attachments, past) == code
     assert code in ADVICE
 
 
@@ -71,7 +71,7 @@ def test_it_is_sent_back(code, text, attachments, past):
     ],
 )
 def test_it_passes(text, attachments, past):
-    assert fault(text, attachments, past) == ""
+    assert fault_code(text, attachments, past) == ""
 
 
 NO_RESULTS = made("search", content="Nothing was found. Try other words, or drop site and since.", query="wasps")
@@ -139,7 +139,7 @@ TOO_LONG = made("shell", "failed", content="[killed after 120 s]", command="make
     ],
 )
 def test_that_nothing_was_found_is_a_result(text, past):
-    assert fault(text, [], [past]) == ""
+    assert fault_code(text, [], [past]) == ""
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_that_nothing_was_found_is_a_result(text, past):
     ],
 )
 def test_trouble_is_told_in_many_words(text):
-    assert fault(text, [], [TOO_LONG]) == ""
+    assert fault_code(text, [], [TOO_LONG]) == ""
 
 
 @pytest.mark.parametrize(
@@ -169,4 +169,4 @@ def test_trouble_is_told_in_many_words(text):
     ],
 )
 def test_attachments_of_others_need_not_be_attached(text):
-    assert fault(text, [], [READ]) == ""
+    assert fault_code(text, [], [READ]) == ""

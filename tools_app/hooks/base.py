@@ -52,7 +52,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class CallOutcome:
     """The outcome of a call before it is shown. `status` is succeeded or failed."""
 
     status: str
@@ -103,46 +103,49 @@ class Hook:
     def before_execution(self, call: Call, around: HookContext) -> Answer:
         """Check a known, valid and allowed call before it runs."""
 
-    def after_execution(self, call: Call, outcome: Outcome, around: HookContext) -> Answer:
+    def after_execution(self, call: Call, outcome: CallOutcome, around: HookContext) -> Answer:
         """Check the result before it is appended."""
 
     def before_completion(self, call: Call, around: HookContext) -> Answer:
         """Check the `message` that delivers the task's result, after `before_execution`."""
 
 
-def answers(hook: Hook, method: str) -> bool:
+def overrides(hook: Hook, method: str) -> bool:
     """Return whether the hook overrides this method."""
     return getattr(type(hook), method) is not getattr(Hook, method)
 
 
-async def ask(hook: Hook, method: str, *about: Any) -> Verdict | None:
+async def run_hook(hook: Hook, method: str, *arguments: Any) -> Verdict | None:
     """Call a method of the hook and return its verdict.
 
     Raises: TimeoutError; TypeError if it returns no verdict; and any error of the hook.
     """
-    work = getattr(hook, method)
+    function = getattr(hook, method)
     async with asyncio.timeout(hook.limit_s):
-        said = await (work(*about) if inspect.iscoroutinefunction(work) else _in_thread(work, *about))
-    if said is not None and not isinstance(said, Refuse | Annotate | AskApproval):
-        raise TypeError(f"{hook.name} answered with {type(said).__name__}")
-    return said
+        if inspect.iscoroutinefunction(function):
+            verdict = await function(*arguments)
+        else:
+            verdict = await _in_thread(function, *arguments)
+    if verdict is not None and not isinstance(verdict, Refuse | Annotate | AskApproval):
+        raise TypeError(f"{hook.name} answered with {type(verdict).__name__}")
+    return verdict
 
 
-def _in_thread(work: Callable[..., Any], *about: Any) -> "asyncio.Future[Any]":
+def _in_thread(function: Callable[..., Any], *arguments: Any) -> "asyncio.Future[Any]":
     """Run the function in its own daemon thread, so that a hook that hangs blocks no other."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
-    def settle(set_it: Callable[[Any], None], value: Any) -> None:
+    def settle(setter: Callable[[Any], None], value: Any) -> None:
         if not future.done():
-            set_it(value)
+            setter(value)
 
     def run() -> None:
         try:
-            outcome = (future.set_result, work(*about))
+            setter, value = future.set_result, function(*arguments)
         except Exception as error:  # noqa: BLE001  raised where the hook is awaited
-            outcome = (future.set_exception, error)
-        loop.call_soon_threadsafe(settle, *outcome)
+            setter, value = future.set_exception, error
+        loop.call_soon_threadsafe(settle, setter, value)
 
     threading.Thread(target=run, name="hook", daemon=True).start()
     return future

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tools_app.hooks.base import Call, Hook, HookContext, Outcome, Refuse
+from tools_app.hooks.base import Call, CallOutcome, Hook, HookContext, Refuse
 from tools_app.hooks.termination_review import TerminationReview
 
-PATIENCE_S = 2  # for all patterns of an output filter; some patterns take exponential time
+FILTER_TIMEOUT_S = 2  # for all patterns of an output filter; some patterns take exponential time
 SAFE_MODE, OUTPUT_FILTER = "safe_mode", "output_filter"
-QUESTION = (
+CHECK_REQUEST = (
     "before you finish, check your own work. Compare the result with what was asked, point by point. Look at the "
     "files, outputs or sources that it rests on; do not trust your memory of them. If something is missing or wrong, "
     "fix it first. Then hand over the result again."
@@ -57,25 +57,27 @@ class OutputFilter(Hook):
     def before_execution(self, call: Call, around: HookContext) -> Refuse | None:
         if call.tool != "message":
             return self._refusal(call.words)
-        return self._refusal(json.dumps(dict(call.arguments), ensure_ascii=False), *_texts(call.arguments), call.words)
+        as_json = json.dumps(dict(call.arguments), ensure_ascii=False)
+        texts = [value for value in call.arguments.values() if isinstance(value, str)]  # JSON escapes line breaks
+        return self._refusal(as_json, *texts, call.words)
 
-    def after_execution(self, call: Call, outcome: Outcome, around: HookContext) -> Refuse | None:
+    def after_execution(self, call: Call, outcome: CallOutcome, around: HookContext) -> Refuse | None:
         return self._refusal(outcome.content)
 
     def _refusal(self, *texts: str) -> Refuse | None:
         import regex  # 2 MB that few installations need, so imported on first use
 
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + FILTER_TIMEOUT_S
         for number, pattern in enumerate(self._patterns, 1):
             try:
                 for text in texts:
-                    patience = max(deadline - time.monotonic(), 0.001)
-                    if regex.search(pattern, text, timeout=patience, concurrent=True):
+                    timeout_s = max(deadline - time.monotonic(), 0.001)
+                    if regex.search(pattern, text, timeout=timeout_s, concurrent=True):
                         return Refuse(reason=f"it contains something that must not be shown here (pattern {number}).")
             except TimeoutError:
                 return Refuse(
                     reason=f"pattern {number} of this agent's output filter could not be compared with it within "
-                    f"{PATIENCE_S} s. Ask for less at once; an administrator can write a simpler pattern."
+                    f"{FILTER_TIMEOUT_S} s. Ask for less at once; an administrator can write a simpler pattern."
                 )
             except regex.error as error:
                 return Refuse(
@@ -85,23 +87,17 @@ class OutputFilter(Hook):
         return None
 
 
-def _texts(arguments: "object") -> Iterable[str]:
-    """Return the arguments unescaped: JSON escapes line breaks and quotes."""
-    values = arguments.values() if isinstance(arguments, dict) else ()
-    return [value for value in values if isinstance(value, str)]
-
-
 class SelfVerification(Hook):
     name = "self-verification"
     summary = "Before it hands over a result it is asked once to check it, and again after more work."
 
     async def before_completion(self, call: Call, around: HookContext) -> Refuse | None:
-        for past in reversed(around.past()):
-            if past.refused_by == self.name:
+        for earlier in reversed(around.past()):
+            if earlier.refused_by == self.name:
                 return None
-            if past.tool != "message":
+            if earlier.tool != "message":
                 break
-        return Refuse(reason=QUESTION)
+        return Refuse(reason=CHECK_REQUEST)
 
 
 @dataclass(frozen=True, kw_only=True)
