@@ -65,7 +65,7 @@ def _begin(sender: Consumer, **kwargs: object) -> None:
     from agentsite.environment import EMBEDDED
     from tasks_app.worker import supervisor
 
-    supervisor.begin(partial(sender.call_soon, sender.cancel_task_queue, app.conf.task_default_queue))
+    supervisor.start(partial(sender.call_soon, sender.cancel_task_queue, app.conf.task_default_queue))
     if not EMBEDDED:
         workshop.begin(logging.getLogger(__name__).warning)
 
@@ -84,7 +84,7 @@ def _close(**kwargs: object) -> None:
     from tasks_app.runtime import process
     from tasks_app.worker import supervisor
 
-    supervisor.end()
+    supervisor.stop()
     if not EMBEDDED:  # there the process ends without cleanup
         supervisor.close_connections()
         process.end()

@@ -131,7 +131,7 @@ CACHES["tries"] = CACHES["default"] | (  # sign-in attempts: at most 20 MB; the 
 # --- channel layer and broker, which differ between the embedded and the team mode ------------------------------
 _CHANNELS = {"address": REDIS_URL, "socket_connect_timeout": 2, "health_check_interval": 5}
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
-    "default": {"BACKEND": "tasks_app.runtime.broadcast.OneProcess", "CONFIG": {"capacity": 2000}}
+    "default": {"BACKEND": "tasks_app.runtime.broadcast.InProcessLayer", "CONFIG": {"capacity": 2000}}
     if EMBEDDED
     else {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [_CHANNELS]}}
 }

@@ -133,7 +133,7 @@ async def _send_and_receive() -> None:
     listener = Listener("doctor", received.put_nowait, received.put_nowait)
     await listener.join()
     try:
-        listener.listens()
+        listener.start()
         await broadcast.send("doctor", {"type": "doctor"})
         if isinstance(answer := await received.get(), Exception):
             raise answer

@@ -21,7 +21,7 @@ from tasks_app.record import redact_entries, redact_entry, redactor_of
 from tasks_app.run import children
 from tasks_app.runtime import event_loop
 from tasks_app.worker import jobs
-from tasks_app.worker.supervisor import Supervisor
+from tasks_app.worker.supervisor import WorkerThreads
 
 LAST_SECONDS = 5.0
 POLL_SECONDS = 0.05
@@ -33,7 +33,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def run(task: Task, user: Any, report: Report, ask: Ask | None) -> Task:
     """Run the task to its end and return it. Signals and a closed pipe stop it as the stop button does."""
-    supervisor = Supervisor(sweeps=False)
+    supervisor = WorkerThreads(sweeps=False)
     supervisor.start()
     with _all_as_ctrl_c():
         with suppress(BrokenPipeError):  # raised again below, which stops the task

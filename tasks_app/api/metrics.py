@@ -49,7 +49,7 @@ class _Installation(Collector):
         yield _tasks()
         yield _breakers()
         counted = EngineProcess.objects.values_list("counted", flat=True)
-        yield from metrics.summed(Sample(*sample) for samples in counted for sample in samples)
+        yield from metrics.sum_samples(Sample(*sample) for samples in counted for sample in samples)
 
 
 def _tasks() -> Metric:

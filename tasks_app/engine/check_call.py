@@ -219,7 +219,7 @@ def _unless_aborted(context: TaskContext, call: OpenCall, work: Coroutine[Any, A
     Raises: Aborted.
     """
     try:
-        return context.interruption.unless_aborted(work)
+        return context.interruption.run(work)
     except WorkAborted:
         raise _aborted(context, call) from None
 

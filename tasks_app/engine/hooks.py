@@ -90,7 +90,7 @@ def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opini
     asked = [hook for hook in context.settings.hooks if overrides(hook, method)]
     if not asked:
         return Opinion()
-    opinion = context.interruption.unless_aborted(_asked(asked, method, call, *about, hook_context(context)))
+    opinion = context.interruption.run(_asked(asked, method, call, *about, hook_context(context)))
     context.stage(*(notice(f"The hook “{name}” failed and was skipped.") for name in opinion.skipped))
     return opinion
 

@@ -25,7 +25,7 @@ class LLMObserver(Observer):
         self.stream = self._new_stream()
 
     def attempt(self, provider: str, silence_s: float) -> None:
-        cancellation.asks(self._unit.task.id, provider, silence_s)
+        cancellation.begin_provider_wait(self._unit.task.id, provider, silence_s)
         if self.stream.has_begun:
             self.stream = self._new_stream()
 
@@ -35,7 +35,7 @@ class LLMObserver(Observer):
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
         """Record the partial reply as a discarded entry, and report the problem to people, once."""
-        cancellation.asks_nobody(self._unit.task.id)
+        cancellation.end_provider_wait(self._unit.task.id)
         drafts = self._discarded()
         is_worth_saying = drafts or isinstance(error, Overloaded) or then is Action.NEXT_ROUTE
         if then in _GOES_ON and not self._noticed and is_worth_saying:

@@ -77,7 +77,7 @@ def _found(rule: RoutingRule, message: str) -> bool:
         fault = f"The expression took over {PATIENCE} s on a message of {len(message)} characters."
     except regex.error as error:
         fault = f"This is no regular expression: {error}."
-    logger.warning("the routing rule %s could not be tried: %s", rule, fault)
+    logger.warning("could not match the routing rule %s: %s", rule, fault)
     RoutingRule.objects.filter(pk=rule.pk).update(fault=fault)
     return False
 

@@ -85,7 +85,7 @@ def _outcome(context: TaskContext, cleared: ClearedCall, progress: Progress, hel
         return work
     with closing(work):
         asked = held_at or _intend(context, cleared.open.log)
-        return _tried(cleared, lambda: context.interruption.unless_aborted(lease.unless_over(work, asked)))
+        return _tried(cleared, lambda: context.interruption.run(lease.run_if_held(work, asked)))
 
 
 def _stage_change(context: TaskContext, call: OpenCall) -> list[WorkspaceChange]:
@@ -114,7 +114,7 @@ def _intend(context: TaskContext, log: ToolCallLog) -> float:
     context.stage(rows=[log])
     asked = time.monotonic()
     context.commit(state=TaskState.EXECUTING_TOOL)
-    if not lease.is_certain(asked):  # the database was slow
+    if not lease.is_held_since(asked):  # the database was slow
         asked = time.monotonic()
         lease.write(context.task)
     return asked

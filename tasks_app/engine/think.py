@@ -100,7 +100,7 @@ def think(context: TaskContext) -> OpenCall:
     except errors.BudgetExceeded as error:
         raise LimitExceeded(FailureCode.BUDGET_EXCEEDED, str(error)) from error
     finally:
-        cancellation.asks_nobody(context.task.id)
+        cancellation.end_provider_wait(context.task.id)
     context.calls.answered(completion)
     context.calibration.learn(completion.log)
     context.stage(iteration=context.task.iteration + 1)

@@ -15,7 +15,7 @@ from tasks_app.hub.streams import Prose, TextSoFar
 from tasks_app.hub.updates import Coalescer, Event, Member, News
 from tasks_app.pages.fragments import Viewer
 from tasks_app.runtime import broadcast
-from tasks_app.runtime.broadcast import RowsDue
+from tasks_app.runtime.broadcast import ReadDue
 from tasks_app.runtime.event_loop import in_thread
 from tasks_app.runtime.listener import Listener
 
@@ -38,7 +38,7 @@ class Room:
         self.look = Look(session_id)
         self.members: dict[Member, None] = {}
         self._listener = Listener(f"session.{session_id.hex}", self._take, self._fail)
-        self._needs_look = RowsDue()
+        self._needs_look = ReadDue()
         self._is_looking = False
         self._inbox = True
         self._last_state: Any = None
@@ -72,7 +72,7 @@ class Room:
         if self.look.task is not None:
             await self._take_up(str(self.look.task.pk))
         self._work = [asyncio.create_task(self._run(self._look_on))]
-        self._listener.listens()
+        self._listener.start()
 
     async def _take_up(self, task: str) -> None:
         """Send the stored text of running streams, except text that is already in an entry."""

@@ -51,7 +51,7 @@ def ask_aside(
     try:
         completion = client.complete(call, observer=_CostObserver(unit, say), run=run)
     finally:
-        cancellation.asks_nobody(task.id)
+        cancellation.end_provider_wait(task.id)
     with transaction.atomic():
         completion.save()
     unit.calls.stored(completion.log)
@@ -78,10 +78,10 @@ class _CostObserver(Observer):
         self._unit, self._say = unit, say
 
     def attempt(self, provider: str, silence_s: float) -> None:
-        cancellation.asks(self._unit.task.id, provider, silence_s)
+        cancellation.begin_provider_wait(self._unit.task.id, provider, silence_s)
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
-        cancellation.asks_nobody(self._unit.task.id)
+        cancellation.end_provider_wait(self._unit.task.id)
         self.waiting(error.sentence)
 
     def waiting(self, why: str) -> None:

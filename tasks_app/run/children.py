@@ -155,7 +155,7 @@ def _leave_folders(call: ToolCallLog) -> None:
                 session, workspace_of(session), tool=call.name, task=call.task, call_id=call.call_id, only=folders
             )
     except (OSError, ToolError):  # a full disk, or a link in place of a folder
-        logger.exception("the folders of the children of session %s are left as they are", call.session_id)
+        logger.exception("could not clean up the folders of the children of session %s", call.session_id)
 
 
 def remove_mount_points() -> None:

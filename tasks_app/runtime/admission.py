@@ -35,13 +35,13 @@ class QueueFull(Refusal):
     status, retry_after = 503, 30
 
 
-def require_room(author: Any) -> None:
+def check_queue(author: Any) -> None:
     """Refuse a new task of `author` if the queue is full. A person with no queued task can always add one.
 
     Raises: QueueFull.
     """
-    everybodys, own = _queued.first(author.pk) or (0, 0)
-    if own and everybodys >= QUEUE * settings.MAX_RUNNING:
+    total, own = _queued.first(author.pk) or (0, 0)
+    if own and total >= QUEUE * settings.MAX_RUNNING:
         raise QueueFull()
 
 
@@ -57,42 +57,42 @@ def admit(here: UUID | None = None) -> None:
     `here` is a task that already runs in this thread and needs no wake-up.
     """
     with transaction.atomic():
-        _take_turns()
-        running = _running()
+        _lock_admissions()
+        running = _running_counts()
         free = settings.MAX_RUNNING - running.total()
-        most = min(free, settings.MAX_RUNNING_PER_USER)  # tasks of one person
-        chosen = list(_fitting(_queue(running, most), running)) if free > 0 else []
-        for task_id in chosen:
+        limit = min(free, settings.MAX_RUNNING_PER_USER)  # tasks of one person
+        admitted = list(_admissible(_queue(running, limit), running)) if free > 0 else []
+        for task_id in admitted:
             _admitting.make(task_id)
-    for task_id in chosen:
+    for task_id in admitted:
         if task_id != here:
             enqueue(task_id)
 
 
-def _take_turns() -> None:
+def _lock_admissions() -> None:
     """Serialize admissions until the end of the transaction. On SQLite, transactions are serial anyway."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
-def _running() -> Counter[int]:
+def _running_counts() -> Counter[int]:
     """Return the number of running tasks by person."""
     return Counter(dict(_running_by_person.rows()))
 
 
-def _fitting(queue: "Sequence[_Place]", running: Counter[int]) -> Iterator[UUID]:
+def _admissible(queue: "Sequence[_QueueEntry]", running: Counter[int]) -> Iterator[UUID]:
     """Yield the queued tasks for which there is room, counting them in `running`."""
-    for place in queue:
+    for entry in queue:
         if running.total() >= settings.MAX_RUNNING:
             return
-        if running[place.person] < settings.MAX_RUNNING_PER_USER:
-            running[place.person] += 1
-            yield place.task
+        if running[entry.person] < settings.MAX_RUNNING_PER_USER:
+            running[entry.person] += 1
+            yield entry.task
 
 
 @dataclass(frozen=True, order=True)
-class _Place:
+class _QueueEntry:
     """A queued task's sort key; the task with the smallest runs next."""
 
     is_new: int  # 1 if it has never run: resumed tasks come first
@@ -103,16 +103,16 @@ class _Place:
     person: int
 
 
-def _queue(running: Mapping[int, int], most: int | None = None) -> list[_Place]:
+def _queue(running: Mapping[int, int], limit: int | None = None) -> list[_QueueEntry]:
     """Return the queued tasks in order, at most the first `most` of each person."""
-    found = _waiting.rows() if most is None else _first_waiting.rows(most)
+    rows = _waiting.rows() if limit is None else _first_waiting.rows(limit)
     return sorted(
-        _Place(is_new, turn + running.get(person, 0), last_turn or _NEVER, created_at, task, person)
-        for is_new, turn, last_turn, created_at, task, person in found
+        _QueueEntry(is_new, turn + running.get(person, 0), last_turn or _NEVER, created_at, task, person)
+        for is_new, turn, last_turn, created_at, task, person in rows
     )
 
 
-def _places() -> "QuerySet[Task, Any]":
+def _queue_rows() -> "QuerySet[Task, Any]":
     """Return the values that decide the order of the queue."""
     is_new = Case(When(state=TaskState.INITIALIZING, then=Value(1)), default=Value(0))
     turn = Window(RowNumber(), partition_by=[F("started_by")], order_by=[F("is_new").asc(), F("created_at").asc()])
@@ -136,7 +136,7 @@ _queued = Select(
         .values_list("all", "own")
     )
 )
-_waiting, _first_waiting = Select(_places), Select(lambda most: _places().filter(Q(turn__lte=most)))
+_waiting, _first_waiting = Select(_queue_rows), Select(lambda limit: _queue_rows().filter(Q(turn__lte=limit)))
 
 
 def position_of(task: Task) -> int | None:
@@ -144,21 +144,21 @@ def position_of(task: Task) -> int | None:
     if not task.is_queued:
         return None
     positions = _positions()
-    return positions.get(task.pk) if task.pk in positions else _positions(anew=True).get(task.pk)
+    return positions.get(task.pk) if task.pk in positions else _positions(is_fresh=True).get(task.pk)
 
 
-def _positions(*, anew: bool = False) -> Mapping[UUID, int | None]:
+def _positions(*, is_fresh: bool = False) -> Mapping[UUID, int | None]:
     """Return the positions of all queued tasks. They are computed at most once a second, except on demand."""
-    global _counted
-    now, (until, positions) = time.monotonic(), _counted
-    if anew or now >= until:
-        running = _running()
+    global _cached_positions
+    now, (until, positions) = time.monotonic(), _cached_positions
+    if is_fresh or now >= until:
+        running = _running_counts()
         queue = _queue(running)
-        fitting = set(_fitting(queue, running))
-        others = [place.task for place in queue if place.task not in fitting]
-        positions = dict.fromkeys(fitting) | {task: number for number, task in enumerate(others, 1)}
-        _counted = (now + _POSITIONS_SECONDS, positions)
+        admissible = set(_admissible(queue, running))
+        waiting = [entry.task for entry in queue if entry.task not in admissible]
+        positions = dict.fromkeys(admissible) | {task: number for number, task in enumerate(waiting, 1)}
+        _cached_positions = (now + _POSITIONS_SECONDS, positions)
     return positions
 
 
-_counted: tuple[float, Mapping[UUID, int | None]] = (0.0, {})
+_cached_positions: tuple[float, Mapping[UUID, int | None]] = (0.0, {})

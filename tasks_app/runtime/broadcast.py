@@ -21,7 +21,7 @@ _quiet_until = 0.0
 _sending = set[asyncio.Task[None]]()  # strong references: the event loop keeps weak ones
 
 
-class OneProcess(InMemoryChannelLayer):
+class InProcessLayer(InMemoryChannelLayer):
     """The channel layer of the embedded mode.
 
     Receivers leave their group at the end and never change a message. So messages are not copied and need no task for
@@ -32,18 +32,18 @@ class OneProcess(InMemoryChannelLayer):
         super().__init__(**options)
         self._listeners: dict[str, Callable[[dict[str, Any]], None]] = {}
 
-    def listen(self, channel: str, hear: Callable[[dict[str, Any]], None]) -> None:
+    def listen(self, channel: str, on_message: Callable[[dict[str, Any]], None]) -> None:
         """Call `hear` with the messages that wait, and with each later message."""
         waiting = self._queue(channel)
         while not waiting.empty():
-            hear(waiting.get_nowait()[1])
-        self._listeners[channel] = hear
+            on_message(waiting.get_nowait()[1])
+        self._listeners[channel] = on_message
 
     def put(self, group: str, message: dict[str, Any]) -> None:
         """Send a message, on the event loop."""
         for channel in list(self.groups.get(group, ())):  # a listener may leave
-            if hear := self._listeners.get(channel):
-                hear(message)
+            if on_message := self._listeners.get(channel):
+                on_message(message)
                 continue
             with suppress(asyncio.QueueFull):
                 self._queue(channel).put_nowait((0, message))
@@ -67,7 +67,7 @@ class OneProcess(InMemoryChannelLayer):
         return queue
 
 
-class RowsDue(asyncio.Event):
+class ReadDue(asyncio.Event):
     """An event that is set from a hint until its follower reads the rows.
 
     While it is set, further hints to its `channel` are dropped: within one process, the event loop is not even woken.
@@ -86,7 +86,7 @@ class RowsDue(asyncio.Event):
         self._channels.discard(self.channel)
 
     @classmethod
-    def is_news(cls, layer: OneProcess, group: str) -> bool:
+    def is_hint_needed(cls, layer: InProcessLayer, group: str) -> bool:
         """Return whether a follower needs a hint, as no read of the rows is due for it. From any thread."""
         return not layer.groups.get(group, {}).keys() <= cls._channels
 
@@ -132,7 +132,7 @@ def state_of(task: Task) -> dict[str, Any]:
 def is_followed(group: str) -> bool:
     """Return whether the group may have followers. Followers of other processes are not known. On the event loop."""
     layer = get_channel_layer()
-    return not isinstance(layer, OneProcess) or bool(layer.groups.get(group))
+    return not isinstance(layer, InProcessLayer) or bool(layer.groups.get(group))
 
 
 async def send(group: str, message: dict[str, Any]) -> None:
@@ -145,7 +145,7 @@ async def send(group: str, message: dict[str, Any]) -> None:
 def _hint(session: Session, message: dict[str, Any]) -> None:
     """Notify followers that rows have changed, unless they are about to read them anyway."""
     layer = get_channel_layer()
-    if not isinstance(layer, OneProcess) or RowsDue.is_news(layer, session.group):
+    if not isinstance(layer, InProcessLayer) or ReadDue.is_hint_needed(layer, session.group):
         _send(session, message)
 
 
@@ -155,13 +155,13 @@ def _send(session: Session, message: dict[str, Any]) -> None:
     A new follower joins its group before it reads the rows. So if this process has no follower, the loop is not woken.
     """
     layer = get_channel_layer()
-    if not isinstance(layer, OneProcess):
-        event_loop.get().call_soon_threadsafe(_begin, session.group, message)
+    if not isinstance(layer, InProcessLayer):
+        event_loop.get().call_soon_threadsafe(_start_sending, session.group, message)
     elif session.group in layer.groups:
         event_loop.get().call_soon_threadsafe(layer.put, session.group, message)
 
 
-def _begin(group: str, message: dict[str, Any]) -> None:
+def _start_sending(group: str, message: dict[str, Any]) -> None:
     sending = asyncio.get_running_loop().create_task(send(group, message))
     _sending.add(sending)
     sending.add_done_callback(_sending.discard)
@@ -179,7 +179,7 @@ def log_failure(error: BaseException) -> None:
     global _quiet_until
     if time.monotonic() >= _quiet_until:
         _quiet_until = time.monotonic() + QUIET_SECONDS
-        logger.warning("an event was not sent, followers will find the row: %s", error)
+        logger.warning("could not send an event, followers will read the rows: %s", error)
 
 
 def log_failure_of(future: Future[None] | asyncio.Future[None]) -> None:

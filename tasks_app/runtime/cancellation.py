@@ -19,35 +19,35 @@ from uuid import UUID
 from django.db import Error, connection
 
 from llm_app.transport.waiting import ready_descriptors
-from tasks_app.runtime import event_loop, turns
+from tasks_app.runtime import event_loop, work_slots
 
 
-class Bell:
+class WakeupPipe:
     """A wake-up for a waiting thread. One that comes before the wait ends the next wait."""
 
     def __init__(self) -> None:
-        self._heard, self._rung = os.pipe()
-        for end in (self._heard, self._rung):
+        self._reader, self._writer = os.pipe()
+        for end in (self._reader, self._writer):
             os.set_blocking(end, False)
 
-    def ring(self) -> None:
+    def set(self) -> None:
         """Wake the thread, from any thread."""
         with suppress(BlockingIOError):  # the pipe is full of rings
-            os.write(self._rung, b"\0")
+            os.write(self._writer, b"\0")
 
     def wait(self, seconds: float | None = None, descriptor: int = -1, events: int = 0) -> bool:
         """Wait for a ring, an event of the descriptor (as in `select.poll`), or the timeout.
 
         Return whether the descriptor has an event.
         """
-        found = ready_descriptors(seconds, {self._heard: select.POLLIN, descriptor: events})
-        if self._heard in found:
-            os.read(self._heard, 4096)
-        return descriptor in found
+        ready = ready_descriptors(seconds, {self._reader: select.POLLIN, descriptor: events})
+        if self._reader in ready:
+            os.read(self._reader, 4096)
+        return descriptor in ready
 
     def __del__(self) -> None:
-        os.close(self._heard)
-        os.close(self._rung)
+        os.close(self._reader)
+        os.close(self._writer)
 
 
 logger = logging.getLogger(__name__)
@@ -64,47 +64,47 @@ class Interruption:
 
     def __init__(self, is_wanted: Callable[[], bool]) -> None:
         self._is_wanted = is_wanted
-        self._bell = Bell()
+        self._wakeup = WakeupPipe()
         self._signalled = False
-        self.asked: tuple[str, float] | None = None
-        self._waits_since: float | None = None
+        self.provider_wait: tuple[str, float] | None = None
+        self._waiting_since: float | None = None
         self._gives_up_at = 0.0
 
     def silence(self, at_least: float) -> "Silence | None":
         """Return the wait for a provider that has sent nothing for at least so many seconds. Called from any thread."""
-        asked, since, gives_up_at = self.asked, self._waits_since, self._gives_up_at
-        if asked is None or since is None or time.monotonic() - since < at_least:
+        provider_wait, since, gives_up_at = self.provider_wait, self._waiting_since, self._gives_up_at
+        if provider_wait is None or since is None or time.monotonic() - since < at_least:
             return None
-        provider, silence_s = asked
+        provider, silence_s = provider_wait
         return Silence(provider=provider, since=since, gives_up_at=gives_up_at or since + silence_s)
 
     def signal(self) -> None:
         self._signalled = True
-        self._bell.ring()
+        self._wakeup.set()
 
-    def unless_aborted(self, work: Coroutine[Any, Any, T], /) -> T:
+    def run(self, work: Coroutine[Any, Any, T], /) -> T:
         """Run `work` on the event loop and return its result.
 
         Raises: WorkAborted, and the exceptions of `work`.
         """
         connection.close_if_unusable_or_obsolete()  # a waiting thread returns its connection to the pool
-        self._waits_since, self._gives_up_at = time.monotonic(), 0.0
-        running = _Work(work, self._bell)
+        self._waiting_since, self._gives_up_at = time.monotonic(), 0.0
+        running = _Work(work, self._wakeup)
         cancelled = False
         if self._signalled:  # the signal came as the previous work ended
-            self._bell.ring()
-        with turns.given_away():
-            while not running.done():
-                self._bell.wait()
-                if self._signalled and not cancelled and not running.done() and self._is_meant():
+            self._wakeup.set()
+        with work_slots.released():
+            while not running.is_done():
+                self._wakeup.wait()
+                if self._signalled and not cancelled and not running.is_done() and self._is_confirmed():
                     running.cancel()
                     cancelled = True
-        self._waits_since = None
+        self._waiting_since = None
         if cancelled and not running.is_cancelled():
             self._signalled = True  # the work ended in the same instant: cancel the next one instead
         return running.result()
 
-    __call__ = unless_aborted  # the interface of a Runner
+    __call__ = run  # the interface of a Runner
 
     def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
         """Wait until a descriptor has one of the events of `select.poll`, or until the timeout in seconds.
@@ -113,34 +113,34 @@ class Interruption:
 
         Raises: WorkAborted.
         """
-        if not self._signalled and self._bell.wait(0, descriptor, events):
+        if not self._signalled and self._wakeup.wait(0, descriptor, events):
             return True
         connection.close_if_unusable_or_obsolete()
         now = time.monotonic()
         until = now + seconds
         if descriptor >= 0:
-            self._waits_since, self._gives_up_at = now, until
+            self._waiting_since, self._gives_up_at = now, until
         try:
-            return self._waited(until, descriptor, events)
+            return self._wait_until(until, descriptor, events)
         finally:
-            self._waits_since = None
+            self._waiting_since = None
 
-    def _waited(self, until: float, descriptor: int, events: int) -> bool:
-        with turns.given_away():
+    def _wait_until(self, until: float, descriptor: int, events: int) -> bool:
+        with work_slots.released():
             while True:
-                if self._signalled and self._is_meant():
+                if self._signalled and self._is_confirmed():
                     raise WorkAborted
-                if self._bell.wait(left := until - time.monotonic(), descriptor, events):
+                if self._wakeup.wait(left := until - time.monotonic(), descriptor, events):
                     return True
                 if left <= 0:
                     return False
 
-    def _is_meant(self) -> bool:
+    def _is_confirmed(self) -> bool:
         self._signalled = False
         try:
             return self._is_wanted()
         except Error as error:
-            logger.warning("nobody knows whether a person has come; it is signalled again: %s", error)
+            logger.warning("could not check for an interruption, the next signal will: %s", error)
             return False
         finally:
             connection.close_if_unusable_or_obsolete()
@@ -160,16 +160,16 @@ class _Work(Generic[T]):
     goes on.
     """
 
-    def __init__(self, work: Coroutine[Any, Any, T], bell: Bell) -> None:
-        self._work, self._bell = work, bell
+    def __init__(self, work: Coroutine[Any, Any, T], wakeup: WakeupPipe) -> None:
+        self._work, self._wakeup = work, wakeup
         self._task: asyncio.Task[T] | None = None
         event_loop.get().call_soon_threadsafe(self._start)
 
     def _start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._work)
-        self._task.add_done_callback(lambda _: self._bell.ring())
+        self._task.add_done_callback(lambda _: self._wakeup.set())
 
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return self._task is not None and self._task.done()
 
     def is_cancelled(self) -> bool:
@@ -187,7 +187,7 @@ class _Work(Generic[T]):
 
 
 @contextmanager
-def announced(task_id: UUID, interruption: Interruption) -> Iterator[None]:
+def interruptible(task_id: UUID, interruption: Interruption) -> Iterator[None]:
     """Make `signal(task_id)` reach this task within the block."""
     _running[task_id] = interruption
     try:
@@ -209,15 +209,15 @@ def signal(task_id: UUID) -> bool:
     return interruption is not None
 
 
-def asks(task_id: UUID, provider: str, silence_s: float) -> None:
+def begin_provider_wait(task_id: UUID, provider: str, silence_s: float) -> None:
     """Record that the task waits for this provider, which is given up after `silence_s` seconds without a byte."""
     if interruption := _running.get(task_id):
-        interruption.asked = provider, silence_s
+        interruption.provider_wait = provider, silence_s
 
 
-def asks_nobody(task_id: UUID) -> None:
+def end_provider_wait(task_id: UUID) -> None:
     if interruption := _running.get(task_id):
-        interruption.asked = None
+        interruption.provider_wait = None
 
 
 def silences(at_least: float) -> dict[UUID, Silence]:

@@ -78,19 +78,19 @@ def write(task: Task, **fields: Any) -> None:
     execute([guarded_update(task, fields)])
 
 
-def is_certain(asked: float) -> bool:
+def is_held_since(since: float) -> bool:
     """Return whether a lease that held at `asked`, on the monotonic clock, still holds: it is renewed every third of
     its time.
     """
-    return bool(time.monotonic() - asked < settings.LEASE_SECONDS * 2 / 3)
+    return bool(time.monotonic() - since < settings.LEASE_SECONDS * 2 / 3)
 
 
-async def unless_over(work: Coroutine[Any, Any, T], asked: float) -> T:
+async def run_if_held(work: Coroutine[Any, Any, T], since: float) -> T:
     """Await `work`, unless the process was suspended since `asked` for so long that its lease may be lost.
 
     Raises: StaleLease.
     """
-    if not is_certain(asked):
+    if not is_held_since(since):
         work.close()
         raise StaleLease("it woke up too late")
     return await work
@@ -106,10 +106,10 @@ def expire(task: Task) -> None:
     Task.objects.filter(pk=task.pk, epoch=task.epoch).exclude(lease_owner="").update(lease_expires_at=_in(-1))
 
 
-def shorten_impossible() -> None:
+def shorten_overlong() -> None:
     """Shorten leases that end later than any can, because the database's clock was set back."""
-    impossible = Task.objects.active().filter(lease_expires_at__gt=_in(2 * settings.LEASE_SECONDS))
-    impossible.update(lease_expires_at=_in(settings.LEASE_SECONDS))
+    overlong = Task.objects.active().filter(lease_expires_at__gt=_in(2 * settings.LEASE_SECONDS))
+    overlong.update(lease_expires_at=_in(settings.LEASE_SECONDS))
 
 
 def _in(seconds: int) -> "ExpressionWrapper[CombinedExpression]":

@@ -15,24 +15,26 @@ Message = dict[str, Any]
 class Listener:
     """A member of a group, used on the event loop.
 
-    `hear` is called with each message, `failed` with exceptions of `hear` and of the channel layer.
+    `on_message` is called with each message, `on_error` with exceptions of `on_message` and of the channel layer.
     """
 
-    def __init__(self, group: str, hear: Callable[[Message], None], failed: Callable[[Exception], None]) -> None:
-        self._group, self._take, self._failed = group, hear, failed
+    def __init__(
+        self, group: str, on_message: Callable[[Message], None], on_error: Callable[[Exception], None]
+    ) -> None:
+        self._group, self._on_message, self._on_error = group, on_message, on_error
         self._receiving: asyncio.Task[Any] | None = None
         self.channel = ""
 
     async def join(self) -> None:
-        """Join the group. Messages wait from now on until `listens()`, so none is missed."""
+        """Join the group. Messages wait from now on until `start()`, so none is missed."""
         layer = get_channel_layer()
         assert layer is not None
         self._layer, self.channel = layer, await layer.new_channel()
         await layer.group_add(self._group, self.channel)
-        pump.go_on()
+        pump.start()
 
-    def listens(self) -> None:
-        if isinstance(self._layer, broadcast.OneProcess):
+    def start(self) -> None:
+        if isinstance(self._layer, broadcast.InProcessLayer):
             self._layer.listen(self.channel, self._hear)
         else:
             self._receiving = asyncio.create_task(self._receive())
@@ -40,7 +42,7 @@ class Listener:
     async def leave(self) -> None:
         if not self.channel:
             return
-        if not isinstance(self._layer, broadcast.OneProcess):
+        if not isinstance(self._layer, broadcast.InProcessLayer):
             await self._end_receiving()
         await self._layer.group_discard(self._group, self.channel)
 
@@ -56,12 +58,12 @@ class Listener:
         """Receive with one task for the whole time: layers take a cancelled receive for the end of the consumer."""
         try:
             while True:
-                self._take(await self._layer.receive(self.channel))
+                self._on_message(await self._layer.receive(self.channel))
         except Exception as error:  # noqa: BLE001  passed on
-            self._failed(error)
+            self._on_error(error)
 
     def _hear(self, message: Message) -> None:
         try:
-            self._take(message)
+            self._on_message(message)
         except Exception as error:  # noqa: BLE001  passed on
-            self._failed(error)
+            self._on_error(error)

@@ -12,7 +12,7 @@ from tasks_app.runtime.pump import pump
 from tasks_app.runtime.stream_buffer import Chunk
 
 MOST_CHARACTERS = 200_000  # of one kind; nobody reads more while it runs
-_CUT = "\n[… what follows is not shown while it runs …]\n"
+_OMITTED = "\n[… what follows is not shown while it runs …]\n"
 
 
 class LiveStream:
@@ -28,13 +28,13 @@ class LiveStream:
         self._texts: dict[str, list[str]] = defaultdict(list)  # not redacted
         self._pending = deque[tuple[str, str]]()
         self._sent: dict[str, int] = defaultdict(int)
-        self.waits = False  # whether the pump has it in its queue
+        self.is_queued = False  # whether the pump has it in its queue
 
     def feed(self, kind: str, text: str) -> None:
         self._texts[kind].append(text)
         self._pending.append((kind, text))
-        if not self.waits:
-            pump.put(self)
+        if not self.is_queued:
+            pump.enqueue(self)
 
     @property
     def has_begun(self) -> bool:
@@ -52,7 +52,7 @@ class LiveStream:
 
     async def send_batch(self) -> None:
         """Send all pending text. Text that arrives during the call is either sent too or pending again."""
-        self.waits = False
+        self.is_queued = False
         batch: dict[str, list[str]] = defaultdict(list)
         with suppress(IndexError):  # the queue is empty, perhaps because the stream was just withdrawn
             while True:
@@ -62,19 +62,19 @@ class LiveStream:
             await self._send(kind, self._redactors[kind].feed("".join(texts)))
 
     async def _send(self, kind: str, text: str) -> None:
-        room = MOST_CHARACTERS - self._sent[kind]
-        if not text or room <= 0:
+        remaining = MOST_CHARACTERS - self._sent[kind]
+        if not text or remaining <= 0:
             return
-        text = text if len(text) <= room else f"{text[:room]}{_CUT}"
-        piece = Chunk(stream=self.id, kind=kind, offset=self._sent[kind], text=text)
-        goes_on = any(self._sent.values())
+        text = text if len(text) <= remaining else f"{text[:remaining]}{_OMITTED}"
+        chunk = Chunk(stream=self.id, kind=kind, offset=self._sent[kind], text=text)
+        continues = any(self._sent.values())
         self._sent[kind] += len(text)
-        await stream_buffer.store.add(self.task_id, piece, goes_on=goes_on)
-        await broadcast.send(self.group, piece.event(self.task_id))
+        await stream_buffer.store.add(self.task_id, chunk, continues=continues)
+        await broadcast.send(self.group, chunk.event(self.task_id))
 
 
-async def withdraw_of(task: Task) -> None:
+async def withdraw_streams(task: Task) -> None:
     """Remove the unfinished streams of a task whose process has died."""
-    for stream in {piece.stream for piece in await stream_buffer.store.chunks_of(task.id)}:
+    for stream in {chunk.stream for chunk in await stream_buffer.store.chunks_of(task.id)}:
         await broadcast.send(task.session.group, {"type": "reset", "stream": stream})
     await stream_buffer.store.drop(task.id)

@@ -32,8 +32,8 @@ def bound(**ids: Any) -> Iterator[None]:
 
 
 def current_ids() -> dict[str, str]:
-    found = {name: value() if callable(value) else value for name, value in _ids.get().items()}
-    return {name: str(value) for name, value in found.items() if value}
+    ids = {name: value() if callable(value) else value for name, value in _ids.get().items()}
+    return {name: str(value) for name, value in ids.items() if value}
 
 
 class AddIds(logging.Filter):
@@ -41,8 +41,8 @@ class AddIds(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         ids = current_ids()
-        words = " ".join(f"{name}={value}" for name, value in ids.items())
-        record.__dict__ |= {"ids": ids, "suffix": f" [{words}]" if words else ""}
+        text = " ".join(f"{name}={value}" for name, value in ids.items())
+        record.__dict__ |= {"ids": ids, "suffix": f" [{text}]" if text else ""}
         return True
 
 
@@ -53,8 +53,8 @@ class RequestIds:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        given = request.headers.get(HEADER, "")
-        request_id = given if _FROM_OUTSIDE.fullmatch(given) else uuid.uuid4().hex[:16]
+        received_id = request.headers.get(HEADER, "")
+        request_id = received_id if _FROM_OUTSIDE.fullmatch(received_id) else uuid.uuid4().hex[:16]
         with bound(request=request_id, user=lambda: _known_user(request)):
             response = self._get_response(request)
         response[HEADER] = request_id

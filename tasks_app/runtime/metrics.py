@@ -31,16 +31,16 @@ def count_claim(task: Task) -> None:
         _QUEUE_DELAY.observe(max(0.0, (timezone.now() - task.created_at).total_seconds()))
 
 
-def store() -> None:
+def store_heartbeat() -> None:
     """Store this process's heartbeat with its samples."""
-    counted = [Sample(each.name, each.labels, each.value) for metric in ENGINE.collect() for each in metric.samples]
-    EngineProcess.objects.beat(process.name(), counted)
+    samples = [Sample(each.name, each.labels, each.value) for metric in ENGINE.collect() for each in metric.samples]
+    EngineProcess.objects.beat(process.name(), samples)
 
 
-def summed(counted: Iterable[Sample]) -> list[Metric]:
+def sum_samples(samples: Iterable[Sample]) -> list[Metric]:
     """Return the metrics with the samples of several processes added up."""
     values: dict[str, dict[tuple[tuple[str, str], ...], float]] = defaultdict(lambda: defaultdict(float))
-    for name, labels, value in counted:
+    for name, labels, value in samples:
         values[name][tuple(labels.items())] += value
     return [_family(metric, values) for metric in ENGINE.collect()]
 

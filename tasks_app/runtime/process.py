@@ -68,7 +68,7 @@ def _drain_file(lock: Path) -> Path:
     return lock.with_suffix(".drain")
 
 
-def remember(started: Started) -> None:
+def record_group(started: Started) -> None:
     """Append a process group to the lock file. One short line: cheap enough for the event loop."""
     file = _own_lock().file
     file.write(json.dumps({"pid": started.pid, "start_time": started.start_time}) + "\n")
@@ -125,17 +125,17 @@ def forget(owner: str) -> None:
 def _end_groups(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     for line in lines:
-        if line.endswith("\n") and "pid" in (noted := json.loads(line)):  # a crash may have truncated the last one
-            supervision.end_group(Started(**noted))
+        if line.endswith("\n") and "pid" in (entry := json.loads(line)):  # a crash may have truncated the last one
+            supervision.end_group(Started(**entry))
 
 
-def clean_up_the_dead() -> None:
+def clean_up_dead() -> None:
     """Clean up after each dead process of this host."""
     for owner in _owners():
         clean_up(owner)
 
 
-def of_other_hosts() -> list[str]:
+def owners_on_other_hosts() -> list[str]:
     """Return the names of processes of other hosts, whose locks tell nothing here."""
     return [owner for owner in _owners() if other_host(owner)]
 
@@ -152,8 +152,8 @@ def _host_of(path: Path) -> str:
             first = file.readline()
     except FileNotFoundError:
         first = ""
-    noted = json.loads(first) if first.endswith("\n") else {}
-    return str(noted.get("host", socket.gethostname()))
+    entry = json.loads(first) if first.endswith("\n") else {}
+    return str(entry.get("host", socket.gethostname()))
 
 
 def _own_lock() -> LockFile:
@@ -161,19 +161,19 @@ def _own_lock() -> LockFile:
     global _own
     with _creating:
         if _own is None:
-            _own = _locked(uuid.uuid4().hex, json.dumps({"host": socket.gethostname()}) + "\n")
+            _own = _create_lock_file(uuid.uuid4().hex, json.dumps({"host": socket.gethostname()}) + "\n")
         elif not os.path.exists(_own.path):  # runs with each write of a task, and is faster than `Path.exists`
             _own.file.seek(0)
-            _own = _locked(_own.path.name, _own.file.read())
+            _own = _create_lock_file(_own.path.name, _own.file.read())
         return _own
 
 
-def _locked(file_name: str, notes: str) -> LockFile:
+def _create_lock_file(file_name: str, content: str) -> LockFile:
     path = _folder() / file_name
     draft = path.with_suffix(".new")  # renamed once it is locked: others may look at any time
     file = open(draft, "w+", opener=_private)
     fcntl.flock(file, fcntl.LOCK_EX)
-    file.write(notes)
+    file.write(content)
     file.flush()
     return LockFile(draft.rename(path), file, f"{socket.gethostname()}:{file_name}")
 

@@ -16,7 +16,7 @@ BATCH_SECONDS = 0.05
 class Stream(Protocol):
     group: str
     task_id: UUID
-    waits: bool
+    is_queued: bool
 
     async def send_batch(self) -> None:
         """Send all pending text and set `waits` to false."""
@@ -31,32 +31,32 @@ class Pump:
     """
 
     def __init__(self) -> None:
-        self._waiting = WeakValueDictionary[UUID, Stream]()
+        self._queue = WeakValueDictionary[UUID, Stream]()
         self._running: asyncio.Task[None] | None = None
         self._runs_on: asyncio.AbstractEventLoop | None = None  # set as soon as the pump is scheduled
 
-    def put(self, stream: Stream) -> None:
+    def enqueue(self, stream: Stream) -> None:
         """Queue a stream that has something to send."""
-        before = self._waiting.get(stream.task_id)
-        if before is not None:
-            before.waits = False
-        stream.waits = True
-        self._waiting[stream.task_id] = stream
+        previous = self._queue.get(stream.task_id)
+        if previous is not None:
+            previous.is_queued = False
+        stream.is_queued = True
+        self._queue[stream.task_id] = stream
         loop = event_loop.get()
         if self._runs_on is not loop and broadcast.is_followed(stream.group):
             self._runs_on = loop
-            loop.call_soon_threadsafe(self.go_on)
+            loop.call_soon_threadsafe(self.start)
 
     async def flush(self, task_id: UUID) -> None:
         """Send the pending text of a task, also without followers."""
-        if stream := self._waiting.pop(task_id, None):
+        if stream := self._queue.pop(task_id, None):
             await stream.send_batch()
 
     def drop(self, task_id: UUID) -> None:
         """Forget the stream of a task that no longer runs."""
-        self._waiting.pop(task_id, None)
+        self._queue.pop(task_id, None)
 
-    def go_on(self) -> None:
+    def start(self) -> None:
         """Start sending. Called when somebody begins to follow a session, whose streams may have pending text."""
         loop = asyncio.get_running_loop()
         if self._running is None or self._running.done() or self._running.get_loop() is not loop:
@@ -89,7 +89,7 @@ class Pump:
 
     def _due(self) -> list[UUID]:
         """Return the tasks with pending text that somebody may follow."""
-        waiting = [stream for ref in self._waiting.valuerefs() if (stream := ref()) is not None]
+        waiting = [stream for ref in self._queue.valuerefs() if (stream := ref()) is not None]
         return [stream.task_id for stream in waiting if broadcast.is_followed(stream.group)]
 
 

@@ -50,9 +50,9 @@ def install(using: str, **kwargs: Any) -> None:
         cursor.execute(_TABLE)
         cursor.execute(_FIRST)
         cursor.execute(_TRIGGERS[database.vendor])
-        have = [table for (table,) in cursor.fetchall()]
+        existing = [table for (table,) in cursor.fetchall()]
         tables = {model._meta.db_table for model in WATCHED} & set(database.introspection.table_names(cursor))
-        for statement in _missing(database.vendor, sorted(tables), have):
+        for statement in _missing(database.vendor, sorted(tables), existing):
             cursor.execute(statement)
 
 
@@ -62,9 +62,9 @@ def increase() -> None:
         cursor.execute(_RAISE)
 
 
-def _missing(vendor: str, tables: Sequence[str], have: Sequence[str]) -> list[str]:
+def _missing(vendor: str, tables: Sequence[str], existing: Sequence[str]) -> list[str]:
     if vendor == "postgresql":
-        return [_FUNCTION, *(_ON_POSTGRES.format(table=table) for table in tables if table not in have)]
+        return [_FUNCTION, *(_ON_POSTGRES.format(table=table) for table in tables if table not in existing)]
     events = ("insert", "update", "delete")
-    lacking = [table for table in tables if have.count(table) < len(events)]
-    return [_ON_SQLITE.format(table=table, event=event) for table in lacking for event in events]
+    incomplete = [table for table in tables if existing.count(table) < len(events)]
+    return [_ON_SQLITE.format(table=table, event=event) for table in incomplete for event in events]

@@ -32,7 +32,7 @@ class Chunk:
 
 
 class Store(Protocol):
-    async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
+    async def add(self, task_id: UUID, chunk: Chunk, *, continues: bool = False) -> None:
         """Add a chunk. The first chunk of a new stream replaces the previous stream.
 
         A chunk that `goes_on` with a dropped or replaced stream is too late and is ignored.
@@ -48,21 +48,21 @@ class InProcess:
     """The store of the embedded mode."""
 
     def __init__(self) -> None:
-        self._pieces: dict[UUID, list[Chunk]] = {}
+        self._chunks: dict[UUID, list[Chunk]] = {}
 
-    async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
-        pieces = self._pieces.get(task_id, [])
-        if goes_on or (pieces and pieces[0].stream == piece.stream):
-            pieces.append(piece)  # to a new list that nobody reads, if the stream was dropped
+    async def add(self, task_id: UUID, chunk: Chunk, *, continues: bool = False) -> None:
+        chunks = self._chunks.get(task_id, [])
+        if continues or (chunks and chunks[0].stream == chunk.stream):
+            chunks.append(chunk)  # to a new list that nobody reads, if the stream was dropped
         else:
-            self._pieces[task_id] = [piece]
+            self._chunks[task_id] = [chunk]
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
         await pump.flush(task_id)
-        return joined(self._pieces.get(task_id, []))
+        return join_chunks(self._chunks.get(task_id, []))
 
     async def drop(self, task_id: UUID) -> None:
-        self._pieces.pop(task_id, None)
+        self._chunks.pop(task_id, None)
         pump.drop(task_id)
 
 
@@ -74,22 +74,19 @@ class InRedis:
 
         self._redis: Any = Redis.from_url(url)
 
-    async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
+    async def add(self, task_id: UUID, chunk: Chunk, *, continues: bool = False) -> None:
         key = self._key(task_id)
         async with self._redis.pipeline(transaction=False) as pipe:
-            if not goes_on:
-                await self._forget_other_streams(key, piece)
-            (pipe.rpushx if goes_on else pipe.rpush)(key, orjson.dumps(piece)).expire(key, 3600)
+            if not continues:
+                first = await self._redis.lindex(key, 0)
+                if first and orjson.loads(first)["stream"] != chunk.stream:
+                    await self._redis.delete(key)
+            (pipe.rpushx if continues else pipe.rpush)(key, orjson.dumps(chunk)).expire(key, 3600)
             await pipe.execute()
-
-    async def _forget_other_streams(self, key: str, piece: Chunk) -> None:
-        first = await self._redis.lindex(key, 0)
-        if first and orjson.loads(first)["stream"] != piece.stream:
-            await self._redis.delete(key)
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
         rows = await self._redis.lrange(self._key(task_id), 0, -1)
-        return joined([Chunk(**orjson.loads(row)) for row in rows])
+        return join_chunks([Chunk(**orjson.loads(row)) for row in rows])
 
     async def drop(self, task_id: UUID) -> None:
         await self._redis.delete(self._key(task_id))
@@ -99,15 +96,15 @@ class InRedis:
         return f"running:{task_id}"
 
 
-def joined(pieces: list[Chunk]) -> list[Chunk]:
+def join_chunks(chunks: list[Chunk]) -> list[Chunk]:
     """Return one chunk for each kind of the stream."""
-    if not pieces:
+    if not chunks:
         return []
-    stream = pieces[0].stream  # chunks of another stream came too late
+    stream = chunks[0].stream  # chunks of another stream came too late
     texts: dict[str, list[str]] = defaultdict(list)
-    for piece in pieces:
-        if piece.stream == stream:
-            texts[piece.kind].append(piece.text)
+    for chunk in chunks:
+        if chunk.stream == stream:
+            texts[chunk.kind].append(chunk.text)
     return [Chunk(stream=stream, kind=kind, offset=0, text="".join(parts)) for kind, parts in texts.items()]
 
 

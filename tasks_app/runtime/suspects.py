@@ -72,12 +72,12 @@ _admissions = Admissions()
 
 
 @contextmanager
-def entered(task: Task) -> Iterator[bool]:
+def admitted(task: Task) -> Iterator[bool]:
     """Yield whether the task can run now. When it leaves, wake the postponed tasks."""
-    may_run = _admissions.enter(task)
+    can_run = _admissions.enter(task)
     try:
-        yield may_run
+        yield can_run
     finally:
-        if may_run:
+        if can_run:
             for postponed in _admissions.leave(task.pk):
                 enqueue(postponed)

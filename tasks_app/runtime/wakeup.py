@@ -25,7 +25,7 @@ def enqueue(task_id: UUID) -> None:
         headers = {log_ids.HEADER: log_ids.current_ids().get("request", "")}
         current_app.send_task(ADVANCE_TASK, args=[str(task_id)], headers=headers)
     except broadcast.unreachable() as error:
-        logger.warning("the broker is not reachable, task %s waits for the reaper: %s", task_id, error)
+        logger.warning("could not enqueue task %s, the reaper will: %s", task_id, error)
 
 
 def interrupt(task_id: UUID) -> None:
@@ -40,7 +40,7 @@ def _interrupt(task_id: UUID) -> None:
         _broadcast("interrupt", task_id)
 
 
-def hand_on(task_id: UUID) -> None:
+def notify_holder(task_id: UUID) -> None:
     """Notify all workers that a task waits for the one that holds its session's resources. A poll finds it as well."""
     _broadcast("look_after", task_id)
 
@@ -53,4 +53,4 @@ def _broadcast(command: str, task_id: UUID) -> None:
             connection.ensure_connection(max_retries=1, timeout=1)
             current_app.control.broadcast(command, arguments={"task_id": str(task_id)}, connection=connection)
     except broadcast.unreachable() as error:
-        logger.warning("the broker is not reachable, task %s hears by polling: %s", task_id, error)
+        logger.warning("could not signal task %s, its worker will poll: %s", task_id, error)

@@ -90,7 +90,7 @@ def _start(message: InboxMessage, max_iterations: int | None, terminal: str) -> 
     session = message.session
     if not terminal:
         require_disk(session)
-        admission.require_room(message.author)
+        admission.check_queue(message.author)
     _put_into_inbox(message)
     _name(session, message.content)
     task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)

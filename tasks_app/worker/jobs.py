@@ -28,11 +28,11 @@ from tasks_app.runtime import (
     process,
     stream_buffer,
     suspects,
-    turns,
+    work_slots,
 )
 from tasks_app.runtime.broadcast import drop_broken_connections
 from tasks_app.runtime.suspects import MOST_CRASHES
-from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
+from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, notify_holder
 from tasks_app.services.sessions import title_from_model
 from tasks_app.workspace.folders import measure, sandbox, workspace_of
 from tools_app.files import Workspace
@@ -72,25 +72,25 @@ def advance(task_id: UUID) -> None:
             return None
         if process.is_draining():
             return enqueue(task_id)
-        with turns.taken():  # before the first query: a thread that waits for its turn holds no database connection
+        with work_slots.held():  # before the first query: a thread that waits for its turn holds no database connection
             if affinity.is_held_elsewhere(task_id):
-                return hand_on(task_id)
+                return notify_holder(task_id)
             task = lease.claim(task_id)
             if task is not None:
                 with log_ids.bound(task=task.id, session=task.session_id, user=task.started_by_id):
-                    _advance_in_turn(task)
+                    _advance_isolated(task)
     except lease.StaleLease as error:
-        logger.info("taken over by another worker: %s", error)
+        logger.info("another worker has taken over: %s", error)
     except (OperationalError, InterfaceError) as error:
-        logger.warning("the database was busy under task %s, it is tried again: %s", task_id, error)
-        _try_again(task_id, task)
+        logger.warning("could not reach the database, retrying task %s: %s", task_id, error)
+        _retry(task_id, task)
     except DatabaseError:
-        logger.exception("the database failed under task %s; its lease runs out and it goes on then", task_id)
+        logger.exception("a query of task %s failed; it resumes when its lease expires", task_id)
     finally:
         connection.close_if_unusable_or_obsolete()
 
 
-def _try_again(task_id: UUID, task: Task | None) -> None:
+def _retry(task_id: UUID, task: Task | None) -> None:
     """Expire the lease and enqueue the task immediately. Each retry counts as a crash, so their number is bounded."""
     try:
         drop_broken_connections()
@@ -98,31 +98,32 @@ def _try_again(task_id: UUID, task: Task | None) -> None:
             lease.expire(task)
         enqueue(task_id)
     except Error as error:
-        logger.warning("the database is still busy; task %s goes on when its lease runs out: %s", task_id, error)
+        logger.warning("still could not reach the database; task %s resumes when its lease expires: %s", task_id, error)
 
 
-def _advance_in_turn(task: Task) -> None:
+def _advance_isolated(task: Task) -> None:
     """Run a suspect alone. A task that must wait for a suspect returns its lease, so that no crash counts for it."""
-    with suspects.entered(task) as may_run:
-        if may_run:
+    with suspects.admitted(task) as can_run:
+        if can_run:
             _advance(task)
         else:
-            logger.info("waits, because a task under which the server died runs alone")
+            logger.info("postponed: a task that may have crashed the server runs alone")
             lease.release(task)
 
 
 def _advance(task: Task) -> None:
     logger.info("claimed in state %s, epoch %d", task.state, task.epoch)
     if task.crashes:
-        _withdraw_what_streamed(task)
-    if context := _context_of(task):
-        with cancellation.announced(task.id, context.interruption):
+        _withdraw_interrupted_stream(task)
+    if context := _build_context(task):
+        with cancellation.interruptible(task.id, context.interruption):
             _run(context)
             if task.state == TaskState.DONE:
                 title_from_model(context, context.settings.limits)
         context.allowance.release()
     lease.release(task)
-    logger.info("released in state %s%s", task.state, _outcome(task))
+    reason = task.failure_code or (f"waiting for {task.waiting_for}" if task.waiting_for else "")
+    logger.info("released in state %s%s", task.state, f", {reason}" if reason else "")
     if _still_runnable.rows(task.pk):
         enqueue(task.id)
     else:
@@ -132,19 +133,14 @@ def _advance(task: Task) -> None:
     measure(task.session)  # takes longer than a lease where files are many
 
 
-def _withdraw_what_streamed(task: Task) -> None:
+def _withdraw_interrupted_stream(task: Task) -> None:
     """Remove the unfinished stream of a dead process, so that its text does not appear next to the repeated step's."""
-    withdrawn = event_loop.submit(live_stream.withdraw_of(task))
+    withdrawn = event_loop.submit(live_stream.withdraw_streams(task))
     withdrawn.add_done_callback(broadcast.log_failure_of)
     wait([withdrawn], WITHDRAWN_SECONDS)  # before the new stream begins
 
 
-def _outcome(task: Task) -> str:
-    reason = task.failure_code or (f"waiting for {task.waiting_for}" if task.waiting_for else "")
-    return f", {reason}" if reason else ""
-
-
-def _context_of(task: Task) -> TaskContext | None:
+def _build_context(task: Task) -> TaskContext | None:
     """Return the task's context, or None after failing a task that has crashed too often or cannot be set up."""
     if task.crashes > MOST_CRASHES:
         _fail(
@@ -159,8 +155,8 @@ def _context_of(task: Task) -> TaskContext | None:
     except (lease.StaleLease, Error):
         raise
     except Exception:
-        logger.exception("task %s cannot run", task.id)
-        _fail_by_fault(task)
+        logger.exception("could not set up task %s", task.id)
+        _fail_internally(task)
         return None
 
 
@@ -171,11 +167,11 @@ def _run(context: TaskContext) -> None:
     except (lease.StaleLease, Error):
         raise
     except Exception:
-        logger.exception("task %s failed by a fault of the server", context.task.id)
-        _fail_by_fault(context.task, context)
+        logger.exception("task %s failed because of a bug in the server", context.task.id)
+        _fail_internally(context.task, context)
 
 
-def _fail_by_fault(task: Task, unit: UnitOfWork | None = None) -> None:
+def _fail_internally(task: Task, unit: UnitOfWork | None = None) -> None:
     _fail(task, FailureCode.INTERNAL, "The server failed; an administrator can find the details in the log.", unit)
 
 
@@ -186,7 +182,7 @@ def _fail(task: Task, code: FailureCode, detail: str, unit: UnitOfWork | None = 
     except (lease.StaleLease, Error):
         raise
     except Exception:
-        logger.exception("task %s ends without a look at its files", task.id)
+        logger.exception("could not record the file changes of task %s", task.id)
         _end(UnitOfWork(task), None, code, detail)
 
 

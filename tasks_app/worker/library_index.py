@@ -31,7 +31,7 @@ def read_due() -> None:
         try:
             _read(file)
         except (UnreadableDocument, OSError) as error:
-            logger.info("file %s of a library cannot be read: %s", file.pk, error)
+            logger.info("could not read library file %s: %s", file.pk, error)
             _end(file, State.FAILED, str(error) if isinstance(error, UnreadableDocument) else "The file is gone.")
 
 
@@ -41,9 +41,9 @@ def _claim() -> LibraryFile | None:
     for file in LibraryFile.objects.unread().order_by("pk")[:20]:
         if file.held_by and (file.held_until or now) > now and not process.is_dead(file.held_by):
             continue
-        same = LibraryFile.objects.filter(pk=file.pk, tries=file.tries, held_by=file.held_by)
-        mine = {"held_by": process.name(), "held_until": now + HOLD, "tries": file.tries + 1, "state": State.READING}
-        if not same.update(**mine):
+        unchanged = LibraryFile.objects.filter(pk=file.pk, tries=file.tries, held_by=file.held_by)
+        claim = {"held_by": process.name(), "held_until": now + HOLD, "tries": file.tries + 1, "state": State.READING}
+        if not unchanged.update(**claim):
             continue
         file.refresh_from_db()
         if file.tries <= MOST_TRIES:
@@ -53,11 +53,11 @@ def _claim() -> LibraryFile | None:
 
 
 def _end(file: LibraryFile, state: str, problem: str = "") -> None:
-    if _held(file).update(state=state, problem=problem, held_by="", held_until=None):
+    if _claimed_row(file).update(state=state, problem=problem, held_by="", held_until=None):
         file.project.publish_change()
 
 
-def _held(file: LibraryFile) -> QuerySet[LibraryFile]:
+def _claimed_row(file: LibraryFile) -> QuerySet[LibraryFile]:
     """Return the file's row as a queryset, empty if the file was deleted or another process took it over."""
     return LibraryFile.objects.filter(pk=file.pk, tries=file.tries, held_by=process.name())
 
@@ -69,21 +69,27 @@ def _read(file: LibraryFile) -> None:
     """
     data = file.read()
     LibraryPassage.objects.filter(file=file, page__gt=file.pages_read).delete()
-    part, line, kept = file.pages_read + 1, 1, file.passages.count()
+    part, line, passage_count = file.pages_read + 1, 1, file.passages.count()
     while True:
         document = _document(data, file.name, part, line)
         last = document.parts[-1] if document.parts else None
-        whole = last is None or last.whole
-        read = document.count if last is None else last.number - (not last.whole)
+        is_complete = last is None or last.whole
+        pages_read = document.count if last is None else last.number - (not last.whole)
         passages = [each for one in document.parts for each in _passages(file, one)]
-        if not _keep(file, passages, read, document):
+        if not _store(file, passages, pages_read, document):
             return  # deleted, or another process took it over
-        kept += len(passages)
-        if (whole and read >= document.count) or kept >= MOST_PASSAGES:
+        passage_count += len(passages)
+        if (is_complete and pages_read >= document.count) or passage_count >= MOST_PASSAGES:
             break
-        part, line = (last.number, last.line + len(last.lines)) if last and not last.whole else (read + 1, 1)
-    problem = "" if read >= document.count else f"Only its first {read:,} {file.unit}s can be found: it is too long."
-    _end(file, State.READY, problem) if kept else _end(file, State.FAILED, "It has no text that could be searched.")
+        part, line = (last.number, last.line + len(last.lines)) if last and not last.whole else (pages_read + 1, 1)
+    problem = (
+        ""
+        if pages_read >= document.count
+        else f"Only its first {pages_read:,} {file.unit}s can be found: it is too long."
+    )
+    _end(file, State.READY, problem) if passage_count else _end(
+        file, State.FAILED, "It has no text that could be searched."
+    )
 
 
 def _document(data: bytes, name: str, part: int, line: int) -> Document:
@@ -133,11 +139,16 @@ def _passages(file: LibraryFile, part: Part) -> Iterator[LibraryPassage]:
             yield LibraryPassage(file=file, page=part.number, text=text, terms=terms)
 
 
-def _keep(file: LibraryFile, passages: Sequence[LibraryPassage], read: int, document: Document) -> bool:
+def _store(file: LibraryFile, passages: Sequence[LibraryPassage], pages_read: int, document: Document) -> bool:
     """Store passages and progress. Return False if the file was deleted or another process took it over."""
-    now = {"pages_read": read, "count": document.count, "unit": document.unit, "held_until": timezone.now() + HOLD}
+    fields = {
+        "pages_read": pages_read,
+        "count": document.count,
+        "unit": document.unit,
+        "held_until": timezone.now() + HOLD,
+    }
     with transaction.atomic():
-        if not _held(file).update(**now):
+        if not _claimed_row(file).update(**fields):
             return False
         LibraryPassage.objects.bulk_create(passages, batch_size=200)
     file.unit = document.unit

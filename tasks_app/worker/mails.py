@@ -24,45 +24,38 @@ _OLDEST = timedelta(days=7)  # older tasks are not looked at
 
 
 def send_due() -> None:
-    for task in _news():
-        moment, kind = _moment(task), _kind(task)
-        seen = Session.objects.visible_to(task.started_by).filter(pk=task.session_id)
-        if kind not in task.started_by.mails or moment == task.told or not seen.exists():
+    for task in _tasks_to_report():
+        event = f"{task.waiting_for or task.state}:{task.iteration}"  # differs each time that the task waits or ends
+        kind = "waiting" if task.waiting_for else "done" if task.state == TaskState.DONE else "failed"
+        visible = Session.objects.visible_to(task.started_by).filter(pk=task.session_id)
+        if kind not in task.started_by.mails or event == task.told or not visible.exists():
             continue
-        if Task.objects.filter(pk=task.pk, told=task.told).update(told=moment) and not _is_sent(task, kind):
-            Task.objects.filter(pk=task.pk, told=moment).update(told=task.told)
+        if Task.objects.filter(pk=task.pk, told=task.told).update(told=event) and not _send(task, kind):
+            Task.objects.filter(pk=task.pk, told=event).update(told=task.told)
 
 
-def _news() -> QuerySet[Task]:
+def _tasks_to_report() -> QuerySet[Task]:
     """Return waiting and recently ended tasks of people who want mails."""
     now = timezone.now()
     people = get_user_model().objects.filter(is_active=True).exclude(mails=[]).exclude(email="")
-    news = Q(waiting_for__in=PERSON) | Q(ended_at__gt=now - _LATEST)
+    waits_or_has_just_ended = Q(waiting_for__in=PERSON) | Q(ended_at__gt=now - _LATEST)
     own = Task.objects.without_copies().filter(started_by__in=people, parent_call=None, created_at__gt=now - _OLDEST)
-    return own.filter(news, terminal="", stopped=False).select_related("started_by", "session")
+    return own.filter(waits_or_has_just_ended, terminal="", stopped=False).select_related("started_by", "session")
 
 
-def _moment(task: Task) -> str:
-    """Return a key that differs each time the task waits or ends."""
-    return f"{task.waiting_for or task.state}:{task.iteration}"
-
-
-def _kind(task: Task) -> str:
-    return "waiting" if task.waiting_for else "done" if task.state == TaskState.DONE else "failed"
-
-
-def _is_sent(task: Task, kind: str) -> bool:
+def _send(task: Task, kind: str) -> bool:
+    """Send a mail. Return whether the mail server has taken it."""
     with translation.override(task.started_by.language or settings.LANGUAGE_CODE):
-        subject, body = _written(task, kind)
+        subject, body = _render(task, kind)
     try:
         send_mail(subject, body, None, [task.started_by.email])
     except (OSError, SMTPException) as error:
-        logger.warning("a mail to %s was not sent, and is tried again: %s", task.started_by, error)
+        logger.warning("could not send a mail to %s (retrying): %s", task.started_by, error)
         return False
     return True
 
 
-def _written(task: Task, kind: str) -> tuple[str, str]:
+def _render(task: Task, kind: str) -> tuple[str, str]:
     """Return subject and body."""
     title = " ".join(str(task.session).split())
     subject = {

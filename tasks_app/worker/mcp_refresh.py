@@ -25,16 +25,16 @@ logger = logging.getLogger(__name__)
 EVERY = timedelta(minutes=10)
 
 
-def look_at_due() -> None:
+def refresh_due() -> None:
     """List the tools of servers that are due, each in its own thread, so that a server that hangs delays no other."""
     due = Q(listed_at=None) | Q(listed_at__lt=timezone.now() - EVERY)
     for server in McpServer.objects.filter(due, enabled=True):
         claimed = McpServer.objects.filter(pk=server.pk, listed_at=server.listed_at).update(listed_at=timezone.now())
         if claimed:
-            threading.Thread(target=partial(_look, server), name=f"mcp-{server}", daemon=True).start()
+            threading.Thread(target=partial(_refresh_in_thread, server), name=f"mcp-{server}", daemon=True).start()
 
 
-def _look(server: McpServer) -> None:
+def _refresh_in_thread(server: McpServer) -> None:
     try:
         refresh(server)
     finally:
@@ -51,10 +51,10 @@ def refresh(server: McpServer) -> str:
     except ToolError as error:
         fault = of_team.redactor.redacted(str(error))[:1000]
         McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault=fault)
-        logger.warning("the tools of %s could not be listed: %s", server, fault)
+        logger.warning("could not list the tools of %s: %s", server, fault)
         return fault
     with transaction.atomic():
-        _keep(server, listed, confirmed=is_first)
+        _store_tools(server, listed, confirmed=is_first)
         McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault="")
     return ""
 
@@ -67,7 +67,7 @@ async def _listed(server: McpServer, credential: str) -> list[ListedTool]:
         await asyncio.shield(connection.close())
 
 
-def _keep(server: McpServer, listed: Sequence[ListedTool], *, confirmed: bool) -> None:
+def _store_tools(server: McpServer, listed: Sequence[ListedTool], *, confirmed: bool) -> None:
     """Store the listed tools. Those of a server's first list are confirmed; later ones wait for confirmation."""
     for tool in listed:
         row = server.tools.filter(name=tool.name).first() or McpTool(server=server, name=tool.name)

@@ -27,7 +27,7 @@ QUIET_SECONDS = 15  # until an unanswered wake-up counts as lost
 FORSAKEN_SECONDS = 600  # a terminal's host may sleep for a while
 
 NOBODY_CAME = "nobody approved it in time. Find another way, or say in the result what was left undone."
-_AT_ONCE = 100
+_BATCH = 100
 # Suspects run alone, so they come before tasks that they would have to wait for, those with the fewest crashes first.
 # The next claim adds a crash to tasks whose lease has an owner.
 _SUSPECTS_FIRST = (
@@ -38,9 +38,9 @@ _SUSPECTS_FIRST = (
 
 def start() -> None:
     """Expire the leases of dead processes and wake all runnable tasks, at the start of an engine process."""
-    process.clean_up_the_dead()
+    process.clean_up_dead()
     forget_dead_hosts()
-    _end_leases_of_the_dead()
+    _expire_leases_of_dead_processes()
     stop_abandoned()
     look_after_children()
     children.remove_mount_points()
@@ -52,9 +52,9 @@ def start() -> None:
 
 def sweep() -> None:
     """Wake runnable, unclaimed tasks whose lease expired, whose wake-up was lost or whose terminal died."""
-    lease.shorten_impossible()
+    lease.shorten_overlong()
     forget_dead_hosts()
-    for task_id in _end_leases_of_the_dead():
+    for task_id in _expire_leases_of_dead_processes():
         enqueue(task_id)
     stop_abandoned()
     look_after_children()
@@ -79,16 +79,16 @@ def stop_abandoned() -> None:
     """Stop the tasks of dead terminals, as a person's stop would: nobody is there to watch them go on."""
     of_terminals = Task.objects.active().exclude(terminal="").filter(stop_requested_at=None)
     for terminal in set(of_terminals.values_list("terminal", flat=True)):
-        theirs = of_terminals.filter(terminal=terminal)
-        if process.is_dead(terminal) or _are_forsaken(theirs, terminal):
+        tasks = of_terminals.filter(terminal=terminal)
+        if process.is_dead(terminal) or _is_unreachable(tasks, terminal):
             process.clean_up(terminal)
-            abandoned = list(theirs)
-            theirs.update(stop_requested_at=Now(), waiting_for=None)
+            abandoned = list(tasks)
+            tasks.update(stop_requested_at=Now(), waiting_for=None)
             for task in abandoned:
                 enqueue(task.pk)
 
 
-def _are_forsaken(tasks: TaskQuerySet, terminal: str) -> bool:
+def _is_unreachable(tasks: TaskQuerySet, terminal: str) -> bool:
     """Return whether another host's terminal has held no lease on its tasks for long. Its lock proves nothing here."""
     long_ago = _seconds_ago(FORSAKEN_SECONDS)
     begun, never_begun = Q(lease_expires_at__lt=long_ago), Q(epoch=0, created_at__lt=long_ago)
@@ -99,14 +99,14 @@ def forget_dead_hosts() -> None:
     """Remove the lock files of other hosts' workers that send no heartbeat and hold no lease. Their locks tell nothing
     here.
     """
-    if others := process.of_other_hosts():
-        silent = EngineProcess.objects.filter(pk__in=others).exclude(pk__in=EngineProcess.objects.alive().values("pk"))
+    if owners := process.owners_on_other_hosts():
+        silent = EngineProcess.objects.filter(pk__in=owners).exclude(pk__in=EngineProcess.objects.alive().values("pk"))
         leases = Task.objects.active().filter(lease_expires_at__gt=Now()).values("lease_owner")
         for owner in silent.exclude(pk__in=leases).values_list("pk", flat=True):
             process.forget(owner)
 
 
-def _end_leases_of_the_dead() -> list[UUID]:
+def _expire_leases_of_dead_processes() -> list[UUID]:
     """Expire the leases of processes that are known to be dead. Return the tasks that this frees."""
     held = Task.objects.active().exclude(lease_owner="").filter(lease_expires_at__gt=Now())
     freed: list[UUID] = []
@@ -124,7 +124,7 @@ def _seconds_ago(seconds: int) -> "ExpressionWrapper[CombinedExpression]":
 def close_expired() -> None:
     """Reject approvals that nobody gave in time, each in its own transaction. An answer that comes first wins."""
     expired = Approval.objects.expired().filter(tool_call__task__waiting_for=WaitingFor.APPROVAL)
-    for approval in expired.select_related("tool_call__task__session")[:_AT_ONCE]:
+    for approval in expired.select_related("tool_call__task__session")[:_BATCH]:
         _close_approval(approval)
 
 

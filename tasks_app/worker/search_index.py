@@ -20,7 +20,7 @@ from tasks_app.record import redactor_of
 from tasks_app.text.retrieval import searched_terms
 from tasks_app.text.said import said_in
 
-AT_ONCE = 64  # entries per row
+ENTRIES_PER_ROW = 64  # entries per row
 QUIET_SECONDS = 30  # after which fewer entries are indexed, too
 MOST_CHARACTERS = 200_000  # per row: PostgreSQL takes 1 MiB
 ROUND_SECONDS = 0.2
@@ -37,10 +37,10 @@ class SearchIndex:
         self._version: int | None = None  # the settings version when `_renewed` was reset to 0
         self._renewed: int | None = 0  # primary key of the last renewed row; None: all are renewed
 
-    def work(self) -> None:
+    def run_round(self) -> None:
         """Index for up to `ROUND_SECONDS`."""
         until = time.monotonic() + ROUND_SECONDS
-        for step in (take_up, self._renew):
+        for step in (index_new_entries, self._renew):
             while time.monotonic() < until and step():
                 pass
 
@@ -54,33 +54,33 @@ class SearchIndex:
         if self._renewed is None:
             return False
         texts = SessionText.objects.filter(pk__gt=self._renewed).select_related("session").defer("terms")
-        found = list(texts.order_by("pk")[:_TEXTS])
-        versions = {session: _masked_with(redactor_of(session)) for session in {text.session for text in found}}
-        for text in found:
+        rows = list(texts.order_by("pk")[:_TEXTS])
+        versions = {session: _masked_with(redactor_of(session)) for session in {text.session for text in rows}}
+        for text in rows:
             if text.masked_with != versions[text.session]:
                 _redact_again(text)
-        self._renewed = found[-1].pk if found else None
-        return bool(found)
+        self._renewed = rows[-1].pk if rows else None
+        return bool(rows)
 
 
-def take_up() -> bool:
+def index_new_entries() -> bool:
     """Index new entries of some sessions. Return whether any were behind."""
-    many = Q(last_seq__gte=F("indexed_seq") + AT_ONCE)
-    quiet = Q(updated_at__lt=timezone.now() - timedelta(seconds=QUIET_SECONDS))
-    sessions = list(Session.objects.behind().filter(many | quiet).order_by("?")[:_SESSIONS])
+    has_many_new = Q(last_seq__gte=F("indexed_seq") + ENTRIES_PER_ROW)
+    is_quiet = Q(updated_at__lt=timezone.now() - timedelta(seconds=QUIET_SECONDS))
+    sessions = list(Session.objects.behind().filter(has_many_new | is_quiet).order_by("?")[:_SESSIONS])
     for session in sessions:
-        _take_up_some(session)
+        _index_session(session)
     return bool(sessions)
 
 
-def _take_up_some(session: Session) -> None:
+def _index_session(session: Session) -> None:
     """Index a session's next entries. A short last row is extended, so that a session has few rows."""
     texts = SessionText.objects.filter(session=session)
     last_row = texts.order_by("-first_seq").defer("terms").first()
     first = session.indexed_seq + 1
-    if last_row is not None and last_row.last_seq - last_row.first_seq + 1 < AT_ONCE:
+    if last_row is not None and last_row.last_seq - last_row.first_seq + 1 < ENTRIES_PER_ROW:
         first = last_row.first_seq
-    last = min(first + AT_ONCE - 1, session.last_seq)
+    last = min(first + ENTRIES_PER_ROW - 1, session.last_seq)
     new = list(_texts(session, first, last))
     with transaction.atomic():
         if Session.objects.filter(pk=session.pk, indexed_seq=session.indexed_seq).update(indexed_seq=last):
@@ -107,8 +107,8 @@ def _texts(session: Session, first: int, last: int) -> Iterator[SessionText]:
     withheld = set(refused.values_list("call_id", flat=True))
     terms: dict[str, None] = {}
     for entry in rows.only("content", "tool_call", "masked_with"):
-        said = said_in(entry.tool_call) if entry.call and entry.call["id"] not in withheld else ""
-        for text in filter(None, (entry.content, said)):
+        call_text = said_in(entry.tool_call) if entry.call and entry.call["id"] not in withheld else ""
+        for text in filter(None, (entry.content, call_text)):
             terms |= dict.fromkeys(
                 searched_terms(text if entry.masked_with == redactor.version else redactor.redacted(text))
             )

@@ -4,7 +4,7 @@ A row is written when a silence is noticed and when it is over, so calls that ar
 """
 
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -21,30 +21,32 @@ class Silences:
     """The silences of this process that are stored in its tasks' rows."""
 
     def __init__(self) -> None:
-        self._noted: dict[UUID, Silence] = {}
+        self._stored: dict[UUID, Silence] = {}
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Store silences that have begun, and clear those that are over."""
         current = cancellation.silences(QUIET_SECONDS)
-        for task_id in self._noted.keys() | current.keys():
-            if self._noted.get(task_id) != current.get(task_id):
+        for task_id in self._stored.keys() | current.keys():
+            if self._stored.get(task_id) != current.get(task_id):
                 _store(task_id, current.get(task_id))
-        self._noted = current
+        self._stored = current
 
 
 def _store(task_id: UUID, silence: Silence | None) -> None:
     task = Task.objects.filter(pk=task_id).select_related("session").first()
     if task is None:
         return
-    noted = silence and _as_json(silence, task.epoch)
-    if Task.objects.filter(pk=task_id, epoch=task.epoch, lease_owner=process.name()).update(silence=noted):
+    stored: dict[str, Any] | None = None
+    if silence is not None:
+        stored = {
+            "provider": silence.provider,
+            "since": _iso_time(silence.since),
+            "gives_up_at": _iso_time(silence.gives_up_at),
+            "epoch": task.epoch,
+        }
+    if Task.objects.filter(pk=task_id, epoch=task.epoch, lease_owner=process.name()).update(silence=stored):
         broadcast.silence_changed(task.session)
 
 
-def _as_json(silence: Silence, epoch: int) -> dict[str, Any]:
-    since, gives_up_at = (_moment(seconds).isoformat() for seconds in (silence.since, silence.gives_up_at))
-    return {"provider": silence.provider, "since": since, "gives_up_at": gives_up_at, "epoch": epoch}
-
-
-def _moment(monotonic: float) -> datetime:
-    return timezone.now() + timedelta(seconds=monotonic - time.monotonic())
+def _iso_time(monotonic: float) -> str:
+    return (timezone.now() + timedelta(seconds=monotonic - time.monotonic())).isoformat()

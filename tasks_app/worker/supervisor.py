@@ -41,7 +41,7 @@ END_SECONDS = 20.0  # timeout for the current round when the process ends
 PREPARE_SECONDS = 2.0  # delay after the start: the server is ready first
 
 
-class Repeating(threading.Thread):
+class RepeatingThread(threading.Thread):
     """A thread that calls `work` whenever `wakeup` is set and every `seconds`, until `stop()`. Errors do not end it."""
 
     def __init__(self, name: str, work: Callable[[bool], None], seconds: float, wakeup: threading.Event) -> None:
@@ -63,14 +63,14 @@ class Repeating(threading.Thread):
                 self._work(is_woken)
                 connection.close_if_unusable_or_obsolete()
             except Error as error:
-                logger.warning("%s: the database is not reachable: %s", self.name, error)
+                logger.warning("%s: could not reach the database (retrying): %s", self.name, error)
                 connection.close()
             except Exception:
-                logger.exception("%s: a round failed, the next one follows", self.name)
+                logger.exception("%s: a round failed (retrying)", self.name)
                 connection.close()
 
 
-class Supervisor:
+class WorkerThreads:
     """The threads, from `start()` to `stop()`. They survive a database that is away for a while.
 
     `sweeps` is false in `run_agent`, where wake-ups reach no worker: it neither sweeps nor sends heartbeats.
@@ -80,17 +80,17 @@ class Supervisor:
         self._sweeps, self._leave_queue = sweeps, leave_queue
         self._due: dict[str, float] = {}
         self._silences = Silences()
-        self._threads = [Repeating("supervisor", self._round, POLL_SECONDS, affinity.called)]
+        self._threads = [RepeatingThread("supervisor", self._round, POLL_SECONDS, affinity.called)]
         if sweeps:
-            index, vectors, more = SearchIndex(), VectorIndex(), threading.Event()
+            index, vectors, has_more = SearchIndex(), VectorIndex(), threading.Event()
             self._threads += [
-                Repeating("sweeper", lambda _: sweep(), SWEEP_SECONDS, threading.Event()),
-                Repeating("search index", lambda _: index.work(), SWEEP_SECONDS, threading.Event()),
-                Repeating("library", lambda _: keep_libraries(vectors, more), SWEEP_SECONDS, more),
-                Repeating("tracer", lambda _: deliver_due(), TRACE_SECONDS, threading.Event()),
+                RepeatingThread("sweeper", lambda _: sweep(), SWEEP_SECONDS, threading.Event()),
+                RepeatingThread("search index", lambda _: index.run_round(), SWEEP_SECONDS, threading.Event()),
+                RepeatingThread("library", lambda _: index_libraries(vectors, has_more), SWEEP_SECONDS, has_more),
+                RepeatingThread("tracer", lambda _: deliver_due(), TRACE_SECONDS, threading.Event()),
             ]
         if sweeps and settings.EMAIL_HOST:
-            self._threads += [Repeating("mails", lambda _: mails.send_due(), MAIL_SECONDS, threading.Event())]
+            self._threads += [RepeatingThread("mails", lambda _: mails.send_due(), MAIL_SECONDS, threading.Event())]
 
     def start(self) -> None:
         for thread in self._threads:
@@ -110,24 +110,26 @@ class Supervisor:
         if self._sweeps and not process.is_draining() and process.is_asked_to_drain():
             self._drain()
         if running:
-            self._every(settings.LEASE_SECONDS / 3, "renew", partial(lease.renew, running))
-            self._signal_interrupted(running)
-        self._silences.look()
+            self._call_if_due(settings.LEASE_SECONDS / 3, "renew", partial(lease.renew, running))
+            self._signal_interrupted_tasks(running)
+        self._silences.update()
         if self._sweeps and (is_called or anything()):
-            self._take_what_waits_for_us(also_queued=is_called)
+            self._advance_held_tasks(also_queued=is_called)
         is_drained = process.is_draining() and not running
         if self._sweeps and not is_drained:
-            self._every(BEAT_SECONDS, "beat", metrics.store)
+            self._call_if_due(BEAT_SECONDS, "beat", metrics.store_heartbeat)
 
-    def _signal_interrupted(self, running: list[UUID]) -> None:
+    def _signal_interrupted_tasks(self, running: list[UUID]) -> None:
         """Signal tasks with a stop or a message, in case the first signal was lost, and tasks whose lease was lost."""
         messages = InboxMessage.objects.filter(session=OuterRef("session"), mode=Mode.INTERJECT, delivered_seq=None)
-        lost = ~Q(lease_owner__in=("", process.name()))
-        wanted = Task.objects.filter(Q(stop_requested_at__isnull=False) | Exists(messages) | lost, pk__in=running)
-        for task_id in wanted.values_list("pk", flat=True):
+        is_lost = ~Q(lease_owner__in=("", process.name()))
+        interrupted = Task.objects.filter(
+            Q(stop_requested_at__isnull=False) | Exists(messages) | is_lost, pk__in=running
+        )
+        for task_id in interrupted.values_list("pk", flat=True):
             cancellation.signal(task_id)
 
-    def _take_what_waits_for_us(self, *, also_queued: bool) -> None:
+    def _advance_held_tasks(self, *, also_queued: bool) -> None:
         """Run tasks of sessions whose resources this process holds. Other workers leave such tasks to it."""
         runnable = Task.objects.runnable() if also_queued else Task.objects.runnable().unqueued()
         ours = runnable.open_to(process.name()).unclaimed().filter(session__held_by=process.name())
@@ -140,12 +142,12 @@ class Supervisor:
 
     def _drain(self) -> None:
         """Drain on request of `manage.py drain`. The queue is left first, so that re-enqueued tasks go elsewhere."""
-        logger.warning("draining: the steps that run are finished, and nothing new is taken until a restart")
+        logger.warning("draining: finishing the steps that run, taking no new tasks until a restart")
         if self._leave_queue is not None:
             self._leave_queue()
         process.drain()
 
-    def _every(self, seconds: float, name: str, work: Callable[[], object]) -> None:
+    def _call_if_due(self, seconds: float, name: str, work: Callable[[], object]) -> None:
         """Call `work` if it is due. A call that raises is due again in the next round."""
         if time.monotonic() >= self._due.get(name, 0):
             work()
@@ -158,14 +160,14 @@ def sweep() -> None:
     affinity.release_deleted()
     affinity.release_taken()
     reaper.close_expired()
-    mcp_refresh.look_at_due()
+    mcp_refresh.refresh_due()
 
 
-def keep_libraries(vectors: VectorIndex, more: threading.Event) -> None:
+def index_libraries(vectors: VectorIndex, has_more: threading.Event) -> None:
     """Read new files before embedding the next passages, which may take hours."""
     read_due()
     if vectors.work():
-        more.set()
+        has_more.set()
 
 
 def _advance(task_id: UUID) -> None:
@@ -175,45 +177,45 @@ def _advance(task_id: UUID) -> None:
         connection.close()
 
 
-_supervisor: Supervisor | None = None
+_supervisor: WorkerThreads | None = None
 
 
-def begin(leave_queue: Callable[[], object]) -> None:
+def start(leave_queue: Callable[[], object]) -> None:
     """Recover the tasks of dead processes and start the supervisor. A moment later, prepare the providers' protocols.
 
     `leave_queue` makes this process take no more messages.
     """
     global _supervisor
-    _recover()
+    _recover_when_reachable()
     event_loop.submit(ports.listen()).result()
-    _supervisor = Supervisor(leave_queue=leave_queue)
+    _supervisor = WorkerThreads(leave_queue=leave_queue)
     _supervisor.start()
-    preparing = threading.Timer(PREPARE_SECONDS, _prepare)
+    preparing = threading.Timer(PREPARE_SECONDS, _prepare_protocols)
     preparing.daemon = True
     preparing.start()
 
 
-def _recover() -> None:
+def _recover_when_reachable() -> None:
     """Run recovery, waiting for a database that is away: without recovery and supervisor a worker is of no use."""
     while True:
         try:
             return reaper.start()
         except Error as error:
-            logger.warning("the database is not reachable: %s", error)
+            logger.warning("could not reach the database (retrying): %s", error)
             connection.close()
             time.sleep(POLL_SECONDS)
 
 
-def _prepare() -> None:
+def _prepare_protocols() -> None:
     try:
         protocols.prepare()
     except Exception:
-        logger.exception("a protocol could not be prepared; it is loaded with its first call")
+        logger.exception("could not prepare the protocols; they load with their first call")
     finally:
         connection.close()
 
 
-def end() -> None:
+def stop() -> None:
     """Stop the threads."""
     if _supervisor is not None:
         _supervisor.stop()

@@ -62,7 +62,7 @@ def test_nothing_can_be_posted_to_a_probe(path: str) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_keeper_shows_life(settings: Any) -> None:
-    watching = supervisor.Supervisor()
+    watching = supervisor.WorkerThreads()
     watching.start()
     until(lambda: EngineProcess.objects.alive().exists())
     watching.stop()

@@ -43,7 +43,7 @@ def admitted(tasks: list[Task]) -> list[bool]:
 
 
 def position(task: Task) -> int | None:
-    admission._positions(anew=True)
+    admission._positions(is_fresh=True)
     return admission.position_of(Task.objects.get(pk=task.pk))
 
 

@@ -22,7 +22,7 @@ def test_what_fails_all_the_time_is_logged_now_and_then(
         for _ in range(50):
             broadcast.log_failure_of(failed())
     assert [record.getMessage() for record in caplog.records] == [
-        "an event was not sent, followers will find the row: Redis is away"
+        "could not send an event, followers will read the rows: Redis is away"
     ]
 
 

@@ -54,7 +54,7 @@ def grown_quiet():
 
 def take_up_all():
     grown_quiet()
-    while search_index.take_up():
+    while search_index.index_new_entries():
         pass
     assert not Session.objects.behind().exists()
 
@@ -158,7 +158,7 @@ def test_what_nobody_was_told_is_not_found(session, task, speak):
 @pytest.mark.parametrize("has_entries", [False, True])
 def test_an_uploaded_file_is_found_by_its_name(session, say, is_taken_up, has_entries):
     if has_entries:
-        say(*(f"word{number}" for number in range(search_index.AT_ONCE)))
+        say(*(f"word{number}" for number in range(search_index.ENTRIES_PER_ROW)))
         take_up_all()
     uploads.store(session, [SimpleUploadedFile("U\u0308bersicht.txt", b"x")])
     assert is_found("übersicht")
@@ -195,7 +195,7 @@ def test_what_an_earlier_version_took_up_is_taken_up_again(session, say, speak):
     take_up_all()
     SessionText.objects.update(terms="giraffe", masked_with=redactor_of(session).version)
     assert not is_found("zebra")
-    search_index.SearchIndex().work()
+    search_index.SearchIndex().run_round()
     assert (is_found("zebra"), is_found("giraffes")) == (True, True)
 
 
@@ -219,20 +219,23 @@ def test_no_entry_is_missed_while_it_is_not_taken_up(session, say):
 
 def test_a_session_in_which_much_is_going_on_is_taken_up_all_the_same(session, say):
     say("first")
-    assert not search_index.take_up()
-    say(*(f"word{number}" for number in range(search_index.AT_ONCE)))
-    assert search_index.take_up()
-    assert SessionText.objects.get().last_seq == search_index.AT_ONCE
+    assert not search_index.index_new_entries()
+    say(*(f"word{number}" for number in range(search_index.ENTRIES_PER_ROW)))
+    assert search_index.index_new_entries()
+    assert SessionText.objects.get().last_seq == search_index.ENTRIES_PER_ROW
 
 
 def test_short_rows_are_extended_and_full_ones_left(session, say):
-    for number in range(search_index.AT_ONCE + 1):
+    for number in range(search_index.ENTRIES_PER_ROW + 1):
         say(f"word{number}")
         take_up_all()
     rows = SessionText.objects.order_by("first_seq").values_list("first_seq", "last_seq")
-    assert list(rows) == [(1, search_index.AT_ONCE), (search_index.AT_ONCE + 1, search_index.AT_ONCE + 1)]
+    assert list(rows) == [
+        (1, search_index.ENTRIES_PER_ROW),
+        (search_index.ENTRIES_PER_ROW + 1, search_index.ENTRIES_PER_ROW + 1),
+    ]
     assert is_found("word0")
-    assert is_found(f"word{search_index.AT_ONCE}")
+    assert is_found(f"word{search_index.ENTRIES_PER_ROW}")
 
 
 def test_very_many_words_are_several_rows(session, say, monkeypatch):
@@ -247,7 +250,7 @@ def test_what_another_process_took_up_meanwhile_is_not_stored_twice(session, say
     say("giraffes")
     session.refresh_from_db()
     take_up_all()
-    search_index._take_up_some(session)
+    search_index._index_session(session)
     assert SessionText.objects.count() == 1
 
 
@@ -262,10 +265,10 @@ def test_a_secret_that_was_saved_later_is_not_found_either(session, say, alice):
     say(f"the key is {KEY}", "giraffes")
     take_up_all()
     index = search_index.SearchIndex()
-    index.work()
+    index.run_round()
     assert is_found(KEY)
     Secret.objects.create(owner=alice, name="KEY", value=KEY)
-    index.work()
+    index.run_round()
     assert (is_found("giraffes"), is_found(KEY), is_found(KEY[:6])) == (True, False, False)
 
 
@@ -274,7 +277,7 @@ def test_after_a_secret_that_nothing_holds_all_is_as_it_was(session, say, alice)
     take_up_all()
     before = SessionText.objects.get()
     Secret.objects.create(owner=alice, name="KEY", value=KEY)
-    search_index.SearchIndex().work()
+    search_index.SearchIndex().run_round()
     after = SessionText.objects.get()
     assert (after.pk, after.terms) == (before.pk, before.terms)
     assert after.masked_with != before.masked_with

@@ -68,7 +68,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         job_ended=partial(affinity.store_held, session),
         report=report,
         so_far=progress.so_far,
-        started=process.remember,
+        started=process.record_group,
     )
 
 

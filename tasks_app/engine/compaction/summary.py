@@ -222,7 +222,7 @@ def _answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, 
             context, [message], run, purpose=purpose, redactor=redactor, model=context.model, system=system
         )
     except (errors.LLMError, errors.BudgetExceeded) as error:
-        logger.info("no %s, the task goes on without: %s", purpose, error)
+        logger.info("could not get a %s, the task continues without it: %s", purpose, error)
         return ""
     return completion.result.content
 

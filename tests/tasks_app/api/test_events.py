@@ -248,7 +248,7 @@ async def test_what_comes_after_the_end_of_a_stream_is_not_kept(task, kind):
 
     await stream_buffer.store.add(task.pk, piece("text", 0))
     await stream_buffer.store.drop(task.pk)
-    await stream_buffer.store.add(task.pk, piece(kind, 5), goes_on=True)
+    await stream_buffer.store.add(task.pk, piece(kind, 5), continues=True)
     assert await stream_buffer.store.chunks_of(task.pk) == []
 
 
@@ -261,7 +261,7 @@ async def test_what_comes_after_the_beginning_of_the_next_stream_does_not_replac
 
     await stream_buffer.store.add(task.pk, piece("s1", "text", 0))
     await stream_buffer.store.add(task.pk, piece("s2", "text", 0))
-    await stream_buffer.store.add(task.pk, piece("s1", kind, 5 if kind == "text" else 0), goes_on=True)
+    await stream_buffer.store.add(task.pk, piece("s1", kind, 5 if kind == "text" else 0), continues=True)
     assert await stream_buffer.store.chunks_of(task.pk) == [piece("s2", "text", 0)]
     await stream_buffer.store.drop(task.pk)
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 from django.db import OperationalError, connection
 
-from tasks_app.runtime import turns
+from tasks_app.runtime import work_slots
 from tasks_app.runtime.cancellation import Interruption, WorkAborted
 from tests.tasks_app.engine.conftest import Run, result
 
@@ -20,15 +20,15 @@ from tests.tasks_app.engine.conftest import Run, result
 def test_a_ring_at_the_moment_at_which_work_ends_is_heard_by_the_next_one(db):
     interruption = Interruption(lambda: True)
     interruption.signal()
-    interruption._bell.wait()  # as the wait for the work does that has ended meanwhile
+    interruption._wakeup.wait()  # as the wait for the work does that has ended meanwhile
     with pytest.raises(WorkAborted):
-        interruption.unless_aborted(asyncio.sleep(60))
+        interruption.run(asyncio.sleep(60))
 
 
 def test_a_ring_that_nobody_meant_ends_nothing(db):
     interruption = Interruption(lambda: False)
     interruption.signal()
-    assert interruption.unless_aborted(asyncio.sleep(0.01, "done")) == "done"
+    assert interruption.run(asyncio.sleep(0.01, "done")) == "done"
 
 
 def test_work_is_not_left_running_while_the_rows_cannot_be_asked(db):
@@ -51,7 +51,7 @@ def test_work_is_not_left_running_while_the_rows_cannot_be_asked(db):
     interruption = Interruption(is_wanted)
     threading.Thread(target=lambda: begun.wait() and interruption.signal()).start()
     with pytest.raises(WorkAborted):
-        interruption.unless_aborted(work())
+        interruption.run(work())
     assert asked == [False, False]
     assert ended.is_set()
 
@@ -60,7 +60,7 @@ def with_turns(count: int, work: Callable[[], object]) -> None:
     """So many threads do it, each with its turn."""
 
     def do() -> None:
-        with turns.taken():
+        with work_slots.held():
             work()
 
     with ThreadPoolExecutor(count) as threads:
@@ -69,15 +69,15 @@ def with_turns(count: int, work: Callable[[], object]) -> None:
 
 
 def test_who_waits_for_a_model_leaves_its_turn_to_others(db, monkeypatch):
-    monkeypatch.setattr(turns, "STALLED", 60)  # nor is it taken from them
-    count = 3 * turns.AT_ONCE
+    monkeypatch.setattr(work_slots, "STALLED", 60)  # nor is it taken from them
+    count = 3 * work_slots.AT_ONCE
     everybody = threading.Barrier(count)
 
     async def answer() -> None:
         await asyncio.get_running_loop().run_in_executor(threads, everybody.wait, 5)
 
     with ThreadPoolExecutor(count) as threads:
-        with_turns(count, lambda: Interruption(lambda: False).unless_aborted(answer()))
+        with_turns(count, lambda: Interruption(lambda: False).run(answer()))
 
 
 def most_at_once(threads: int) -> int:
@@ -97,7 +97,7 @@ def most_at_once(threads: int) -> int:
 
 
 def test_only_so_many_tasks_work_at_once():
-    assert most_at_once(3 * turns.AT_ONCE) == turns.AT_ONCE
+    assert most_at_once(3 * work_slots.AT_ONCE) == work_slots.AT_ONCE
 
 
 def test_who_keeps_its_turn_for_long_loses_it_to_the_next(monkeypatch: pytest.MonkeyPatch):
@@ -109,9 +109,9 @@ def test_who_keeps_its_turn_for_long_loses_it_to_the_next(monkeypatch: pytest.Mo
             assert is_done.wait(30)
 
     with monkeypatch.context() as patched:
-        patched.setattr(turns, "STALLED", 0.01)
-        with_turns(turns.AT_ONCE, wait_for_another)
-    assert most_at_once(3 * turns.AT_ONCE) == turns.AT_ONCE  # who comes back has no turn to give
+        patched.setattr(work_slots, "STALLED", 0.01)
+        with_turns(work_slots.AT_ONCE, wait_for_another)
+    assert most_at_once(3 * work_slots.AT_ONCE) == work_slots.AT_ONCE  # who comes back has no turn to give
 
 
 def test_who_waits_for_a_turn_keeps_no_connection(play: Callable[..., Run], monkeypatch: pytest.MonkeyPatch):
@@ -122,7 +122,7 @@ def test_who_waits_for_a_turn_keeps_no_connection(play: Callable[..., Run], monk
         kept.append(connection.connection)
         yield
 
-    monkeypatch.setattr(turns, "taken", taken)
+    monkeypatch.setattr(work_slots, "held", taken)
     run = play(result())
     run.in_thread().join()
     assert kept == [None]
@@ -140,9 +140,9 @@ def test_a_person_who_comes_as_the_work_ends_ends_the_next_one():
         about_to_end.set()
         return "done"
 
-    assert interruption.unless_aborted(work()) == "done"
+    assert interruption.run(work()) == "done"
     with pytest.raises(WorkAborted):
-        interruption.unless_aborted(asyncio.sleep(30))
+        interruption.run(asyncio.sleep(30))
 
 
 @pytest.fixture
@@ -196,13 +196,13 @@ def test_a_ring_that_nobody_meant_leaves_the_wait_for_a_socket_as_it_was(db, pai
 
 def test_who_waits_for_a_socket_leaves_its_turn_to_others(db, pair):
     here, there = pair
-    everybody = threading.Barrier(3 * turns.AT_ONCE, action=lambda: there.send(b"x"))
+    everybody = threading.Barrier(3 * work_slots.AT_ONCE, action=lambda: there.send(b"x"))
 
     def wait() -> None:
         threading.Thread(target=everybody.wait, args=[30]).start()
         assert Interruption(lambda: False).wait(30, here.fileno(), select.POLLIN)
 
-    with_turns(3 * turns.AT_ONCE, wait)
+    with_turns(3 * work_slots.AT_ONCE, wait)
 
 
 def test_a_wait_that_is_over_leaves_no_descriptor_open(db, pair):

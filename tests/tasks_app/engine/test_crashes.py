@@ -127,7 +127,7 @@ def test_the_file_of_a_dead_host_goes_when_its_leases_have_run_out_and_no_progra
 def test_a_process_whose_file_was_removed_keeps_its_name_and_what_it_has_started(settings):
     name = process.name()
     path = settings.RUN_DIR / name.partition(":")[2]
-    process.remember(Started(pid=1, start_time=2))
+    process.record_group(Started(pid=1, start_time=2))
     before = path.read_text()
     path.unlink()
     assert process.name() == name

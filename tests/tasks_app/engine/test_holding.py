@@ -8,7 +8,7 @@ import pytest
 from tasks_app.models import EngineProcess, Session, TaskState
 from tasks_app.run import affinity
 from tasks_app.runtime import process
-from tasks_app.worker.supervisor import Supervisor
+from tasks_app.worker.supervisor import WorkerThreads
 from tests.tasks_app.engine.conftest import Run, result
 from tests.waiting import until
 
@@ -28,8 +28,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def keeper() -> Iterator[Supervisor]:
-    keeper = Supervisor()
+def keeper() -> Iterator[WorkerThreads]:
+    keeper = WorkerThreads()
     keeper.start()
     yield keeper
     keeper.stop()
@@ -54,7 +54,7 @@ def test_a_dead_worker_holds_nothing_any_more(play: Play, told: list[str], holde
 
 
 def test_the_holder_takes_what_it_is_told_of_also_when_the_page_is_closed_by_now(
-    play: Play, keeper: Supervisor
+    play: Play, keeper: WorkerThreads
 ) -> None:
     run = play(result())
     held_by(run, process.name())
@@ -73,7 +73,7 @@ def test_a_worker_that_drains_gives_up_what_it_holds(play: Play, monkeypatch: py
     woken: list[object] = []
     monkeypatch.setattr(process, "is_draining", lambda: True)
     monkeypatch.setattr("tasks_app.worker.supervisor.enqueue", woken.append)
-    Supervisor()._take_what_waits_for_us(also_queued=True)
+    WorkerThreads()._advance_held_tasks(also_queued=True)
     assert woken == [run.task.pk]
     run.task.session.refresh_from_db()
     assert (run.task.session.held_by, run.task.session.held) == ("", {"page": "the page"})  # the next result says so

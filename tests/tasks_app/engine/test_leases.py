@@ -94,7 +94,7 @@ def test_a_wake_up_from_the_future_counts_as_lost(play, woken, field):
 def test_a_worker_that_lost_its_lease_leaves_off_what_it_is_doing(ask_http, http_provider):
     http_provider.replies = [openai_result(stall_at=1)]
     run = ask_http()
-    keeper = supervisor.Supervisor(sweeps=False)
+    keeper = supervisor.WorkerThreads(sweeps=False)
     keeper.start()
     thread = run.in_thread()
     assert http_provider.stalling.wait(30)
@@ -171,7 +171,7 @@ def test_no_fault_ends_the_thread_that_renews_leases(monkeypatch):
         rounds.append(has_rung)
         raise RuntimeError("a fault of ours")
 
-    thread = supervisor.Repeating("test", work, 0.01, threading.Event())
+    thread = supervisor.RepeatingThread("test", work, 0.01, threading.Event())
     thread.start()
     until(lambda: len(rounds) > 2)
     thread.stop()
@@ -189,7 +189,7 @@ def test_a_renewal_that_fails_is_tried_again_in_the_next_round(play, monkeypatch
 
     monkeypatch.setattr(lease, "renew", renew)
     monkeypatch.setattr(cancellation, "running_tasks", lambda: [run.task.pk])
-    renewing = supervisor.Supervisor(sweeps=False)
+    renewing = supervisor.WorkerThreads(sweeps=False)
     with pytest.raises(InterfaceError):
         renewing._round(False)
     renewing._round(False)

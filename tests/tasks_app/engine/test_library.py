@@ -109,7 +109,7 @@ def _session_of(person, project):
 def test_a_killed_reader_is_followed_by_another_which_goes_on_where_it_was(project, owner, monkeypatch):
     (file,) = library.add_files(project, owner, [SimpleUploadedFile("Manual.pdf", pdf(*PAGES))])
     monkeypatch.setattr(library_index, "ROOM", 40)  # a page in each round
-    keep, rounds = library_index._keep, []
+    keep, rounds = library_index._store, []
 
     def killed_after_one(*args):
         if rounds:
@@ -117,7 +117,7 @@ def test_a_killed_reader_is_followed_by_another_which_goes_on_where_it_was(proje
         rounds.append(args)
         return keep(*args)
 
-    monkeypatch.setattr(library_index, "_keep", killed_after_one)
+    monkeypatch.setattr(library_index, "_store", killed_after_one)
     with pytest.raises(KeyboardInterrupt):
         library_index.read_due()
     file.refresh_from_db()
@@ -125,7 +125,7 @@ def test_a_killed_reader_is_followed_by_another_which_goes_on_where_it_was(proje
     library_index.read_due()  # it is still held
     file.refresh_from_db()
     assert file.tries == 1
-    monkeypatch.setattr(library_index, "_keep", keep)
+    monkeypatch.setattr(library_index, "_store", keep)
     LibraryFile.objects.update(held_until=timezone.now() - timedelta(seconds=1))
     library_index.read_due()
     file.refresh_from_db()

@@ -80,11 +80,11 @@ def test_tasks_are_counted_by_state_and_breakers_shown(watcher: Any, session: An
 
 
 def test_what_a_task_does_is_counted_with_its_calls_tokens_and_wait(play: Any, watcher: Any) -> None:
-    metrics.store()
+    metrics.store_heartbeat()
     before = scraped(watcher)
     run: Run = play(call("file", action="list", path="."), result())
     run.advance()
-    metrics.store()
+    metrics.store_heartbeat()
     after = scraped(watcher)
     provider = run.task.session.model.routes.get().provider.name
     grown = {name: value - before.get(name, 0) for name, value in after.items()}
@@ -98,10 +98,10 @@ def test_a_task_of_a_dead_worker_is_a_takeover(play: Any, watcher: Any) -> None:
     run: Run = play(result())
     run.task.lease_owner, run.task.lease_expires_at = "other:1", timezone.now() - timedelta(seconds=1)
     run.task.save()
-    metrics.store()
+    metrics.store_heartbeat()
     before = scraped(watcher)["agentsite_lease_takeovers_total"]
     run.advance()
-    metrics.store()
+    metrics.store_heartbeat()
     assert scraped(watcher)["agentsite_lease_takeovers_total"] == before + 1
 
 

@@ -33,7 +33,7 @@ def watcher():
 
     def look_until(task, is_silent):
         def is_noted():
-            silent.look()
+            silent.update()
             task.refresh_from_db()
             return bool(task.silent_provider) == is_silent
 
@@ -106,10 +106,10 @@ def test_a_silence_is_written_once_and_removed_once(ask_http, http_provider):
     silent, updates = silences.Silences(), []
     while thread.is_alive():
         with CaptureQueriesContext(connection) as queries:
-            silent.look()
+            silent.update()
         updates += [query["sql"] for query in queries if query["sql"].startswith("UPDATE")]
         thread.join(0.02)
-    silent.look()
+    silent.update()
     run.task.refresh_from_db()
     assert run.task.state == "done"
     assert len(updates) <= 2

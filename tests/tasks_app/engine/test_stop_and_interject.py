@@ -189,12 +189,12 @@ def test_a_message_without_a_running_task_starts_one_in_either_mode(play, owner,
 
 def test_a_signal_that_got_lost_costs_no_more_than_the_slow_poll(ask_http, http_provider, monkeypatch):
     from tasks_app.runtime import wakeup
-    from tasks_app.worker.supervisor import Supervisor
+    from tasks_app.worker.supervisor import WorkerThreads
 
     monkeypatch.setattr(wakeup, "_interrupt", lambda task_id: None)
     http_provider.replies = [openai_result(stall_at=1)]
     run = ask_http()
-    keeper = Supervisor()
+    keeper = WorkerThreads()
     keeper.start()
     thread = run.in_thread()
     assert http_provider.stalling.wait(30)

@@ -101,7 +101,7 @@ def test_its_first_result_ends_the_turn_of_a_suspect(play: Any, woken: list[UUID
 
 def test_a_task_that_waits_for_a_suspect_holds_no_lease(play: Any, woken: list[UUID]) -> None:
     run: Run = play(result())
-    with suspects.entered(task(A, crashes=2)) as may_run:
+    with suspects.admitted(task(A, crashes=2)) as may_run:
         assert may_run
         run.advance()
         assert (run.task.state, run.task.lease_owner, run.task.crashes) == ("initializing", "", 0)

@@ -5,7 +5,7 @@ import pytest
 from llm_app.models import LLMLog, LogicalModel
 from tasks_app import services
 from tasks_app.models import Limits, Session
-from tasks_app.runtime import cancellation, event_loop, turns
+from tasks_app.runtime import cancellation, event_loop, work_slots
 from tasks_app.services import sessions
 from tests import factories
 from tests.provider import Reply, openai_text
@@ -136,7 +136,7 @@ def test_who_waits_for_a_title_keeps_no_turn(play, names, monkeypatch):
 
         def ready(seconds, descriptors, wait=place.ready):
             if seconds:
-                waits.append(turns._here.turn in turns._turns._had)
+                waits.append(work_slots._current.slot in work_slots._slots._started_at)
             return wait(seconds, descriptors)
 
         monkeypatch.setattr(place, "ready", ready)

@@ -40,7 +40,7 @@ async def test_messages_from_before_it_listens_come_first_and_in_order(on_redis)
     await one.join()
     for number in range(3):
         await layer.group_send("session.one", {"type": "entry", "seq": number})
-    one.listens()
+    one.start()
     await layer.group_send("session.one", {"type": "entry", "seq": 3})
     async with asyncio.timeout(10):
         while len(heard) < 4:  # noqa: ASYNC110
@@ -62,7 +62,7 @@ async def test_on_redis_no_channel_stays(on_redis):
         one = Listener(f"session.{number}", takes, failures.append)
         await one.join()
         if listens:
-            one.listens()
+            one.start()
         if takes is fail:
             await layer.group_send(f"session.{number}", {"type": "entry"})
             async with asyncio.timeout(10):
@@ -75,12 +75,12 @@ async def test_on_redis_no_channel_stays(on_redis):
 
 
 async def test_in_one_process_messages_from_before_it_listens_come_first(monkeypatch):
-    layer, heard = broadcast.OneProcess(), []
+    layer, heard = broadcast.InProcessLayer(), []
     monkeypatch.setattr(listener, "get_channel_layer", lambda: layer)
     one = Listener("session.one", heard.append, heard.append)
     await one.join()
     layer.put("session.one", {"seq": 0})
-    one.listens()
+    one.start()
     layer.put("session.one", {"seq": 1})
     assert heard == [{"seq": 0}, {"seq": 1}]
     await one.leave()

@@ -148,8 +148,8 @@ async def test_while_somebody_is_about_to_look_the_event_loop_is_not_woken(follo
     monkeypatch.setattr(session_hub, "LOOK_SECONDS", 0.5)
     stream = follow(kind=EventStream, after=1)
     await stream.until("event: state")
-    put, hints = broadcast.OneProcess.put, []
-    monkeypatch.setattr(broadcast.OneProcess, "put", lambda *about: hints.append(about[2]["type"]) or put(*about))
+    put, hints = broadcast.InProcessLayer.put, []
+    monkeypatch.setattr(broadcast.InProcessLayer, "put", lambda *about: hints.append(about[2]["type"]) or put(*about))
     for number in range(20):
         await say(task, f"note {number}")
     await stream.until("note 19")

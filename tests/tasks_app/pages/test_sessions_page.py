@@ -125,7 +125,7 @@ def test_the_line_that_has_the_words_is_shown(words, line, is_taken_up, alices, 
     recorded("ai_message", "", tool_call=ToolCall(id="c", name="message", arguments=arguments))
     if is_taken_up:
         Session.objects.update(updated_at=timezone.now() - timedelta(hours=1))
-        search_index.take_up()
+        search_index.index_new_entries()
     page = alices.get("/sessions/", {"q": words}).content.decode()
     shown = re.search(r'<span class="about"[^>]*>(.*?)</span></span>', page)[1]
     assert unicodedata.normalize("NFC", shown.removeprefix("<span>")) == unicodedata.normalize("NFC", line)
