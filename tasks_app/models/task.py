@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.session import Session
 from tasks_app.models.task_state import (
@@ -29,6 +30,10 @@ class TaskQuerySet(models.QuerySet["Task"]):
     def active(self) -> "TaskQuerySet":
         """Filter tasks that have not ended. A constraint keeps `state` and `ended_at` consistent."""
         return self.filter(ended_at=None)
+
+    @cached_sql
+    def active_in(self, session: Any) -> "Task | None":
+        return fetch_first(self.active().filter(session=session))
 
     def runnable(self) -> "TaskQuerySet":
         """Filter tasks that a worker could advance now: active, and waiting for nothing."""

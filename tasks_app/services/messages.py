@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from llm_app.sql.composed_query import Select
 from llm_app.sql.statements import Update, execute, save
 from tasks_app.models import Agent, InboxMessage, Mode, Session, Task, WaitingFor, Workflow
 from tasks_app.models.errors import AgentWithheld, MessageRead, SchemaTooLate, WorkflowTooLate
@@ -18,7 +17,6 @@ from tasks_app.services.answers import answer
 from tasks_app.services.checked import checked_text, schema_text
 from tasks_app.workspace.folders import require_disk, workspace_of
 
-_active_task = Select(lambda session: Task.objects.filter(session=session).active()[:1])
 Delivery = Literal["started", "reply", "interjected", "steered", "queued"]
 
 
@@ -71,7 +69,7 @@ def post_message(
     )
     with transaction.atomic():
         lock(session)
-        task = _active_task.first(session.pk)
+        task = Task.objects.active_in(session)
         if not terminal:
             _require_agent(session, author)
         if task and mode != Mode.QUEUE and not task.stop_requested_at:

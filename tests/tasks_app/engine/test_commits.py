@@ -11,7 +11,6 @@ from django.db.transaction import TransactionManagementError
 from django.forms.models import model_to_dict
 
 from llm_app.models import LLMLog, Secret
-from llm_app.sql.composed_query import Select
 from llm_app.sql.statements import Insert, execute, save
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Session, Task, ToolCallLog
 from tasks_app.record import Draft, lock, notice
@@ -173,35 +172,6 @@ def test_a_statement_stores_what_the_orm_would_store(context: TaskContext) -> No
     execute([Insert([log_of(context, "c4"), log_of(context, "c5")])])
     assert ToolCallLog.objects.count() == 4
     assert LLMLog.objects.count() == 2
-
-
-@pytest.mark.parametrize("kinds", [["user_message"], ["user_message", "status_notice"]])
-def test_a_query_that_is_composed_once_finds_what_the_orm_finds(context: TaskContext, kinds: list[str]) -> None:
-    factories.append(context.task, notice("Something."))
-
-    def of_kinds(session: Any, *kinds: Any) -> Any:
-        return ContextEntry.objects.in_session(session).filter(context_type__in=kinds)
-
-    kept, expected = Select(of_kinds), list(of_kinds(context.session, *kinds))
-    for _ in range(2):
-        assert list(map(model_to_dict, kept.rows(context.session.pk, *kinds))) == list(map(model_to_dict, expected))
-    assert len(expected) == len(kinds)
-
-
-def test_what_is_composed_once_has_related_rows_and_values_as_the_orm_has(context: TaskContext) -> None:
-    def related(task: Any) -> Any:
-        return Task.objects.filter(pk=task).select_related("session__model", "agent_version")
-
-    (found,), expected = Select(related).rows(context.task.pk), related(context.task.pk).get()
-    assert found.session.model == expected.session.model
-    assert model_to_dict(found.session) == model_to_dict(expected.session)
-    assert found.agent_version is expected.agent_version is None
-    (thin,) = Select(lambda task: Task.objects.filter(pk=task).only("state")).rows(context.task.pk)
-    assert thin.get_deferred_fields() == Task.objects.only("state").get().get_deferred_fields()
-    assert thin.plan == expected.plan
-    values = Select(lambda task: Task.objects.filter(pk=task).values_list("session", "plan", "created_at"))
-    assert values.first(context.task.pk) == (expected.session_id, expected.plan, expected.created_at)
-    assert values.first(context.session.pk) is None
 
 
 @pytest.mark.django_db
