@@ -190,16 +190,16 @@ def fan_out() -> None:
 
 
 async def _hand_out(session: Any) -> float:
-    from tasks_app.hub.access_watch import Admission
-    from tasks_app.hub.subscriber import Page
+    from tasks_app.hub.access_watch import Credential
+    from tasks_app.hub.subscriber import PageSubscriber
     from tasks_app.runtime import broadcast, event_loop
 
     event_loop.adopt(asyncio.get_running_loop())
     heard = [0] * FOLLOWERS
 
     async def follow(number: int) -> None:
-        admission = Admission(user_id=session.owner_id, token=str(number), check=lambda: None)
-        async for batch in Page(session.owner, session.pk, 0, admission).messages():
+        admission = Credential(user_id=session.owner_id, token=str(number), check=lambda: None)
+        async for batch in PageSubscriber(session.owner, session.pk, 0, admission).messages():
             heard[number] += len(batch)
 
     following = [asyncio.create_task(follow(number)) for number in range(FOLLOWERS)]

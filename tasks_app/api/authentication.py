@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from llm_app.models import Secret
 from llm_app.sql.composed_query import Select
 from tasks_app.access import require_signed_in
-from tasks_app.hub.access_watch import Admission
+from tasks_app.hub.access_watch import Credential
 
 _by_digest = Select(
     lambda digest: get_token_model().objects.filter(digest=digest).select_related("user").order_by()[:1]
@@ -55,9 +55,9 @@ def require_admitted(request: Request) -> None:
         BearerToken().authenticate(request)
 
 
-def admission_of(request: Request) -> Admission:
+def credential_of(request: Request) -> Credential:
     """What let a client in that stays."""
     check, token, user = partial(require_admitted, request), request.auth, cast(Any, request.user)
     if token is None:
-        return Admission(user_id=user.pk, login=request.session.session_key or "", check=check)
-    return Admission(user_id=user.pk, token=cast(Any, token).digest, check=check)
+        return Credential(user_id=user.pk, login=request.session.session_key or "", check=check)
+    return Credential(user_id=user.pk, token=cast(Any, token).digest, check=check)

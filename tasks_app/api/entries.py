@@ -17,11 +17,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from tasks_app.access import SignedOut, visible_session
-from tasks_app.api.authentication import admission_of
+from tasks_app.api.authentication import credential_of
 from tasks_app.api.formats import AsItIs, BySeq, Seq, asked
 from tasks_app.api.rows import Rows
 from tasks_app.hub.snapshot import SessionGone
-from tasks_app.hub.subscriber import EventStream
+from tasks_app.hub.subscriber import EventSubscriber
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import redact_entries
 from tasks_app.record.entry_json import entry_json
@@ -122,22 +122,22 @@ class Events(APIView):
         asked = request.query_params.dict()
         query = EventQuery(data={**asked, "after": request.headers.get(RESUME) or asked.get("after", 0)})
         query.is_valid(raise_exception=True)
-        admission = admission_of(request)
-        follower = EventStream(request.user, session.pk, query.validated_data["after"], admission)
+        credential = credential_of(request)
+        subscriber = EventSubscriber(request.user, session.pk, query.validated_data["after"], credential)
         headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-        events = stream(follower, until_done="until" in query.validated_data)
+        events = stream(subscriber, until_done="until" in query.validated_data)
         return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)
 
 
-async def stream(follower: EventStream, *, until_done: bool = False) -> AsyncIterator[bytes]:
+async def stream(subscriber: EventSubscriber, *, until_done: bool = False) -> AsyncIterator[bytes]:
     """The follower's events on the wire, until the client goes, the session is gone, or what let it in is revoked.
 
     While Redis is away it ends too: a client of event streams comes back by itself.
     """
     yield COMMENT  # the headers go out with the first bytes
-    async with aclosing(follower.messages(QUIET_SECONDS)) as batches:
+    async with aclosing(subscriber.messages(QUIET_SECONDS)) as batches:
         with suppress(SessionGone, SignedOut, AuthenticationFailed, *broadcast.unreachable()):
             async for batch in batches:
                 yield b"".join(batch) or COMMENT
-                if until_done and follower.farewell in batch:
+                if until_done and subscriber.end_event in batch:
                     return

@@ -12,10 +12,10 @@ from rest_framework.response import Response
 
 from tasks_app.access import visible_task
 from tasks_app.api import task_rows
-from tasks_app.api.authentication import admission_of
+from tasks_app.api.authentication import credential_of
 from tasks_app.api.entries import ToolCallSerializer
 from tasks_app.api.formats import asked
-from tasks_app.hub.subscriber import StateChange
+from tasks_app.hub.subscriber import StateSubscriber
 from tasks_app.models import PERSON, FailureCode, Task, TaskState
 
 MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones
@@ -175,6 +175,6 @@ class TaskDetail(GenericAPIView[Task]):
         task = visible_task(request.user, task_id)
         response = Response(self.get_serializer(task).data)
         if seconds and task.is_active:
-            follower = StateChange(request.user, task.session_id, admission_of(request))
-            response.change = partial(follower.from_, task, seconds)  # type: ignore[attr-defined]
+            subscriber = StateSubscriber(request.user, task.session_id, credential_of(request))
+            response.change = partial(subscriber.wait_for_change, task, seconds)  # type: ignore[attr-defined]
         return response

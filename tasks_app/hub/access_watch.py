@@ -24,7 +24,7 @@ _tokens = Select(lambda *of: get_token_model().objects.filter(pk__in=of).values_
 
 
 @dataclass(frozen=True, kw_only=True)
-class Admission:
+class Credential:
     """The login (its key) or token (its digest) that gives a client access. `check` raises once it is invalid."""
 
     user_id: int
@@ -34,61 +34,62 @@ class Admission:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """A session's access rights (user id to write permission), its last entry, and the state of its newest task."""
+class SessionStatus:
+    """A session's rights (write permission by user id), last entry and its newest task (id, state, reason to wait)."""
 
     rights: Mapping[int, bool]
     last_seq: int
     task: tuple[str | None, str | None, str | None]
 
 
-class Watch:
+class AccessWatch:
     """A periodic check with a constant number of queries. A credential is checked again only when its rows change."""
 
     def __init__(self) -> None:
-        self.staff: set[int] = set()  # ids of the subscribers who are administrators
-        self._checked: dict[Admission, Fingerprint] = {}
+        self.staff_ids: set[int] = set()  # ids of subscribers with `is_staff`
+        self._fingerprints: dict[Credential, Fingerprint] = {}  # of the valid credentials
 
-    def look(
-        self, sessions: Collection[UUID], admissions: Collection[Admission]
-    ) -> tuple[dict[UUID, Standing], dict[Admission, Exception]]:
+    def check(
+        self, sessions: Collection[UUID], credentials: Collection[Credential]
+    ) -> tuple[dict[UUID, SessionStatus], dict[Credential, Exception]]:
         """Return the statuses of the sessions, and the invalid credentials with their errors."""
-        return self.standings(sessions), self.refused(admissions)
+        return self.statuses(sessions), self.invalid(credentials)
 
-    def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
+    def statuses(self, sessions: Collection[UUID]) -> dict[UUID, SessionStatus]:
         """Return the statuses of the sessions that exist."""
-        found = _standings.of_keys(sessions)
-        rights = rights_of_rows(found)
-        return {
-            pk: Standing(rights=rights[pk], last_seq=last_seq, task=(str(task) if task else None, state, waiting_for))
-            for pk, _, _, _, last_seq, task, state, waiting_for in found
-        }
+        rows = _standings.of_keys(sessions)
+        rights = rights_of_rows(rows)
+        statuses = {}
+        for pk, _, _, _, last_seq, task_id, state, waiting_for in rows:
+            task = (str(task_id) if task_id else None, state, waiting_for)
+            statuses[pk] = SessionStatus(rights=rights[pk], last_seq=last_seq, task=task)
+        return statuses
 
-    def refused(self, admissions: Collection[Admission]) -> dict[Admission, Exception]:
+    def invalid(self, credentials: Collection[Credential]) -> dict[Credential, Exception]:
         """Return the credentials that are no longer valid, with the errors that their checks raised."""
-        fingerprints = _fingerprints(admissions)
-        self.staff = {one.user_id for one, (user, *_) in fingerprints.items() if user and user[-1]}
-        refused: dict[Admission, Exception] = {}
-        for admission in admissions:
-            if self._checked.get(admission) == fingerprints[admission]:
+        fingerprints = _read_fingerprints(credentials)
+        self.staff_ids = {credential.user_id for credential, (user, *_) in fingerprints.items() if user and user[-1]}
+        invalid: dict[Credential, Exception] = {}
+        for credential in credentials:
+            if self._fingerprints.get(credential) == fingerprints[credential]:
                 continue
             try:
-                admission.check()
+                credential.check()
             except Exception as error:  # noqa: BLE001  any error ends the connection of its client
-                refused[admission] = error
-        self._checked = {one: fingerprints[one] for one in admissions if one not in refused}
-        return refused
+                invalid[credential] = error
+        self._fingerprints = {key: value for key, value in fingerprints.items() if key not in invalid}
+        return invalid
 
 
-def _fingerprints(admissions: Collection[Admission]) -> dict[Admission, Fingerprint]:
+def _read_fingerprints(credentials: Collection[Credential]) -> dict[Credential, Fingerprint]:
     """Return the rows that the checks depend on. They are read before the checks run."""
     now = timezone.now()
-    users = {key: row for key, *row in _users.of_keys({one.user_id for one in admissions})}
-    logins = {key: row for key, *row in _logins.of_keys({one.login for one in admissions} - {""})}
-    tokens = {key: row for key, *row in _tokens.of_keys({one.token for one in admissions} - {""})}
-    found: dict[Admission, Fingerprint] = {}
-    for one in admissions:
-        row: Any = logins.get(one.login) if one.login else tokens.get(one.token)
-        is_over = row is None or (row[-1] is not None and row[-1] <= now)
-        found[one] = (users.get(one.user_id), row, is_over)
-    return found
+    users = {key: row for key, *row in _users.of_keys({credential.user_id for credential in credentials})}
+    logins = {key: row for key, *row in _logins.of_keys({credential.login for credential in credentials} - {""})}
+    tokens = {key: row for key, *row in _tokens.of_keys({credential.token for credential in credentials} - {""})}
+    fingerprints: dict[Credential, Fingerprint] = {}
+    for credential in credentials:
+        row: Any = logins.get(credential.login) if credential.login else tokens.get(credential.token)
+        has_expired = row is None or (row[-1] is not None and row[-1] <= now)
+        fingerprints[credential] = (users.get(credential.user_id), row, has_expired)
+    return fingerprints

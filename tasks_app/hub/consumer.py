@@ -11,9 +11,9 @@ from django.conf import settings
 from django.urls import path
 
 from tasks_app.access import SignedOut, require_signed_in
-from tasks_app.hub.access_watch import Admission
+from tasks_app.hub.access_watch import Credential
 from tasks_app.hub.snapshot import SessionGone
-from tasks_app.hub.subscriber import Page
+from tasks_app.hub.subscriber import PageSubscriber
 from tasks_app.runtime import broadcast
 
 logger = logging.getLogger(__name__)
@@ -32,15 +32,15 @@ class SessionConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         """Accept before any check: browsers report the reason of a close, but not that of a rejected handshake."""
         await self.accept()
-        self._following = asyncio.create_task(self._follow())
+        self._sending = asyncio.create_task(self._send_updates())
 
     async def disconnect(self, code: int) -> None:
-        self._following.cancel()
+        self._sending.cancel()
 
-    async def _follow(self) -> None:
+    async def _send_updates(self) -> None:
         session_id = self.scope["url_route"]["kwargs"]["session_id"]
         try:
-            page = Page(self.scope["user"], session_id, self._after(), self._admission(), self._language())
+            page = PageSubscriber(self.scope["user"], session_id, self._after(), self._credential(), self._language())
             async with aclosing(page.messages()) as batches:
                 async for batch in batches:
                     for message in batch:
@@ -54,7 +54,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
                 logger.exception("following session %s failed", session_id)
             await self.close(FAULT)
 
-    def _admission(self) -> Admission:
+    def _credential(self) -> Credential:
         """Return the login as a credential.
 
         Raises: SignedOut.
@@ -63,7 +63,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
         if not user.is_authenticated:
             raise SignedOut()
         check = partial(require_signed_in, self.scope)
-        return Admission(user_id=user.pk, login=self.scope["session"].session_key, check=check)
+        return Credential(user_id=user.pk, login=self.scope["session"].session_key, check=check)
 
     def _after(self) -> int:
         value = self._asked("after")

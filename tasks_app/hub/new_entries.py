@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.pages import fragments
-from tasks_app.pages.fragments import Fragment, Place, Push
+from tasks_app.pages.fragments import Fragment, ItemPosition, ItemUpdate
 from tasks_app.record import delegated, transcript
 from tasks_app.record.activity import Activity, is_step
 from tasks_app.record.item import Item
@@ -19,48 +19,48 @@ def items_of_new(session: Session, entries: Sequence[ContextEntry], call: Contex
     if not entries:
         return []
     calls = {entry.call["id"] for entry in entries if entry.call}
-    lacking = next((entry for entry in entries if entry.tool_call_id and entry.tool_call_id not in calls), None)
-    known: list[ContextEntry] = []
-    if lacking is not None and call is not None and call.call and call.call["id"] == lacking.tool_call_id:
-        known = [call]
-    elif lacking is not None and (item := transcript.item_of(lacking)).result:
-        known = [item.entry]
-    return transcript.items_of_redacted(session, [*known, *entries])
+    result = next((entry for entry in entries if entry.tool_call_id and entry.tool_call_id not in calls), None)
+    earlier: list[ContextEntry] = []
+    if result is not None and call is not None and call.call and call.call["id"] == result.tool_call_id:
+        earlier = [call]
+    elif result is not None and (item := transcript.item_of(result)).result:
+        earlier = [item.entry]
+    return transcript.items_of_redacted(session, [*earlier, *entries])
 
 
-def pushed(
+def items_fragment(
     session: Session, items: Sequence[Item], entries: Sequence[ContextEntry], activity: Activity | None
 ) -> tuple[Fragment, Activity | None]:
     """Return the fragment that appends new items and replaces changed ones, and the activity after them.
 
     `activity` is the group of steps that is open before them. The line of a group is sent with its last item.
     """
-    new = {entry.seq for entry in entries}
-    pushes: list[Push] = []
+    new_seqs = {entry.seq for entry in entries}
+    updates: list[ItemUpdate] = []
     for item in items:
-        place: Place = "old"
-        if item.entry.seq in new:
-            place = "message" if not is_step(item.entry) else "member" if activity else "group"
-            activity = None if place == "message" else activity or Activity()
+        position: ItemPosition = "old"
+        if item.entry.seq in new_seqs:
+            position = "message" if not is_step(item.entry) else "member" if activity else "group"
+            activity = None if position == "message" else activity or Activity()
         if activity is not None:
             activity.add(item)
-            if pushes and pushes[-1].activity is activity:
-                pushes[-1] = pushes[-1]._replace(activity=None)
-        pushes.append(Push(item, place, activity))
-    return fragments.pushed(session, pushes), activity
+            if updates and updates[-1].activity is activity:
+                updates[-1] = updates[-1]._replace(activity=None)
+        updates.append(ItemUpdate(item, position, activity))
+    return fragments.item_updates(session, updates), activity
 
 
-def stands(task: Task) -> tuple[object, ...]:
+def task_state(task: Task) -> tuple[object, ...]:
     return task.pk, task.state, task.waiting_for, task.stopped
 
 
-def looks(item: Item) -> tuple[object, ...]:
+def call_state(item: Item) -> tuple[object, ...]:
     """Return the inputs of a call's item that can change later. An answer gets its steps when its task ends."""
     decision = item.approval and (item.approval.decision, item.approval.note)
-    about = item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision
-    return *about, len(item.entry.metadata.get("steps", ())), *children_stand(item.children)
+    call = item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision
+    return *call, len(item.entry.metadata.get("steps", ())), *children_state(item.children)
 
 
-def children_stand(children: Sequence[Task]) -> tuple[object, ...]:
+def children_state(children: Sequence[Task]) -> tuple[object, ...]:
     """Return the states of delegated tasks, and the tasks below them that wait for a person."""
-    return (*map(stands, children), *(task.pk for task in delegated.waiting_for_person(children)))
+    return (*map(task_state, children), *(task.pk for task in delegated.waiting_for_person(children)))

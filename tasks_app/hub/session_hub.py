@@ -5,27 +5,30 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
-from tasks_app.hub.access_watch import Standing, Watch
-from tasks_app.hub.fragments import SELDOM_SECONDS
-from tasks_app.hub.snapshot import PAGE, Look, SessionGone
-from tasks_app.hub.streams import Prose, TextSoFar
-from tasks_app.hub.updates import Coalescer, Event, Member, News
+from tasks_app.hub.access_watch import AccessWatch, SessionStatus
+from tasks_app.hub.fragments import EXPENSIVE_SECONDS
+from tasks_app.hub.snapshot import BACKLOG_ENTRIES, SessionGone, SessionSnapshot
+from tasks_app.hub.streams import MarkdownStreams, OpenStreams
+from tasks_app.hub.updates import DeltaBatcher, Event, Update
 from tasks_app.pages.fragments import Viewer
 from tasks_app.runtime import broadcast
 from tasks_app.runtime.broadcast import ReadDue
 from tasks_app.runtime.event_loop import in_thread
 from tasks_app.runtime.listener import Listener
 
+if TYPE_CHECKING:
+    from tasks_app.hub.subscriber import Subscriber
+
 logger = logging.getLogger(__name__)
 GATHER_SECONDS = 0.03  # from a change to the refresh, as a call, its result and its states often arrive together
-LOOK_SECONDS = 0.12  # minimum between two refreshes
+REFRESH_SECONDS = 0.12  # minimum between two refreshes
 Hint = dict[str, Any]
 
 
-class Room:
+class SessionHub:
     """The hub of one session: its subscribers, its snapshot, and the hints that start a refresh.
 
     Used on the event loop. Messages of the channel layer are only hints: updates are read from the database. Text
@@ -35,76 +38,76 @@ class Room:
 
     def __init__(self, session_id: UUID) -> None:
         self.session_id = session_id
-        self.look = Look(session_id)
-        self.members: dict[Member, None] = {}
-        self._listener = Listener(f"session.{session_id.hex}", self._take, self._fail)
-        self._needs_look = ReadDue()
-        self._is_looking = False
-        self._inbox = True
+        self.snapshot = SessionSnapshot(session_id)
+        self.subscribers: dict[Subscriber[Any], None] = {}
+        self._listener = Listener(f"session.{session_id.hex}", self._handle_hint, self._fail)
+        self._refresh_due = ReadDue()
+        self._is_refreshing = False
+        self._inbox_changed = True
         self._last_state: Any = None
-        self._hints: list[Hint] = []  # events sent after the next refresh
-        self._held: list[Hint] = []  # deltas sent after the next refresh
-        self._prose = Prose(session_id, self.members)
-        self._text = TextSoFar(ended=self._prose.end)
-        self._deltas = Coalescer(self._tell_text)
-        self._looking_later: asyncio.TimerHandle | None = None
-        self._work: list[asyncio.Task[None]] = []
+        self._pending_events: list[Hint] = []  # events sent after the next refresh
+        self._held_deltas: list[Hint] = []  # deltas sent after the next refresh
+        self._markdown = MarkdownStreams(session_id, self.subscribers)
+        self._streams = OpenStreams(on_end=self._markdown.end)
+        self._batcher = DeltaBatcher(self._send_delta)
+        self._delayed_refresh: asyncio.TimerHandle | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._opening: asyncio.Task[None] | None = None
-        self.fault: Exception | None = None  # the error that ended this hub
+        self.error: Exception | None = None  # the error that ended this hub
 
-    # --- coming and going ---------------------------------------------------------------------------------------
+    # --- subscribers ---------------------------------------------------------------------------------------
 
-    async def opened(self) -> None:
+    async def wait_until_open(self) -> None:
         """Wait until the hub listens and has read the session once.
 
-        Raises: the fault that ended the hub.
+        Raises: the error that ended the hub.
         """
         if self._opening is None:
             self._opening = asyncio.create_task(self._run(self._open))
         await asyncio.shield(self._opening)
-        if self.fault is not None:
-            raise self.fault
+        if self.error is not None:
+            raise self.error
 
     async def _open(self) -> None:
         await self._listener.join()
-        self._needs_look.channel = self._listener.channel
-        await self._look_once()
-        if self.look.task is not None:
-            await self._take_up(str(self.look.task.pk))
-        self._work = [asyncio.create_task(self._run(self._look_on))]
+        self._refresh_due.channel = self._listener.channel
+        await self._refresh()
+        if self.snapshot.task is not None:
+            await self._resume_streams(str(self.snapshot.task.pk))
+        self._tasks = [asyncio.create_task(self._run(self._refresh_repeatedly))]
         self._listener.start()
 
-    async def _take_up(self, task: str) -> None:
+    async def _resume_streams(self, task: str) -> None:
         """Send the stored text of running streams, except text that is already in an entry."""
-        for stream in {part["stream"] for part in await self._text.stored(task)}:
-            if await in_thread(partial(self.look.is_recorded, stream)):
-                self._text.end(stream)
-        for part in self._text.so_far():
-            self._prose.take(part)
+        for stream in {delta["stream"] for delta in await self._streams.unsent_stored(task)}:
+            if await in_thread(partial(self.snapshot.is_recorded, stream)):
+                self._streams.end(stream)
+        for delta in self._streams.whole_texts():
+            self._markdown.add(delta)
 
-    def enter(self, member: Member) -> None:
+    def subscribe(self, subscriber: "Subscriber[Any]") -> None:
         """Add a subscriber that has all entries that the hub has read."""
-        if self.fault is not None:
-            member.end(self.fault)
-        self.members[member] = None
-        self._needs_look.set()
+        if self.error is not None:
+            subscriber.end(self.error)
+        self.subscribers[subscriber] = None
+        self._refresh_due.set()
 
-    def leave(self, member: Member) -> None:
-        self.members.pop(member, None)
+    def unsubscribe(self, subscriber: "Subscriber[Any]") -> None:
+        self.subscribers.pop(subscriber, None)
 
     async def close(self) -> None:
         if self._opening is not None:
             self._opening.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await self._opening
-        await self._prose.close()
-        self._deltas.close()
-        if self._looking_later is not None:
-            self._looking_later.cancel()
-        for task in self._work:
+        await self._markdown.close()
+        self._batcher.close()
+        if self._delayed_refresh is not None:
+            self._delayed_refresh.cancel()
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._work, return_exceptions=True)
-        self._needs_look.clear()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._refresh_due.clear()
         await self._listener.leave()
 
     async def _run(self, work: Any) -> None:
@@ -115,212 +118,213 @@ class Room:
 
     def _fail(self, error: Exception) -> None:
         if isinstance(error, broadcast.unreachable()):
-            logger.warning("session %s cannot be followed, clients come back: %s", self.session_id, error)
+            logger.warning("cannot follow session %s (clients reconnect): %s", self.session_id, error)
         elif not isinstance(error, SessionGone):
             logger.exception("following session %s failed", self.session_id)
-        self.fault = error
-        for member in list(self.members):
-            member.end(error)
+        self.error = error
+        for subscriber in list(self.subscribers):
+            subscriber.end(error)
 
     # --- hints --------------------------------------------------------------------------------------------------
 
-    def _take(self, hint: Hint) -> None:
+    def _handle_hint(self, hint: Hint) -> None:
         kind = hint["type"]
         if kind == "delta":
-            self._take_delta(hint)
+            self._handle_delta(hint)
         elif kind == "reset":
-            self._held = [delta for delta in self._held if delta["stream"] != hint["stream"]]
-            self._deltas.flush()
-            self._text.end(hint["stream"])
-            self._tell(Event(hint))
+            self._held_deltas = [delta for delta in self._held_deltas if delta["stream"] != hint["stream"]]
+            self._batcher.flush()
+            self._streams.end(hint["stream"])
+            self._send(Event(hint))
         elif kind == "entry":
-            self.look_at(hint["seq"])
+            self._refresh_for_entry(hint["seq"])
         elif kind == "state":
-            self.look_unless(hint.get("task"), hint.get("state"), hint.get("waiting_for"))
+            self._refresh_for_task(hint.get("task"), hint.get("state"), hint.get("waiting_for"))
         elif kind in ("child", "files", "silence"):
-            self.look.pieces.files_may_differ |= kind == "files"
-            self._needs_look.set()
+            self.snapshot.fragments.needs_files |= kind == "files"
+            self._refresh_due.set()
         else:
-            self._inbox |= kind == "inbox"
-            self._hints.append(hint)
-            self._needs_look.set()
+            self._inbox_changed |= kind == "inbox"
+            self._pending_events.append(hint)
+            self._refresh_due.set()
 
-    def look_at(self, seq: int) -> None:
+    def _refresh_for_entry(self, seq: int) -> None:
         """Refresh if entry `seq` was not read yet."""
-        if self.look.seq is None or seq > self.look.seq:
-            self._needs_look.set()
+        if self.snapshot.seq is None or seq > self.snapshot.seq:
+            self._refresh_due.set()
 
-    def look_unless(self, *stands: str | None) -> None:
+    def _refresh_for_task(self, *task_state: str | None) -> None:
         """Refresh unless the newest task was last read with this id, state and reason to wait."""
-        task = self.look.task
-        seen = (str(task.pk), task.state, task.waiting_for) if task else (None, None, None)
-        if self._is_looking or stands != seen:
-            self._needs_look.set()
+        task = self.snapshot.task
+        last_state = (str(task.pk), task.state, task.waiting_for) if task else (None, None, None)
+        if self._is_refreshing or task_state != last_state:
+            self._refresh_due.set()
 
-    def look_again(self) -> None:
-        self._needs_look.set()
+    def refresh_if_outdated(self, status: SessionStatus | None) -> None:
+        """Refresh if the status differs from the snapshot. It is None for a deleted session."""
+        if status is None or status.rights != self.snapshot.rights:
+            self.snapshot.needs_rights = True
+            self._refresh_due.set()
+        else:
+            self._refresh_for_entry(status.last_seq)
+            self._refresh_for_task(*status.task)
 
     # --- text ---------------------------------------------------------------------------------------------------
 
-    def _take_delta(self, delta: Hint) -> None:
-        lacks = self._text.lacks_what_precedes(delta)
-        if lacks:
-            self._needs_look.set()
-        if lacks or self._waits_for_look(delta):
-            self._held.append(delta)
+    def _handle_delta(self, delta: Hint) -> None:
+        has_gap = self._streams.has_gap_before(delta)
+        if has_gap:
+            self._refresh_due.set()
+        if has_gap or self._must_wait(delta):
+            self._held_deltas.append(delta)
         else:
-            self._tell_parts(self._text.unseen(delta))
+            self._batch(self._streams.unsent(delta))
 
-    def _waits_for_look(self, delta: Hint) -> bool:
-        return (self._needs_look.is_set() or self._is_looking) and not self._text.knows(delta["stream"])
+    def _must_wait(self, delta: Hint) -> bool:
+        return (self._refresh_due.is_set() or self._is_refreshing) and not self._streams.is_known(delta["stream"])
 
-    async def _take_held(self) -> None:
+    async def _release_held_deltas(self) -> None:
         """Send the held deltas, with text that a lost message has left out."""
-        held, self._held = self._held, []
+        held, self._held_deltas = self._held_deltas, []
         for delta in held:
-            if self._waits_for_look(delta):
-                self._held.append(delta)
+            if self._must_wait(delta):
+                self._held_deltas.append(delta)
                 continue
-            if self._text.lacks_what_precedes(delta):
-                self._tell_parts(await self._text.stored(delta["task"]))
-            self._tell_parts(self._text.unseen(delta))
+            if self._streams.has_gap_before(delta):
+                self._batch(await self._streams.unsent_stored(delta["task"]))
+            self._batch(self._streams.unsent(delta))
 
-    def _tell_parts(self, parts: Iterable[Hint]) -> None:
-        for part in parts:
-            self._deltas.take(part)
+    def _batch(self, deltas: Iterable[Hint]) -> None:
+        for delta in deltas:
+            self._batcher.add(delta)
 
-    def _tell_text(self, part: Hint) -> None:
-        self._tell(Event(part))
-        self._prose.take(part)
+    def _send_delta(self, delta: Hint) -> None:
+        self._send(Event(delta))
+        self._markdown.add(delta)
 
-    def _tell(self, event: Event) -> None:
-        for member in list(self.members):  # a subscriber may leave in the loop
-            if not member.is_new:
-                member.hear(event)
+    def _send(self, event: Event) -> None:
+        for subscriber in list(self.subscribers):  # a subscriber may leave in the loop
+            if not subscriber.is_new:
+                subscriber.receive(event)
 
-    # --- looks --------------------------------------------------------------------------------------------------
+    # --- refreshes --------------------------------------------------------------------------------------------------
 
-    async def _look_on(self) -> None:
+    async def _refresh_repeatedly(self) -> None:
         while True:
-            await self._needs_look.wait()
+            await self._refresh_due.wait()
             await asyncio.sleep(GATHER_SECONDS)
-            await self._look_once()
-            await asyncio.sleep(LOOK_SECONDS)
+            await self._refresh()
+            await asyncio.sleep(REFRESH_SECONDS)
 
-    async def _look_once(self) -> None:
-        self._needs_look.clear()
-        hints, self._hints = self._hints, []
-        inbox, self._inbox = self._inbox, False
-        present = set(self.members)
-        guests = {member.guest for member in present if member.has_page}
-        newcomers = any(member.is_new for member in present)
-        self._is_looking = True
+    async def _refresh(self) -> None:
+        self._refresh_due.clear()
+        pending_events, self._pending_events = self._pending_events, []
+        inbox_changed, self._inbox_changed = self._inbox_changed, False
+        present = set(self.subscribers)
+        recipients = {subscriber.recipient for subscriber in present if subscriber.needs_html}
+        has_newcomers = any(subscriber.is_new for subscriber in present)
+        self._is_refreshing = True
         try:
-            news = await in_thread(partial(self.look.again, guests, inbox=inbox, newcomers=newcomers))
+            refresh = partial(self.snapshot.refresh, inbox_changed=inbox_changed, has_newcomers=has_newcomers)
+            update = await in_thread(partial(refresh, recipients))
         finally:
-            self._is_looking = False
-        self._publish(news, hints, present)
-        await self._take_held()
-        if len(news.appended) == PAGE:
-            self._needs_look.set()
-        if self._looking_later is not None:
-            self._looking_later.cancel()
-        if self.look.pieces.is_behind:
-            self._looking_later = asyncio.get_running_loop().call_later(SELDOM_SECONDS, self._needs_look.set)
+            self._is_refreshing = False
+        self._publish(update, pending_events, present)
+        await self._release_held_deltas()
+        if len(update.appended) == BACKLOG_ENTRIES:
+            self._refresh_due.set()
+        if self._delayed_refresh is not None:
+            self._delayed_refresh.cancel()
+        if self.snapshot.fragments.needs_refresh:
+            self._delayed_refresh = asyncio.get_running_loop().call_later(EXPENSIVE_SECONDS, self._refresh_due.set)
 
-    def _publish(self, news: News, hints: list[Hint], present: set[Member]) -> None:
-        self._deltas.flush()
-        for one in news.appended:
-            self._text.end(one.entry.metadata.get("stream", ""))
-        events = list(map(Event, hints))
-        if news.state and news.state.content != self._last_state:
-            self._last_state = news.state.content
-            events.insert(0, news.state)
-        for member in list(self.members):
-            viewer = self.look.viewer_of(member.guest)
+    def _publish(self, update: Update, pending_events: list[Hint], present: "set[Subscriber[Any]]") -> None:
+        self._batcher.flush()
+        for appended in update.appended:
+            self._streams.end(appended.entry.metadata.get("stream", ""))
+        events = [Event(content) for content in pending_events]
+        if update.state and update.state.content != self._last_state:
+            self._last_state = update.state.content
+            events.insert(0, update.state)
+        for subscriber in list(self.subscribers):
+            viewer = self.snapshot.viewer_of(subscriber.recipient)
             if viewer is None:
-                member.end(SessionGone())
-            elif member in present:
-                self._inform(member, viewer, news, events)
-            elif news.appended:
-                member.leave_behind()
+                subscriber.end(SessionGone())
+            elif subscriber in present:
+                self._deliver(subscriber, viewer, update, events)
+            elif update.appended:
+                subscriber.fall_behind()
 
-    def _inform(self, member: Member, viewer: Viewer, news: News, events: list[Event]) -> None:
-        if member.is_new:
-            self._prose.tell_all(member)
-            events = [*([news.state] if news.state else []), *map(Event, self._text.so_far())]
-        if member.learn(news, viewer):
+    def _deliver(self, subscriber: "Subscriber[Any]", viewer: Viewer, update: Update, events: list[Event]) -> None:
+        if subscriber.is_new:
+            self._markdown.send_whole(subscriber)
+            events = [Event(delta) for delta in self._streams.whole_texts()]
+            if update.state:
+                events.insert(0, update.state)
+        if subscriber.receive_update(update, viewer):
             for event in events:
-                member.hear(event)
+                subscriber.receive(event)
 
 
-WATCH_SECONDS = 0.6  # upper bound for delivery after access is revoked, and for the delay after a lost broadcast
+ACCESS_CHECK_SECONDS = 0.6  # upper bound for delivery after access is revoked, and for the delay after a lost broadcast
 
 
-class Lobby:
+class HubRegistry:
     """The hubs of one event loop. It ends when the last subscriber leaves."""
 
-    _of_loops: ClassVar[dict[asyncio.AbstractEventLoop, "Lobby"]] = {}
+    _by_loop: ClassVar[dict[asyncio.AbstractEventLoop, "HubRegistry"]] = {}
 
     def __init__(self) -> None:
-        self._rooms: dict[UUID, Room] = {}
-        self._guests: dict[Room, dict[Any, None]] = {}
-        self._watching: asyncio.Task[None] | None = None
+        self._hubs: dict[UUID, SessionHub] = {}
+        self._subscribers: dict[SessionHub, dict[Any, None]] = {}
+        self._checks: asyncio.Task[None] | None = None
 
     @classmethod
-    def here(cls) -> "Lobby":
-        return cls._of_loops.setdefault(asyncio.get_running_loop(), cls())
+    def current(cls) -> "HubRegistry":
+        return cls._by_loop.setdefault(asyncio.get_running_loop(), cls())
 
-    def enter(self, session_id: UUID, guest: Any) -> Room:
-        room = self._rooms.get(session_id)
-        if room is None or room.fault is not None:  # a slow subscriber may still be in the failed one
-            room = self._rooms[session_id] = Room(session_id)
-        self._guests.setdefault(room, {})[guest] = None
-        if self._watching is None:
-            self._watching = asyncio.create_task(self._watch())
-        return room
+    def subscribe(self, session_id: UUID, subscriber: Any) -> SessionHub:
+        hub = self._hubs.get(session_id)
+        if hub is None or hub.error is not None:  # a slow subscriber may still be in the failed one
+            hub = self._hubs[session_id] = SessionHub(session_id)
+        self._subscribers.setdefault(hub, {})[subscriber] = None
+        if self._checks is None:
+            self._checks = asyncio.create_task(self._run_checks())
+        return hub
 
-    async def leave(self, room: Room, guest: Any) -> None:
-        room.leave(guest)
-        self._guests[room].pop(guest, None)
-        if self._guests[room]:
+    async def unsubscribe(self, hub: SessionHub, subscriber: Any) -> None:
+        hub.unsubscribe(subscriber)
+        self._subscribers[hub].pop(subscriber, None)
+        if self._subscribers[hub]:
             return
-        del self._guests[room]
-        if self._rooms.get(room.session_id) is room:
-            del self._rooms[room.session_id]
-        if not self._guests and self._watching is not None:
-            watching, self._watching = self._watching, None
-            watching.cancel()
-            self._of_loops.pop(asyncio.get_running_loop(), None)
-            await asyncio.gather(watching, return_exceptions=True)
-        await room.close()
+        del self._subscribers[hub]
+        if self._hubs.get(hub.session_id) is hub:
+            del self._hubs[hub.session_id]
+        if not self._subscribers and self._checks is not None:
+            checks, self._checks = self._checks, None
+            checks.cancel()
+            self._by_loop.pop(asyncio.get_running_loop(), None)
+            await asyncio.gather(checks, return_exceptions=True)
+        await hub.close()
 
-    # --- the watch ----------------------------------------------------------------------------------------------
+    # --- access ----------------------------------------------------------------------------------------------
 
-    async def _watch(self) -> None:
-        watch = Watch()
+    async def _run_checks(self) -> None:
+        watch = AccessWatch()
         while True:
-            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.sleep(ACCESS_CHECK_SECONDS)
             try:
-                await self._look_around(watch)
+                await self._check_access(watch)
             except Exception:
-                logger.exception("nobody knows whether those who follow sessions still may")
+                logger.exception("could not check the access of subscribers (retrying)")
 
-    async def _look_around(self, watch: Watch) -> None:
-        admissions = {guest.admission for guests in self._guests.values() for guest in guests}
-        standings, refused = await in_thread(partial(watch.look, list(self._rooms), admissions))
-        for room, guests in list(self._guests.items()):
-            for guest in list(guests):
-                if guest.admission in refused:
-                    guest.end(refused[guest.admission])
-                elif guest.admission in admissions:  # subscribed before the check began
-                    guest.guest.user.is_staff = guest.admission.user_id in watch.staff
-            self._compare(room, standings.get(room.session_id))
-
-    def _compare(self, room: Room, standing: Standing | None) -> None:
-        if standing is None or standing.rights != room.look.rights:
-            room.look.rights_may_differ = True
-            room.look_again()
-        else:
-            room.look_at(standing.last_seq)
-            room.look_unless(*standing.task)
+    async def _check_access(self, watch: AccessWatch) -> None:
+        credentials = {subscriber.credential for members in self._subscribers.values() for subscriber in members}
+        statuses, errors = await in_thread(partial(watch.check, list(self._hubs), credentials))
+        for hub, subscribers in list(self._subscribers.items()):
+            for subscriber in list(subscribers):
+                if subscriber.credential in errors:
+                    subscriber.end(errors[subscriber.credential])
+                elif subscriber.credential in credentials:  # subscribed before the check began
+                    subscriber.recipient.user.is_staff = subscriber.credential.user_id in watch.staff_ids
+            hub.refresh_if_outdated(statuses.get(hub.session_id))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -29,7 +29,7 @@ class Event:
         return b"event: %s\ndata: %s\n\n" % (self.content["type"].encode(), orjson.dumps(data))
 
 
-class Appended:
+class AppendedEntry:
     """A redacted entry with its encoding."""
 
     def __init__(self, entry: ContextEntry) -> None:
@@ -43,21 +43,20 @@ class Appended:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class News:
+class Update:
     """The result of one refresh.
 
     `items` is the HTML of the new entries by viewer. `whole` is the HTML of all other fragments of the page, and
     `changed` is the HTML of the fragments that changed since the last refresh. `state` is the state of the newest task.
     """
 
-    appended: Sequence[Appended] = ()
+    appended: Sequence[AppendedEntry] = ()
     state: Event | None = None
     items: Mapping[Viewer, str] = field(default_factory=dict)
     whole: Mapping[Viewer, str] = field(default_factory=dict)
     changed: Mapping[Viewer, str] = field(default_factory=dict)
 
-    def is_known_to(self, seq: int) -> bool:
-        """Return whether a subscriber with the entries up to `seq` has all entries of this update."""
+    def has_nothing_after(self, seq: int) -> bool:
         return not self.appended or self.appended[-1].seq <= seq
 
     def continues(self, seq: int) -> bool:
@@ -68,11 +67,11 @@ class News:
         """Return the entries after `after` as server-sent events."""
         if self.continues(after):
             return self._in_stream
-        return b"".join(one.in_stream for one in self.appended if one.seq > after)
+        return b"".join(appended.in_stream for appended in self.appended if appended.seq > after)
 
     @cached_property
     def _in_stream(self) -> bytes:
-        return b"".join(one.in_stream for one in self.appended)
+        return b"".join(appended.in_stream for appended in self.appended)
 
     @property
     def last_seq(self) -> int:
@@ -80,57 +79,39 @@ class News:
         return self.appended[-1].seq if self.appended else 0
 
 
-class Guest(NamedTuple):
+class Recipient(NamedTuple):
     """The user of a page or an event stream, and the language of the page."""
 
     user: Any
     language: str
 
 
-class Member(Protocol):
-    """A subscriber of a session. No method blocks."""
-
-    guest: Guest
-    has_page: bool
-    is_new: bool
-
-    def hear(self, event: Event) -> None: ...
-
-    def learn(self, news: News, viewer: Viewer) -> bool:
-        """Deliver an update. Return False if entries before it are missing: the subscriber then catches up."""
-
-    def leave_behind(self) -> None:
-        """Drop the subscriber from live updates. It catches up from the record and subscribes again."""
-
-    def end(self, reason: Exception) -> None: ...
-
-
 DELTA_SECONDS = 1 / 30  # between two messages with text
 Delta = dict[str, Any]
 
 
-class Coalescer:
+class DeltaBatcher:
     """Text deltas joined by stream and kind, sent at most once in `DELTA_SECONDS` in the order in which they began.
 
     Used on the event loop only.
     """
 
-    def __init__(self, tell: Callable[[Delta], None]) -> None:
-        self._tell = tell
+    def __init__(self, send: Callable[[Delta], None]) -> None:
+        self._send = send
         self._pending: dict[tuple[str, str], Delta] = {}
-        self._due: asyncio.TimerHandle | None = None
-        self._flushed = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._flushed_at = 0.0
 
-    def take(self, delta: Delta) -> None:
+    def add(self, delta: Delta) -> None:
         """Send the delta now, or with the next batch if one was sent less than `DELTA_SECONDS` ago."""
         key = (delta["stream"], delta["kind"])
-        if before := self._pending.get(key):
-            delta = before | {"text": before["text"] + delta["text"]}
+        if previous := self._pending.get(key):
+            delta = previous | {"text": previous["text"] + delta["text"]}
         self._pending[key] = delta
-        if self._due is None:
-            loop, due = asyncio.get_running_loop(), self._flushed + DELTA_SECONDS
-            if loop.time() < due:
-                self._due = loop.call_at(due, self.flush)
+        if self._timer is None:
+            loop, due_at = asyncio.get_running_loop(), self._flushed_at + DELTA_SECONDS
+            if loop.time() < due_at:
+                self._timer = loop.call_at(due_at, self.flush)
             else:
                 self.flush()
 
@@ -138,11 +119,11 @@ class Coalescer:
         """Send the waiting deltas."""
         self.close()
         pending, self._pending = self._pending, {}
-        self._flushed = asyncio.get_running_loop().time()
+        self._flushed_at = asyncio.get_running_loop().time()
         for delta in pending.values():
-            self._tell(delta)
+            self._send(delta)
 
     def close(self) -> None:
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

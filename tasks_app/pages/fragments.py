@@ -17,9 +17,9 @@ from tasks_app.record.activity import Activity
 from tasks_app.record.item import Item
 from tasks_app.runtime import admission
 
-Place = Literal["old", "message", "group", "member"]  # a new step begins a group, or is a member of the newest one
+ItemPosition = Literal["old", "message", "group", "member"]  # a step begins a group or joins the newest one
 
-_UNSAID = {"oob": False, "whole": False}  # a template takes long to find that it was not given a name
+_DEFAULTS = {"oob": False, "whole": False}  # a template takes long to find that it was not given a name
 
 
 @dataclass(frozen=True)
@@ -47,41 +47,41 @@ class Fragment:
         self._shared: dict[tuple[object, ...], SafeString] = {}
         self._own: dict[Viewer, SafeString] = {}
 
-    def seen_by(self, viewer: Viewer) -> SafeString:
+    def render_for(self, viewer: Viewer) -> SafeString:
         """Asks the database, the first time."""
-        rights = (viewer.may_write, viewer.is_starter, viewer.user.is_staff, viewer.language)
-        found = self._shared.get(rights, self._own.get(viewer))
-        if found is not None:
-            return found
-        personal = _Personal(viewer.user)
-        own = {"may_write": viewer.may_write, "is_starter": viewer.is_starter, "is_staff": viewer.user.is_staff}
-        context = self._context | own | personal.context
+        key = (viewer.may_write, viewer.is_starter, viewer.user.is_staff, viewer.language)
+        html = self._shared.get(key, self._own.get(viewer))
+        if html is not None:
+            return html
+        viewer_context = _ViewerContext(viewer.user)
+        rights = {"may_write": viewer.may_write, "is_starter": viewer.is_starter, "is_staff": viewer.user.is_staff}
+        context = self._context | rights | viewer_context.context
         with translation.override(viewer.language):
-            html = _rendered(self._template, context)
-        if personal.is_asked:
+            html = _render(self._template, context)
+        if viewer_context.is_used:
             self._own[viewer] = html
         else:
-            self._shared[rights] = html
+            self._shared[key] = html
         return html
 
 
-class _Personal:
+class _ViewerContext:
     """What templates are given as functions, which they call when they name them: so it is known if one did."""
 
     def __init__(self, user: Any) -> None:
         self._user = user
-        self.is_asked = False
+        self.is_used = False
 
     @property
     def context(self) -> dict[str, Callable[[], Any]]:
         return {"viewer": self._viewer, "may_see_llm_calls": self._sees_calls}
 
     def _viewer(self) -> Any:
-        self.is_asked = True
+        self.is_used = True
         return self._user
 
     def _sees_calls(self) -> bool:
-        self.is_asked = True
+        self.is_used = True
         return may_see_llm_calls(self._user)
 
 
@@ -107,31 +107,31 @@ def now(session: Session, viewer: Any) -> dict[str, Any]:
 def files(session: Session, viewer: Any, *, oob: bool = False) -> SafeString:
     """`oob` says that it comes beside something else, and finds its place by its id."""
     context = {**viewing(session, viewer), "tree": file_tree.tree_of(session), "oob": oob}
-    return _rendered("chat/_files.html", context)
+    return _render("chat/_files.html", context)
 
 
 def folder(session: Session, viewer: Any, path: str) -> SafeString:
     """Return what is in one folder of the tree, which a page asks for when it is opened."""
-    return _rendered("chat/_nodes.html", {**viewing(session, viewer), "folder": file_tree.folder_of(session, path)})
+    return _render("chat/_nodes.html", {**viewing(session, viewer), "folder": file_tree.folder_of(session, path)})
 
 
 def entry(item: Item, viewer: Any, *, oob: bool = False) -> SafeString:
-    return _rendered("chat/_entry.html", {**viewing(item.entry.session, viewer), "item": item, "oob": oob})
+    return _render("chat/_entry.html", {**viewing(item.entry.session, viewer), "item": item, "oob": oob})
 
 
-class Push(NamedTuple):
+class ItemUpdate(NamedTuple):
     """A new item, or one in place of the old one. With an `activity`, the line of its group is replaced."""
 
     item: Item
-    place: Place
+    position: ItemPosition
     activity: Activity | None
 
 
-def pushed(session: Session, pushes: Sequence[Push]) -> Fragment:
+def item_updates(session: Session, updates: Sequence[ItemUpdate]) -> Fragment:
     """What a page needs when entries are appended."""
-    return Fragment("chat/_pushed.html", session=session, pushes=pushes, **_UNSAID)
+    return Fragment("chat/_pushed.html", session=session, updates=updates, **_DEFAULTS)
 
 
-def _rendered(template: str, context: dict[str, Any]) -> SafeString:
+def _render(template: str, context: dict[str, Any]) -> SafeString:
     """Without a request: htmx sends the CSRF token of the page, so forms in fragments need none."""
     return render_to_string(template, {**context, "csrf_token": "NOTPROVIDED"})

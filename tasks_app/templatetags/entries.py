@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from tasks_app.models import Session
 from tasks_app.pages import markdown
-from tasks_app.pages.fragments import Place
+from tasks_app.pages.fragments import ItemPosition
 from tasks_app.record.item import Item
 
 register = template.Library()
@@ -61,7 +61,7 @@ def branch(item: Item, session: Session, *, in_card: bool = False) -> SafeString
 
 
 @register.simple_tag
-def announcer(item: Item, place: Place) -> SafeString:
+def announcer(item: Item, place: ItemPosition) -> SafeString:
     """What a screen reader says of an entry that has come."""
     words = item.entry.content if item.failure else ""
     if place != "old" and item.kind:

@@ -7,7 +7,7 @@ import pytest
 
 from tasks_app.engine.delegation import told
 from tasks_app.engine.hooks import hooks_of
-from tasks_app.hub.access_watch import Watch
+from tasks_app.hub.access_watch import AccessWatch
 from tasks_app.models import Agent, Session, SessionMember
 from tasks_app.workspace.folders import workspace_of
 from tests import factories
@@ -89,5 +89,5 @@ def test_whoever_was_given_it_alone_before_has_no_right_in_it(child, program):
     for path in ("files/parent/salaries.txt", "files/", ""):
         assert program(dora).call("GET", f"sessions/{child.pk}/{path}").status_code == 404
     assert not Session.objects.writable_by(dora).exists()
-    assert Watch().standings([child.pk])[child.pk].rights == {child.owner_id: True}
+    assert AccessWatch().statuses([child.pk])[child.pk].rights == {child.owner_id: True}
     assert not child.is_open_to_others(child.owner)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from agentsite.terminal.reports import JsonLines
-from tasks_app.hub.updates import Appended
+from tasks_app.hub.updates import AppendedEntry
 from tasks_app.models import Workflow
 from tests.tasks_app.engine.conftest import Run, call, result
 
@@ -14,7 +14,7 @@ def plan(*steps: tuple[str, str]) -> dict[str, Any]:
 
 
 def streamed(run: Run) -> list[dict[str, Any]]:
-    blocks = [block for entry in run.entries for block in Appended(entry).in_stream.decode().strip().split("\n\n")]
+    blocks = [block for entry in run.entries for block in AppendedEntry(entry).in_stream.decode().strip().split("\n\n")]
     return [
         json.loads(block.removeprefix("event: plan\ndata: ")) for block in blocks if block.startswith("event: plan")
     ]

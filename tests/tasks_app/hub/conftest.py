@@ -17,7 +17,7 @@ __all__ = ["approving", "asking", "called", "recorded", "task"]
 def cost(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Counts `queries` of the threads that look for followers, and `renderings` anywhere."""
     counted: Counter[str] = Counter()
-    execute, rendered = CursorWrapper.execute, fragments._rendered
+    execute, rendered = CursorWrapper.execute, fragments._render
 
     def counting_execute(self: CursorWrapper, *arguments: object) -> object:
         counted["queries"] += threading.current_thread().name.startswith("live")
@@ -28,5 +28,5 @@ def cost(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return rendered(*arguments)
 
     monkeypatch.setattr(CursorWrapper, "execute", counting_execute)
-    monkeypatch.setattr(fragments, "_rendered", counting_rendered)
+    monkeypatch.setattr(fragments, "_render", counting_rendered)
     return counted

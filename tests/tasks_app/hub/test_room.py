@@ -14,9 +14,9 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from tasks_app.hub import fragments, session_hub, snapshot, subscriber
-from tasks_app.hub.access_watch import Admission
+from tasks_app.hub.access_watch import Credential
 from tasks_app.hub.snapshot import SessionGone
-from tasks_app.hub.subscriber import EventStream, Page
+from tasks_app.hub.subscriber import EventSubscriber, PageSubscriber
 from tasks_app.models import ContextEntry, ContextType, SessionMember, Task
 from tasks_app.record import append, notice
 from tasks_app.record.draft import result
@@ -73,12 +73,12 @@ class Reader:
 
 @pytest.fixture
 async def follow(session, alice, monkeypatch):
-    """Lets somebody follow alice's session, as a page unless it is `EventStream`."""
+    """Lets somebody follow alice's session, as a page unless it is `EventSubscriber`."""
     monkeypatch.setattr(event_loop, "_loop", asyncio.get_running_loop())
     async with AsyncExitStack() as stack:
 
-        def following(user=alice, kind=Page, after=0, check=lambda: None):
-            admission = Admission(user_id=user.pk, token=uuid4().hex, check=check)
+        def following(user=alice, kind=PageSubscriber, after=0, check=lambda: None):
+            admission = Credential(user_id=user.pk, token=uuid4().hex, check=check)
             reader = Reader(kind(user, session.pk, after, admission))
             stack.push_async_callback(reader.leave)
             return reader
@@ -106,15 +106,15 @@ async def stream_text(task, *texts):
 @pytest.fixture
 def unwatched(monkeypatch):
     """Nothing happens by the clock: what is looked at seldom, and who still may follow, is looked at once."""
-    monkeypatch.setattr(session_hub, "WATCH_SECONDS", 3600)
-    monkeypatch.setattr(fragments, "SELDOM_SECONDS", 3600)
+    monkeypatch.setattr(session_hub, "ACCESS_CHECK_SECONDS", 3600)
+    monkeypatch.setattr(fragments, "EXPENSIVE_SECONDS", 3600)
 
 
 async def test_a_page_costs_next_to_nothing_beside_others(follow, task, called, cost, carol, bob, unwatched):
     """Ten pages of three people and two streams, at a pace at which no two changes are looked at together."""
     people = [task.session.owner, bob, carol]
     pages = [follow(people[number % 3], after=1) for number in range(PAGES)]
-    streams = [follow(kind=EventStream, after=1) for _ in range(STREAMS)]
+    streams = [follow(kind=EventSubscriber, after=1) for _ in range(STREAMS)]
     for one in pages:
         await one.until('id="state"')
     for one in streams:
@@ -145,8 +145,8 @@ async def test_changes_that_come_together_are_looked_at_together(follow, task, c
 
 
 async def test_while_somebody_is_about_to_look_the_event_loop_is_not_woken(follow, task, monkeypatch, unwatched):
-    monkeypatch.setattr(session_hub, "LOOK_SECONDS", 0.5)
-    stream = follow(kind=EventStream, after=1)
+    monkeypatch.setattr(session_hub, "REFRESH_SECONDS", 0.5)
+    stream = follow(kind=EventSubscriber, after=1)
     await stream.until("event: state")
     put, hints = broadcast.InProcessLayer.put, []
     monkeypatch.setattr(broadcast.InProcessLayer, "put", lambda *about: hints.append(about[2]["type"]) or put(*about))
@@ -157,26 +157,26 @@ async def test_while_somebody_is_about_to_look_the_event_loop_is_not_woken(follo
 
 
 async def test_who_waits_costs_the_same_for_one_and_for_many(follow, task, cost, monkeypatch):
-    monkeypatch.setattr(session_hub, "WATCH_SECONDS", 3600)
+    monkeypatch.setattr(session_hub, "ACCESS_CHECK_SECONDS", 3600)
     pages = [follow(after=1) for _ in range(PAGES)]
     for page in pages:
         await page.until('id="state"')
-    watch = session_hub.Watch()
-    await session_hub.Lobby.here()._look_around(watch)
+    watch = session_hub.AccessWatch()
+    await session_hub.HubRegistry.current()._check_access(watch)
     cost.clear()
-    await session_hub.Lobby.here()._look_around(watch)
+    await session_hub.HubRegistry.current()._check_access(watch)
     assert cost["queries"] == 4
 
 
 async def test_nobody_looks_again_at_a_session_in_which_nothing_has_ever_run(follow, session, monkeypatch):
-    monkeypatch.setattr(session_hub, "WATCH_SECONDS", 3600)
+    monkeypatch.setattr(session_hub, "ACCESS_CHECK_SECONDS", 3600)
     await follow().until('id="state"')
-    here = session_hub.Lobby.here()
-    await here._look_around(session_hub.Watch())
-    assert not here._rooms[session.pk]._needs_look.is_set()
+    here = session_hub.HubRegistry.current()
+    await here._check_access(session_hub.AccessWatch())
+    assert not here._hubs[session.pk]._refresh_due.is_set()
 
 
-@pytest.mark.parametrize("kind", [Page, EventStream])
+@pytest.mark.parametrize("kind", [PageSubscriber, EventSubscriber])
 async def test_everything_comes_once_and_in_order_whoever_comes_when(kind, follow, task):
     readers = []
     for number in range(12):
@@ -190,7 +190,7 @@ async def test_everything_comes_once_and_in_order_whoever_comes_when(kind, follo
 
 
 async def test_a_lost_broadcast_costs_less_than_three_seconds(follow, task, monkeypatch):
-    page, stream = follow(after=1), follow(kind=EventStream, after=1)
+    page, stream = follow(after=1), follow(kind=EventSubscriber, after=1)
     await page.until('id="state"')
     await stream.until("event: state")
     monkeypatch.setattr(append.broadcast, "entry_appended", lambda *_: None)
@@ -205,11 +205,11 @@ async def test_a_lost_broadcast_costs_less_than_three_seconds(follow, task, monk
 
 
 async def test_who_comes_in_mid_stream_has_all_of_the_text_once(follow, task):
-    first = follow(kind=EventStream, after=1)
+    first = follow(kind=EventSubscriber, after=1)
     await first.until("event: state")
     await stream_text(task, "Once ", "upon ")
     await first.until("upon ")
-    second = follow(kind=EventStream, after=1)
+    second = follow(kind=EventSubscriber, after=1)
     await second.until("upon ")
     await broadcast.send(task.session.group, delta(task, "a time.", 10))
     for reader in (first, second):
@@ -219,7 +219,7 @@ async def test_who_comes_in_mid_stream_has_all_of_the_text_once(follow, task):
 
 
 async def test_text_that_was_lost_on_the_way_is_read_from_the_buffer(follow, task):
-    reader = follow(kind=EventStream, after=1)
+    reader = follow(kind=EventSubscriber, after=1)
     await reader.until("event: state")
     await stream_buffer.store.add(task.pk, Chunk(stream="s1", kind="text", offset=0, text="Once "))
     await stream_text(task, "Once ", "upon ")
@@ -239,7 +239,7 @@ async def test_the_output_of_a_call_comes_after_the_call(follow, task, called):
 
 
 async def test_a_file_that_a_person_stores_is_shown_on_all_pages_and_streams_are_not_bothered(follow, task, session):
-    page, stream = follow(after=1), follow(kind=EventStream, after=1)
+    page, stream = follow(after=1), follow(kind=EventSubscriber, after=1)
     await page.until('id="files"')
     await stream.until("event: state")
     await database_sync_to_async(uploads.replace)(session, "notes.txt", SimpleUploadedFile("notes.txt", b"x"))
@@ -248,17 +248,17 @@ async def test_a_file_that_a_person_stores_is_shown_on_all_pages_and_streams_are
 
 
 async def test_who_is_slow_is_dropped_and_catches_up_from_the_record(follow, task, session, alice, monkeypatch):
-    monkeypatch.setattr(subscriber, "MOST_WAITING", 5)
-    admission = Admission(user_id=alice.pk, token="slow", check=lambda: None)
-    slow = EventStream(alice, session.pk, 1, admission)
+    monkeypatch.setattr(subscriber, "MAX_QUEUED_MESSAGES", 5)
+    admission = Credential(user_id=alice.pk, token="slow", check=lambda: None)
+    slow = EventSubscriber(alice, session.pk, 1, admission)
     messages = slow.messages()
     await anext(messages)  # and reads no more
-    quick = follow(kind=EventStream, after=1)
+    quick = follow(kind=EventSubscriber, after=1)
     for number in range(10):
         await broadcast.send(session.group, {"type": "progress", "done": number})
         await say(task, f"step {number}")
         await quick.until(f"step {number}")
-    assert len(slow._waiting) <= 5
+    assert len(slow._queue) <= 5
     heard = b""
     async with asyncio.timeout(60):
         while b"step 9" not in heard:
@@ -271,11 +271,11 @@ async def test_who_is_slow_is_dropped_and_catches_up_from_the_record(follow, tas
 async def test_who_is_dropped_while_all_are_told_takes_nothing_from_the_others(
     follow, task, session, alice, monkeypatch
 ):
-    monkeypatch.setattr(subscriber, "MOST_WAITING", 5)
-    slow = Page(alice, session.pk, 1, Admission(user_id=alice.pk, token="slow", check=lambda: None))
+    monkeypatch.setattr(subscriber, "MAX_QUEUED_MESSAGES", 5)
+    slow = PageSubscriber(alice, session.pk, 1, Credential(user_id=alice.pk, token="slow", check=lambda: None))
     messages = slow.messages()
     await anext(messages)  # and reads no more
-    page, stream = follow(after=1), follow(kind=EventStream, after=1)
+    page, stream = follow(after=1), follow(kind=EventSubscriber, after=1)
     await page.until('id="state"')
     await stream.until("event: state")
     for number in range(20):
@@ -286,7 +286,7 @@ async def test_who_is_dropped_while_all_are_told_takes_nothing_from_the_others(
 
 
 async def test_a_right_that_is_taken_ends_what_follows_by_it_and_nothing_else(follow, task, bob, carol):
-    page, stream, other = follow(bob), follow(bob, kind=EventStream), follow(carol)
+    page, stream, other = follow(bob), follow(bob, kind=EventSubscriber), follow(carol)
     for reader in (page, stream, other):
         await reader.until("Please.")
     await database_sync_to_async(SessionMember.objects.filter(user=bob).delete)()
@@ -320,9 +320,9 @@ async def test_who_is_no_administrator_any_more_is_shown_what_others_are(follow,
 
 
 async def test_what_let_somebody_in_is_checked_again_only_when_it_changed(alice):
-    checks, watch = [], session_hub.Watch()
-    admission = Admission(user_id=alice.pk, token="x", check=lambda: checks.append("checked"))
-    look = database_sync_to_async(lambda: watch.refused([admission]))
+    checks, watch = [], session_hub.AccessWatch()
+    admission = Credential(user_id=alice.pk, token="x", check=lambda: checks.append("checked"))
+    look = database_sync_to_async(lambda: watch.invalid([admission]))
     assert [await look(), await look(), len(checks)] == [{}, {}, 1]
     alice.set_password("another one")
     await database_sync_to_async(alice.save)()
@@ -330,58 +330,60 @@ async def test_what_let_somebody_in_is_checked_again_only_when_it_changed(alice)
 
 
 async def test_a_fault_ends_all_and_leaves_nothing_behind(follow, task, session, monkeypatch):
-    page, stream = follow(), follow(kind=EventStream)
+    page, stream = follow(), follow(kind=EventSubscriber)
     await page.until('id="state"')
     await stream.until("event: state")
-    monkeypatch.setattr("tasks_app.hub.snapshot.Look.again", SimpleNamespace)  # any call of it fails
+    monkeypatch.setattr("tasks_app.hub.snapshot.SessionSnapshot.refresh", SimpleNamespace)  # any call of it fails
     await say(task, "News.")
     for reader in (page, stream):
         assert isinstance(await reader.ends(), TypeError)
     assert not get_channel_layer().groups.get(session.group)
-    assert not session_hub.Lobby._of_loops
+    assert not session_hub.HubRegistry._by_loop
 
 
 @pytest.fixture
 def next_look_fails(monkeypatch):
     """As when the database restarts."""
-    again = snapshot.Look.again
+    refresh = snapshot.SessionSnapshot.refresh
 
     def fails(*args, **kwargs):
-        monkeypatch.setattr(snapshot.Look, "again", again)
+        monkeypatch.setattr(snapshot.SessionSnapshot, "refresh", refresh)
         raise OperationalError("server closed the connection unexpectedly")
 
-    return lambda: monkeypatch.setattr(snapshot.Look, "again", fails)
+    return lambda: monkeypatch.setattr(snapshot.SessionSnapshot, "refresh", fails)
 
 
-@pytest.mark.parametrize(("kind", "begin"), [(Page, 'id="state"'), (EventStream, "event: state")])
+@pytest.mark.parametrize(("kind", "begin"), [(PageSubscriber, 'id="state"'), (EventSubscriber, "event: state")])
 async def test_who_comes_back_after_a_fault_hears_again_though_somebody_is_slow_to_go(
     follow, task, session, alice, next_look_fails, kind, begin
 ):
-    slow = EventStream(alice, session.pk, 0, Admission(user_id=alice.pk, token="slow", check=lambda: None)).messages()
+    slow = EventSubscriber(
+        alice, session.pk, 0, Credential(user_id=alice.pk, token="slow", check=lambda: None)
+    ).messages()
     await anext(slow)  # its client takes no more for now
     first = follow(kind=kind)
     await first.until(begin)
     next_look_fails()
     await say(task, "one")
     assert isinstance(await first.ends(), OperationalError)
-    again = follow(kind=kind)
+    refresh = follow(kind=kind)
     await say(task, "two")
-    await again.until("two")
+    await refresh.until("two")
     await slow.aclose()
 
 
 async def test_who_catches_up_during_a_fault_is_told_of_it(follow, task, next_look_fails, monkeypatch):
     first = follow()
     await first.until('id="state"')
-    reads, may_go_on, missing = asyncio.Event(), asyncio.Event(), EventStream._missing
+    reads, may_go_on, missing = asyncio.Event(), asyncio.Event(), EventSubscriber._read_backlog
 
     async def slowly(self, room):
         reads.set()
         await may_go_on.wait()
         return await missing(self, room)
 
-    monkeypatch.setattr(EventStream, "_missing", slowly)
-    late = follow(kind=EventStream)
+    monkeypatch.setattr(EventSubscriber, "_read_backlog", slowly)
+    late = follow(kind=EventSubscriber)
     await reads.wait()
     next_look_fails()
     await say(task, "one")
@@ -393,7 +395,7 @@ async def test_who_catches_up_during_a_fault_is_told_of_it(follow, task, next_lo
 @pytest.mark.parametrize("turns", [1, 3])
 async def test_a_room_closes_though_its_last_follower_is_cancelled_twice(follow, session, task, turns):
     """By its own timeout, and by a client that goes in that moment."""
-    stream = follow(kind=EventStream)
+    stream = follow(kind=EventSubscriber)
     await stream.until("event: state")
     stream._task.cancel()
     for _ in range(turns):

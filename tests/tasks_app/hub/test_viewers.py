@@ -5,11 +5,11 @@ from itertools import permutations
 import pytest
 
 from llm_app.models import Secret
-from tasks_app.hub.snapshot import Look
-from tasks_app.hub.updates import Guest
+from tasks_app.hub.snapshot import SessionSnapshot
+from tasks_app.hub.updates import Recipient
 from tasks_app.models import ContextType, InboxMessage, Task
 from tasks_app.pages import fragments
-from tasks_app.pages.fragments import Fragment, Push, Viewer
+from tasks_app.pages.fragments import Fragment, ItemUpdate, Viewer
 from tasks_app.record import transcript
 from tasks_app.services import secrets
 from tests.factories import log
@@ -33,7 +33,7 @@ def alone(template, viewer, context):
     """As it is rendered for one viewer, who is no other one."""
     sees_calls = viewer.user.is_superuser
     own = {"viewer": viewer.user, "may_write": viewer.may_write, "is_starter": viewer.is_starter}
-    return fragments._rendered(template, {**context, **own, "may_see_llm_calls": sees_calls})
+    return fragments._render(template, {**context, **own, "may_see_llm_calls": sees_calls})
 
 
 def check(template, people, **context):
@@ -41,7 +41,7 @@ def check(template, people, **context):
     for order in permutations(people):
         fragment = Fragment(template, **context)
         for viewer in (*order, *order):
-            assert fragment.seen_by(viewer) == expected[viewer], viewer
+            assert fragment.render_for(viewer) == expected[viewer], viewer
     return expected
 
 
@@ -59,28 +59,28 @@ def test_everybody_gets_their_own_words(recorded, session, people):
 
 def test_whoever_comes_later_sees_no_waiting_message_with_what_became_secret(session, alice, bob):
     InboxMessage.objects.create(session=session, author=alice, content="With s3cr3t-value.", mode="queue")
-    look = Look(session.pk)
+    look = SessionSnapshot(session.pk)
     assert "s3cr3t-value" in waiting(look, alice)
     secrets.after_saving(Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value"))
     assert "s3cr3t-value" not in waiting(look, bob)
 
 
 def test_what_became_secret_since_the_last_look_is_in_no_news(recorded, task, session, alice):
-    look = Look(session.pk)
+    look = SessionSnapshot(session.pk)
     for words in ("First.", "Second."):
         recorded("system_reminder", words)
-        look.again([Guest(alice, "en")], inbox=False, newcomers=True)
+        look.refresh([Recipient(alice, "en")], inbox_changed=False, has_newcomers=True)
     recorded("system_reminder", "With s3cr3t-value.")
     secrets.after_saving(Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value"))
-    news = look.again([Guest(alice, "en")], inbox=False, newcomers=False)
-    (html,) = news.items.values()
+    update = look.refresh([Recipient(alice, "en")], inbox_changed=False, has_newcomers=False)
+    (html,) = update.items.values()
     assert "With " in html
-    assert "s3cr3t-value" not in html + news.appended[0].entry.content
+    assert "s3cr3t-value" not in html + update.appended[0].entry.content
 
 
 def waiting(look, user):
-    news = look.again([Guest(user, "en")], inbox=False, newcomers=True)
-    (html,) = news.whole.values()
+    update = look.refresh([Recipient(user, "en")], inbox_changed=False, has_newcomers=True)
+    (html,) = update.whole.values()
     return html
 
 
@@ -127,7 +127,7 @@ def test_the_pieces_around(waiting_for, task, session, people, alice, carol):
 def test_what_does_not_depend_on_the_viewer_is_rendered_once(recorded, session, people, monkeypatch):
     recorded(ContextType.SYSTEM_REMINDER, "Be quick.")
     item = transcript.newest_page(session).items[-1]
-    fragment = fragments.pushed(session, [Push(item, "message", None)])
-    first = [fragment.seen_by(viewer) for viewer in people]
-    monkeypatch.setattr(fragments, "_rendered", None)
-    assert [fragment.seen_by(viewer) for viewer in people] == first
+    fragment = fragments.item_updates(session, [ItemUpdate(item, "message", None)])
+    first = [fragment.render_for(viewer) for viewer in people]
+    monkeypatch.setattr(fragments, "_render", None)
+    assert [fragment.render_for(viewer) for viewer in people] == first

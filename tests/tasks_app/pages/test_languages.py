@@ -127,7 +127,8 @@ def test_one_room_speaks_to_each_page_in_its_language(recorded, session, alice) 
     item = transcript.newest_page(session).items[-1]
     fragment = Fragment("chat/_entry.html", session=session, item=item)
     english, german = (
-        fragment.seen_by(Viewer(alice, may_write=True, is_starter=True, language=language)) for language in ("en", "de")
+        fragment.render_for(Viewer(alice, may_write=True, is_starter=True, language=language))
+        for language in ("en", "de")
     )
     assert "A reminder from the server" in english
     assert "Ein Hinweis des Servers" in german

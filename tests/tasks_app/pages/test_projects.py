@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from llm_app.models import Secret
 from tasks_app import services
-from tasks_app.hub.access_watch import Watch
+from tasks_app.hub.access_watch import AccessWatch
 from tasks_app.models import Agent, LibraryFile, MemoryNote, Project, Session
 from tasks_app.record import redactor_of
 from tasks_app.services import library
@@ -52,7 +52,7 @@ def test_its_people_see_its_sessions_as_shared_ones(inside, alice, bob, carol, c
     assert 'id="composer"' in browser(carol).page(address)
     assert browser(charlie).get(address).status_code == 404
     child = Session.objects.create(owner=alice, root=inside, folder="children/1", project=inside.project)
-    standings = Watch().standings([inside.pk, child.pk])
+    standings = AccessWatch().statuses([inside.pk, child.pk])
     assert [standings[pk].rights for pk in (inside.pk, child.pk)] == [
         {alice.pk: True, bob.pk: False, carol.pk: True}
     ] * 2
@@ -64,7 +64,7 @@ def test_who_is_removed_sees_nothing_any_more(inside, project, alices, bob, brow
     alices.post(f"/projects/{project.pk}/share/", {"do": "remove", "id": member.pk})
     for address in (inside.get_absolute_url(), project.get_absolute_url()):
         assert browser(bob).get(address).status_code == 404
-    assert bob.pk not in Watch().standings([inside.pk])[inside.pk].rights
+    assert bob.pk not in AccessWatch().statuses([inside.pk])[inside.pk].rights
 
 
 def test_whoever_leaves_sees_it_no_more_but_what_is_theirs(inside, project, browser, bob, carol):

@@ -9,7 +9,7 @@ from django.core.cache import caches
 from django.utils import timezone
 
 from llm_app.models import Secret
-from tasks_app.hub.access_watch import Watch
+from tasks_app.hub.access_watch import AccessWatch
 from tasks_app.models import Session, SessionMember, ShareLink
 from tasks_app.record import redactor_of
 from tasks_app.services import sharing
@@ -44,7 +44,7 @@ def test_with_a_role_and_whoever_has_it(mine, alices, alice, bob, charlie, brows
     share(alices, mine, role="analysts", rights="write")
     assert browser(bob).get(mine.get_absolute_url()).status_code == 200
     assert browser(charlie).get(mine.get_absolute_url()).status_code == 404
-    assert Watch().standings([mine.pk])[mine.pk].rights == {alice.pk: True, bob.pk: True}
+    assert AccessWatch().statuses([mine.pk])[mine.pk].rights == {alice.pk: True, bob.pk: True}
     charlie.groups.add(role)
     assert browser(charlie).get(mine.get_absolute_url()).status_code == 200
     bob.groups.clear()
