@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolDefinition, ToolVisibility, registry
 from tools_app.files import Workspace
 from tools_app.mcp.tool import mcp_tool
-from tools_app.models import Approval, McpTool, RolePolicy, ToolSetting, UserPolicy
+from tools_app.models import ApprovalMode, McpTool, RolePolicy, ToolSetting, UserPolicy
 from tools_app.shell.restrictions import UNRESTRICTED, Restrictions
 
 ALWAYS_THERE = "message"  # no task could end without it
@@ -19,7 +19,7 @@ _GROUPS = {
     "web": ("search the web, read pages, use a browser", ("search", "fetch_url", "browser")),
     "media": ("look at pictures; make pictures, sound, long documents, slides", ("vision", "generate", "slides")),
 }
-_STRICTNESS = (Approval.NEVER, Approval.BY_DANGER, Approval.ALWAYS)
+_STRICTNESS = (ApprovalMode.NEVER, ApprovalMode.BY_DANGER, ApprovalMode.ALWAYS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,15 +170,15 @@ class Policy:
 
     def needs_approval(self, name: str, judgement: Judgement) -> bool:
         approval = self._approval(name)
-        if approval == Approval.BY_DANGER:
+        if approval == ApprovalMode.BY_DANGER:
             return judgement.danger is Danger.DANGEROUS
-        return approval == Approval.ALWAYS
+        return approval == ApprovalMode.ALWAYS
 
     def _approval(self, name: str) -> str:
         """Return the strictest approval among the user's roles, else the one of the tool's setting."""
         said = [role.approvals[name] for role in self.roles if name in role.approvals]
         setting = self.settings.get(name)
-        return max(said, key=_STRICTNESS.index) if said else setting.approval if setting else Approval.BY_DANGER
+        return max(said, key=_STRICTNESS.index) if said else setting.approval if setting else ApprovalMode.BY_DANGER
 
 
 def policy_for(

@@ -22,7 +22,7 @@ from agentsite.configuration.section import (
 from agentsite.models import AppliedValue
 from llm_app.models import Budget, LogicalModel
 from tasks_app.models import Limits
-from tools_app.models import Approval, RolePolicy, UserPolicy
+from tools_app.models import ApprovalMode, RolePolicy, UserPolicy
 
 _LABEL = "configuration file"
 
@@ -43,7 +43,7 @@ class RoleToolsSection(Section):
 
     allow: list[Name] = []
     deny: list[Name] = []
-    approvals: dict[Name, Approval] = {}
+    approvals: dict[Name, ApprovalMode] = {}
 
 
 class UserToolsSection(Section):

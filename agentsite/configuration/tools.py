@@ -10,7 +10,7 @@ from agentsite.configuration.section import Name, Section, WebAddress, default_o
 from llm_app.models import ServiceKey
 from tools_app.models import (
     AllowedAddress,
-    Approval,
+    ApprovalMode,
     DangerLevel,
     McpServer,
     SearchEngine,
@@ -24,7 +24,7 @@ class ToolSection(Section):
     name: Name
     enabled: bool = True
     danger: DangerLevel | None = None
-    approval: Approval = Approval.BY_DANGER
+    approval: ApprovalMode = ApprovalMode.BY_DANGER
     approvers: Name | None = None  # a role
     four_eyes: bool = False
     roles: list[Name] = []  # members of these can use it; none: everyone

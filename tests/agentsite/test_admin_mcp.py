@@ -51,7 +51,7 @@ def test_who_may_only_look_confirms_nothing_and_has_nothing_listed_again(client:
         address = reverse(f"admin:tools_app_{model}_changelist")
         assert "Confirm" not in client.get(address).content.decode()
         client.post(address, {"action": action, "_selected_action": [row.pk]})
-    assert McpTool.objects.get().is_held
+    assert McpTool.objects.get().needs_confirmation
     assert McpServer.objects.get().listed_at
 
 

@@ -17,19 +17,19 @@ from tests.processes import living
 from tests.tools_app.test_mcp_tools import BARE
 from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
-from tools_app.mcp.connection import Connection
+from tools_app.mcp.connection import McpConnection
 
 ROOT = Path(__file__).parents[2]
 HANG = {"do": "call", "name": "hang", "arguments": {}}
 HOLDER = """
 import asyncio, json, sys
 from tools_app.contract import McpEndpoint
-from tools_app.mcp.connection import Connection
+from tools_app.mcp.connection import McpConnection
 
 async def main():
     command, environment = json.loads(sys.argv[1])
     endpoint = McpEndpoint(name="n", transport="stdio", command=command, environment=environment, timeout_s=60)
-    connection = Connection(endpoint)
+    connection = McpConnection(endpoint)
     await connection.ask({"do": "list"})
     print("ready", flush=True)
     await connection.ask({"do": "call", "name": "hang", "arguments": {}})
@@ -63,7 +63,7 @@ def _environment(pid: int) -> bytes:
 
 
 async def test_a_server_whose_call_is_cancelled_leaves_nothing(server: McpEndpoint, left: Callable[[], object]) -> None:
-    connection = Connection(server)
+    connection = McpConnection(server)
     await connection.ask({"do": "list"})
     assert left()
     hanging = asyncio.create_task(connection.ask(HANG))
@@ -77,7 +77,7 @@ async def test_a_server_whose_call_is_cancelled_leaves_nothing(server: McpEndpoi
 async def test_a_server_whose_connection_is_closed_leaves_nothing(
     server: McpEndpoint, left: Callable[[], object]
 ) -> None:
-    connection = Connection(server)
+    connection = McpConnection(server)
     await connection.ask({"do": "list"})
     closing = asyncio.create_task(connection.close())
     done, _ = await asyncio.wait({closing}, timeout=10)
@@ -88,7 +88,7 @@ async def test_a_server_whose_connection_is_closed_leaves_nothing(
 async def test_a_server_that_ends_by_itself_leaves_nothing(server: McpEndpoint, left: Callable[[], object]) -> None:
     """What it leaves holds no pipe of its: else its end is known when that ends, or the call's time is over."""
     words = server.command[2].replace("sleep 60", "sleep 60 >/dev/null 2>&1")
-    connection = Connection(replace(server, command=("sh", "-c", words)))
+    connection = McpConnection(replace(server, command=("sh", "-c", words)))
     with pytest.raises(ToolError):
         await connection.ask({"do": "call", "name": "die", "arguments": {}})
     await asyncio.to_thread(waiting.until, lambda: not left(), 10)

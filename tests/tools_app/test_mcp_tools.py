@@ -20,7 +20,7 @@ from tests.tools_app.conftest import NoSandbox
 from tools_app.contract import McpEndpoint, ToolContext, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
-from tools_app.mcp.connection import Connection, ListedTool, tools_of
+from tools_app.mcp.connection import ListedTool, McpConnection, tools_of
 from tools_app.mcp.pool import pool
 from tools_app.mcp.tool import call, result_of
 from tools_app.network import NetworkPolicy
@@ -72,7 +72,7 @@ def _runs(pid: int) -> bool:
 
 
 async def listed(target: McpEndpoint) -> dict[str, ListedTool]:
-    connection = Connection(target)
+    connection = McpConnection(target)
     try:
         return {tool.name: tool for tool in tools_of("notes", await connection.ask({"do": "list"}))}
     finally:
@@ -147,7 +147,7 @@ async def test_a_server_that_hangs_is_ended_with_its_program(bare: ToolContext) 
 async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
     bare: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools_app.mcp.pool.MOST", 2)
+    monkeypatch.setattr("tools_app.mcp.pool.MAX_CONNECTIONS", 2)
     await pool.close(bare.session)
     monkeypatch.setattr(pool, "_connections", {})  # those that other tests have left belong to another event loop
     busy, idle, other = (replace(bare, session=name) for name in ("busy", "idle", "other"))
@@ -170,7 +170,7 @@ async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
 
 
 async def test_out_of_time_it_says_that_the_effect_is_unknown() -> None:
-    connection = Connection(replace(ON_STDIO, timeout_s=0.5))
+    connection = McpConnection(replace(ON_STDIO, timeout_s=0.5))
     with pytest.raises(ToolError, match=r"did not answer within 0 s. Whether the call had an effect is unknown"):
         await connection.ask({"do": "list"})
     assert not connection.is_open
@@ -183,7 +183,7 @@ async def test_a_tool_that_changed_since_it_was_confirmed_is_not_called(tool_con
 
 
 async def test_a_program_that_is_not_there_is_said() -> None:
-    connection = Connection(replace(ON_STDIO, command=("/no/such/program",)))
+    connection = McpConnection(replace(ON_STDIO, command=("/no/such/program",)))
     with pytest.raises(ToolError, match="The MCP server notes"):
         await connection.ask({"do": "list"})
 
@@ -204,7 +204,7 @@ def _answers(port: int) -> bool:
 
 
 async def test_a_server_over_http_is_spoken_to_in_the_same_way(on_http: McpEndpoint) -> None:
-    connection = Connection(on_http)
+    connection = McpConnection(on_http)
     tools = tools_of("notes", await connection.ask({"do": "list"}))
     answer = await connection.ask({"do": "call", "name": "add", "arguments": {"a": 2, "b": 3}})
     await connection.close()

@@ -41,7 +41,7 @@ class McpToolInline(TabularInline):
     def state(self, tool: McpTool) -> str:
         if tool.is_gone:
             return "gone"
-        return "not used until confirmed" if tool.is_held else "usable"
+        return "not used until confirmed" if tool.needs_confirmation else "usable"
 
 
 @admin.register(McpServer)
@@ -85,12 +85,15 @@ class McpToolAdmin(ModelAdmin):
 
     @display(description="awaits confirmation", boolean=True)
     def awaits_confirmation(self, tool: McpTool) -> bool:
-        return tool.is_held
+        return tool.needs_confirmation
 
     @action(description="Confirm the tools in their current form", permissions=["change"])
     def confirm(self, request: HttpRequest, tools: QuerySet[McpTool]) -> None:
         count = tools.update(confirmed=F("digest"))
         messages.success(request, f"Tools confirmed: {count}.")
+
+
+_TEXT_FIELDS = ("name", "description", "body")
 
 
 class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -105,15 +108,15 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.uploaded: SkillText | None = None
-        for name in {"name", "description", "body"} & self.fields.keys():
+        for name in self.fields.keys() & _TEXT_FIELDS:
             self.fields[name].required = False
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if file := cleaned.get("upload"):
             self.uploaded = self._unpacked(file)
-            cleaned |= {name: getattr(self.uploaded, name) for name in ("name", "description", "body")}
-        for name in ("name", "description", "body"):
+            cleaned |= {name: getattr(self.uploaded, name) for name in _TEXT_FIELDS}
+        for name in _TEXT_FIELDS:
             if not cleaned.get(name):
                 self.add_error(name, "This field is required unless you upload a file.")
         return cleaned
@@ -171,5 +174,5 @@ class SkillAdmin(ModelAdmin):
                 SkillFile(skill=obj, path=path, content=content, executable=path in form.uploaded.executable)
                 for path, content in form.uploaded.files.items()
             )
-        if words := remark(obj.description):
-            messages.warning(request, words)
+        if warning := remark(obj.description):
+            messages.warning(request, warning)

@@ -14,9 +14,9 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from tools_app.admin import tool_names
 from tools_app.admin.tool_names import ToolNamesField, ToolNameWidget
-from tools_app.contract import registry
+from tools_app.contract import ToolDefinition, registry
 from tools_app.errors import UnknownTool
-from tools_app.models import AllowedAddress, Approval, RolePolicy, ToolSetting, UserPolicy
+from tools_app.models import AllowedAddress, ApprovalMode, RolePolicy, ToolSetting, UserPolicy
 from tools_app.network import NetworkPolicy
 
 HOST = re.compile(r"\*|(\*\.)?[A-Za-z0-9._-]{1,255}")  # as in the configuration file
@@ -28,15 +28,15 @@ class ApprovalsField(forms.CharField):
     widget = UnfoldAdminTextareaWidget
 
     def prepare_value(self, value: Any) -> Any:
-        return "\n".join(f"{name}: {word}" for name, word in value.items()) if isinstance(value, Mapping) else value
+        return "\n".join(f"{name}: {mode}" for name, mode in value.items()) if isinstance(value, Mapping) else value
 
     def clean(self, value: str) -> dict[str, str]:
         lines = [line.partition(":") for line in super().clean(value).splitlines() if line.strip()]
-        words = {name.strip(): word.strip() for name, _, word in lines}
-        tool_names.checked_names(words)
-        if wrong := [word for word in words.values() if word not in Approval.values]:
-            raise forms.ValidationError(f"“{wrong[0]}” is not one of {', '.join(Approval.values)}.")
-        return words
+        modes = {name.strip(): mode.strip() for name, _, mode in lines}
+        tool_names.checked_names(modes)
+        if invalid := [mode for mode in modes.values() if mode not in ApprovalMode.values]:
+            raise forms.ValidationError(f"“{invalid[0]}” is not one of {', '.join(ApprovalMode.values)}.")
+        return modes
 
 
 class RolePolicyForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -72,7 +72,7 @@ class UserPolicyInline(StackedInline):
 @admin.register(RolePolicy)
 class RolePolicyAdmin(ModelAdmin):
     form = RolePolicyForm
-    list_display = ["role", "allowed", "denied", "asked", "is_default"]
+    list_display = ["role", "allowed", "denied", "approval_modes", "is_default"]
     list_select_related = ["role"]
     search_fields = ["role__name"]
     fields = ["role", "allow", "deny", "approvals", "is_default"]
@@ -86,8 +86,8 @@ class RolePolicyAdmin(ModelAdmin):
         return ", ".join(policy.deny) or "none"
 
     @display(description="approvals")
-    def asked(self, policy: RolePolicy) -> str:
-        return ", ".join(f"{name}: {word}" for name, word in policy.approvals.items()) or "as configured for each tool"
+    def approval_modes(self, policy: RolePolicy) -> str:
+        return ", ".join(f"{name}: {mode}" for name, mode in policy.approvals.items()) or "as configured for each tool"
 
 
 class AllowedAddressForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -117,8 +117,10 @@ class HostsField(forms.CharField):
 
     def clean(self, value: str) -> list[str]:
         hosts: list[str] = super().clean(value).split()
-        if wrong := [host for host in hosts if not HOST.fullmatch(host)]:
-            raise forms.ValidationError(f"“{wrong[0]}” is no host. Write names such as pypi.org or *.pythonhosted.org.")
+        if invalid := [host for host in hosts if not HOST.fullmatch(host)]:
+            raise forms.ValidationError(
+                f"“{invalid[0]}” is no host. Write names such as pypi.org or *.pythonhosted.org."
+            )
         return hosts
 
 
@@ -155,18 +157,19 @@ class ToolSettingAdmin(ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Add the tools without a row, for users who can add one."""
-        changed = set(ToolSetting.objects.values_list("name", flat=True))
-        may_add = self.has_add_permission(request)
-        others = sorted((tool for tool in registry.all_tools() if tool.name not in changed), key=attrgetter("name"))
-        shown = {**(extra_context or {}), "others": others if may_add else []}
-        response: HttpResponse = super().changelist_view(request, shown)
+        others: list[ToolDefinition] = []
+        if self.has_add_permission(request):
+            configured_names = set(ToolSetting.objects.values_list("name", flat=True))
+            others = [tool for tool in registry.all_tools() if tool.name not in configured_names]
+            others.sort(key=attrgetter("name"))
+        response: HttpResponse = super().changelist_view(request, {**(extra_context or {}), "others": others})
         return response
 
     def save_model(self, request: HttpRequest, setting: ToolSetting, form: Any, change: bool) -> None:
         super().save_model(request, setting, form, change)
         if setting.name not in {tool.name for tool in registry.all_tools()}:
-            words = "It holds as soon as there is one. Look at its name if you meant one that is there."
-            messages.warning(request, f"There is no tool called {setting.name} now. {words}")
+            advice = "The setting applies once such a tool exists. Check the spelling."
+            messages.warning(request, f"There is no tool called {setting.name} now. {advice}")
 
     @display(description="default danger")
     def own_danger(self, setting: ToolSetting) -> str:

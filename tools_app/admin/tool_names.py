@@ -16,7 +16,7 @@ from tools_app.policy import ALWAYS_THERE
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
-def known_tools() -> list[str]:
+def optional_tool_names() -> list[str]:
     """Return the names of all registered tools, except the one that is always available."""
     return sorted(tool.name for tool in registry.all_tools() if tool.name != ALWAYS_THERE)
 
@@ -26,25 +26,25 @@ def checked_names(names: Iterable[str]) -> list[str]:
 
     Raises: ValidationError for an invalid name.
     """
-    found = sorted(set(names))
-    if wrong := [name for name in found if not _NAME.fullmatch(name)]:
-        raise ValidationError(f"{', '.join(wrong)}: tool names may contain only letters, digits, _ and -.")
-    return found
+    unique_names = sorted(set(names))
+    if invalid := [name for name in unique_names if not _NAME.fullmatch(name)]:
+        raise ValidationError(f"{', '.join(invalid)}: tool names may contain only letters, digits, _ and -.")
+    return unique_names
 
 
-class _NamesWidget(forms.MultiWidget):
+class _ToolNamesWidget(forms.MultiWidget):
     def __init__(self) -> None:
         others = {"placeholder": "Other names, separated by commas: server__tool"}
         super().__init__([UnfoldAdminCheckboxSelectMultipleWidget(), UnfoldAdminTextInputWidget(others)])
 
     def decompress(self, value: Sequence[str] | None) -> list[Any]:
-        return _parts(value)
+        return _split(value)
 
 
 class ToolNamesField(forms.MultiValueField):
     """A list of names of tools."""
 
-    widget = _NamesWidget
+    widget = _ToolNamesWidget
 
     def __init__(self, **options: Any) -> None:
         names = forms.MultipleChoiceField(required=False, choices=_choices)
@@ -54,33 +54,33 @@ class ToolNamesField(forms.MultiValueField):
     def prepare_value(self, value: Any) -> Any:
         """Split the stored names for the two widgets. Posted values are already split."""
         is_posted = isinstance(value, list) and value[:1] and isinstance(value[0], list)
-        return value if is_posted else _parts(value)
+        return value if is_posted else _split(value)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return super().has_changed(_parts(initial), data)
+        return super().has_changed(_split(initial), data)
 
     def compress(self, data_list: Sequence[Any]) -> list[str]:
-        ticked, written = data_list or ([], "")
-        return checked_names([*ticked, *(name.strip() for name in written.split(",") if name.strip())])
+        selected_names, other_names = data_list or ([], "")
+        return checked_names([*selected_names, *(name.strip() for name in other_names.split(",") if name.strip())])
 
 
 class ToolNameWidget(UnfoldAdminTextInputWidget):
     """A text field that suggests the registered tools."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        written = super().render(name, value, {**(attrs or {}), "list": f"{name}-known"}, renderer)
-        options = format_html_join("", '<option value="{}"></option>', ((tool,) for tool in known_tools()))
-        return format_html('{}<datalist id="{}-known">{}</datalist>', written, name, options)
+        text_input = super().render(name, value, {**(attrs or {}), "list": f"{name}-known"}, renderer)
+        options = format_html_join("", '<option value="{}"></option>', ((tool,) for tool in optional_tool_names()))
+        return format_html('{}<datalist id="{}-known">{}</datalist>', text_input, name, options)
 
 
-def _parts(names: Sequence[str] | None) -> list[Any]:
+def _split(names: Sequence[str] | None) -> list[Any]:
     """Return the names with a checkbox, and the text with the other names."""
-    here = known_tools()
+    registered_names = optional_tool_names()
     return [
-        [name for name in names or () if name in here],
-        ", ".join(name for name in names or () if name not in here),
+        [name for name in names or () if name in registered_names],
+        ", ".join(name for name in names or () if name not in registered_names),
     ]
 
 
 def _choices() -> list[tuple[str, str]]:
-    return [(name, name) for name in known_tools()]
+    return [(name, name) for name in optional_tool_names()]

@@ -11,7 +11,7 @@ from tools_app.json_schema import validation
 _LIMITS = ChildLimits(wall_s=20, cpu_s=10)
 # Keywords whose check takes time linear in the size of schema times arguments. Patterns and references are not linear.
 # fmt: off
-_QUICK = frozenset({
+_LINEAR_KEYWORDS = frozenset({
     "$comment", "$defs", "$schema", "additionalProperties", "allOf", "anyOf", "const", "default", "definitions",
     "deprecated", "description", "enum", "examples", "exclusiveMaximum", "exclusiveMinimum", "format", "items",
     "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum",
@@ -19,20 +19,24 @@ _QUICK = frozenset({
 })
 # fmt: on
 _NAMED = ("$defs", "definitions", "properties")
-_MOST = 10**6  # characters of the schema times characters of the arguments: usually 0.1 ms, at worst 2 s
+_MAX_WORK = 10**6  # characters of the schema times characters of the arguments: usually 0.1 ms, at worst 2 s
 
 
 def fitted_arguments(
-    definition: ToolDefinition, given: Arguments, run: Callable[[Coroutine[Any, Any, dict[str, Any]]], dict[str, Any]]
+    definition: ToolDefinition, parsed: Arguments, run: Callable[[Coroutine[Any, Any, dict[str, Any]]], dict[str, Any]]
 ) -> Arguments:
-    """Return `given`, coerced to the tool's schema. `run` waits for the check in a child process, which takes 0.2 s.
+    """Return the parsed arguments, coerced to the tool's schema.
+
+    `run` waits for the check in a child process, which takes 0.2 s.
 
     Raises: InvalidArguments, with the faults for the model.
     """
-    schema, arguments = definition.parameters, given.model_dump(mode="json")
+    schema, arguments = definition.parameters, parsed.model_dump(mode="json")
     request = {"schema": schema, "value": arguments, "name": "arguments", "coerce": True}
-    is_quick = len(definition.own_schema) * len(str(arguments)) <= _MOST and _QUICK.issuperset(_keywords(schema))
-    answer = validation.answer(request, b"") if is_quick else run(_answer_of_child(request))
+    is_cheap = len(definition.own_schema) * len(str(arguments)) <= _MAX_WORK and _LINEAR_KEYWORDS.issuperset(
+        _keywords(schema)
+    )
+    answer = validation.answer(request, b"") if is_cheap else run(_answer_of_child(request))
     if faults := answer["faults"]:
         raise InvalidArguments(f"Invalid arguments for {definition.name}: {'; '.join(faults)}.")
     return base.validate(definition, answer["value"])

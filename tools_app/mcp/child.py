@@ -2,7 +2,7 @@
 
 The answer to `{"do": "list"}` or `{"do": "call", "name", "arguments"}` is `{"tools"}`, `{"result"}` or `{"error"}`,
 with `"ended"` if no more answers will come. `{"progress"}` lines with messages of the server precede the answer to a
-call. Answers over `LONGEST` are replaced by an error.
+call. Answers over `MAX_ANSWER` are replaced by an error.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
-MOST_TOOLS = 200
-MOST_PROGRESS, LONGEST_PROGRESS = 500, 2000  # messages of a call, and characters of each
-LONGEST = 2 * 1000**2  # bytes of an answer
+MAX_TOOLS = 200
+MAX_PROGRESS, MAX_PROGRESS_LENGTH = 500, 2000  # messages of a call, and characters of each
+MAX_ANSWER = 2 * 1000**2  # bytes of an answer
 
 
 async def serve(target: dict[str, Any], requests: asyncio.StreamReader) -> None:
@@ -49,8 +49,8 @@ async def _answer(client: Client, request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         if request["do"] == "list":
             return {"tools": await _tools(client)}
-        follow = _Progress().take
-        result = await client.call_tool(request["name"], request["arguments"], progress_callback=follow)
+        forward = _ProgressForwarder().forward
+        result = await client.call_tool(request["name"], request["arguments"], progress_callback=forward)
         return {"result": result.model_dump(mode="json", by_alias=True, exclude_none=True)}
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:
@@ -58,22 +58,22 @@ async def _answer(client: Client, request: Mapping[str, Any]) -> dict[str, Any]:
         return {"error": str(error)[:2000]}
 
 
-class _Progress:
+class _ProgressForwarder:
     """A forwarder of the progress messages of one call, up to a limit."""
 
     def __init__(self) -> None:
-        self._left = MOST_PROGRESS
+        self._remaining = MAX_PROGRESS
 
-    async def take(self, progress: float, total: float | None, message: str | None) -> None:
-        if message and self._left:
-            self._left -= 1
-            _send({"progress": message[:LONGEST_PROGRESS]})
+    async def forward(self, progress: float, total: float | None, message: str | None) -> None:
+        if message and self._remaining:
+            self._remaining -= 1
+            _send({"progress": message[:MAX_PROGRESS_LENGTH]})
 
 
 async def _tools(client: Client) -> list[dict[str, Any]]:
     tools: list[dict[str, Any]] = []
     cursor = None
-    while len(tools) < MOST_TOOLS:
+    while len(tools) < MAX_TOOLS:
         page = await client.list_tools(cursor=cursor)
         tools += [
             {"name": tool.name, "description": tool.description or "", "schema": tool.input_schema}
@@ -81,29 +81,29 @@ async def _tools(client: Client) -> list[dict[str, Any]]:
         ]
         if not (cursor := page.next_cursor):
             break
-    return tools[:MOST_TOOLS]
+    return tools[:MAX_TOOLS]
 
 
 def _send(answer: Mapping[str, Any]) -> None:
     line = json.dumps(answer).encode()
-    if len(line) > LONGEST:
-        line = json.dumps({"error": f"its answer has {len(line)} bytes; at most {LONGEST} are taken"}).encode()
+    if len(line) > MAX_ANSWER:
+        line = json.dumps({"error": f"its answer has {len(line)} bytes; at most {MAX_ANSWER} are taken"}).encode()
     data = line + b"\n"
     while data:
         data = data[os.write(_channel, data) :]
 
 
 async def main() -> None:
-    reader = asyncio.StreamReader(limit=LONGEST * 2)
+    reader = asyncio.StreamReader(limit=MAX_ANSWER * 2)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     target = json.loads(await reader.readline())
     try:
         await serve(target, reader)
     except* (OSError, MCPError, ValueError) as group:
-        _send({"error": str(_first(group))[:2000], "ended": True})
+        _send({"error": str(_innermost(group))[:2000], "ended": True})
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def _innermost(group: BaseExceptionGroup[BaseException]) -> BaseException:
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

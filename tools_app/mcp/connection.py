@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +21,10 @@ from tools_app.json_schema import external
 
 _START = """
 import resource, sys
-house, memory = sys.argv[1:]
-sys.path.append(house)
-for limit, most in ((resource.RLIMIT_DATA, int(memory)), (resource.RLIMIT_CORE, 0)):
-    resource.setrlimit(limit, (most, most))
+folder, memory = sys.argv[1:]
+sys.path.append(folder)
+for limit, value in ((resource.RLIMIT_DATA, int(memory)), (resource.RLIMIT_CORE, 0)):
+    resource.setrlimit(limit, (value, value))
 def work():
     import asyncio
     from tools_app.mcp.child import main
@@ -32,14 +32,14 @@ def work():
 from tools_app.mcp.subreaper import run
 run(work)
 """
-_HOUSE = str(Path(__file__).resolve().parents[2])
-_MEMORY = 2 * 1024**3  # bytes, for each of its processes
-_LONGEST = 4 * 1000**2  # bytes of an answer; the child sends less
-_GONE_S = 2  # seconds to wait for a killed process
-_REMEMBERED = 2000  # bytes of the end of stderr
+_PROJECT_FOLDER = str(Path(__file__).resolve().parents[2])
+_MAX_MEMORY = 2 * 1024**3  # bytes, for each of its processes
+_MAX_LINE = 4 * 1000**2  # bytes of an answer; the child sends less
+_EXIT_TIMEOUT_S = 2  # seconds to wait for a killed process
+_STDERR_TAIL = 2000  # bytes of the end of stderr
 
 
-def _ignore(progress: str) -> None:
+def _ignore_progress(progress: str) -> None:
     """Ignore the progress of a request."""
 
 
@@ -47,33 +47,33 @@ class ServerFailed(ToolError):
     """The MCP server did not answer."""
 
 
-class Connection:
+class McpConnection:
     """A connection that sends one request at a time. It is closed after a failure: the server's state of the session is
     lost.
 
-    `known` maps the names of the server's tools to their digests, as of the time when it was opened.
+    `digests` maps the names of the server's tools to their digests, as of the time when it was opened.
     """
 
     def __init__(self, target: McpEndpoint) -> None:
         self.target = target
-        self.known: dict[str, str] = {}
+        self.digests: dict[str, str] = {}
         self._process: Process | None = None
-        self._errors = b""
-        self._draining: asyncio.Task[None] | None = None
-        self._one_at_a_time = asyncio.Lock()
+        self._stderr = b""
+        self._stderr_reader: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
 
     @property
     def is_open(self) -> bool:
         return self._process is not None and self._process.returncode is None
 
-    async def ask(self, request: Mapping[str, Any], report: Callable[[str], None] = _ignore) -> dict[str, Any]:
+    async def ask(self, request: Mapping[str, Any], report: Callable[[str], None] = _ignore_progress) -> dict[str, Any]:
         """Return the server's answer. `report` receives its progress messages.
 
         Cancellation or a timeout ends the child process.
 
         Raises: ServerFailed.
         """
-        async with self._one_at_a_time:
+        async with self._lock:
             try:
                 async with asyncio.timeout(self.target.timeout_s):
                     answer = await self._exchange(request, report)
@@ -110,9 +110,9 @@ class Connection:
                 report(f"{answer['progress']}\n")
                 answer = json.loads(await process.stdout.readline())
         except ValueError as error:
-            said = self._errors.decode(errors="replace").strip().splitlines()
-            why = f" Its last words were: {said[-1]}" if said else ""
-            raise ServerFailed(f"The MCP server {self.target.name} ended without an answer.{why}") from error
+            error_lines = self._stderr.decode(errors="replace").strip().splitlines()
+            reason = f" Its last words were: {error_lines[-1]}" if error_lines else ""
+            raise ServerFailed(f"The MCP server {self.target.name} ended without an answer.{reason}") from error
         if not isinstance(answer, dict):
             raise ServerFailed(f"The MCP server {self.target.name} gave an answer that cannot be read.")
         return answer
@@ -120,25 +120,25 @@ class Connection:
     async def _start(self) -> Process:
         await self.close()
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-c", _START, _HOUSE, str(_MEMORY)),
+            *(sys.executable, "-I", "-c", _START, _PROJECT_FOLDER, str(_MAX_MEMORY)),
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
             env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"},  # noqa: S108  a home without files
-            limit=_LONGEST,
+            limit=_MAX_LINE,
             start_new_session=True,
         )
-        self._process, self._errors = process, b""
-        self._draining = asyncio.create_task(self._drain(process))
+        self._process, self._stderr = process, b""
+        self._stderr_reader = asyncio.create_task(self._read_stderr(process))
         assert process.stdin is not None
         process.stdin.write(json.dumps(self.target.as_json()).encode() + b"\n")
         return process
 
-    async def _drain(self, process: Process) -> None:
+    async def _read_stderr(self, process: Process) -> None:
         """Read stderr, so that the server never blocks on it, and store its end for error messages."""
         assert process.stderr is not None
         while part := await process.stderr.read(65536):
-            self._errors = (self._errors + part)[-_REMEMBERED:]
+            self._stderr = (self._stderr + part)[-_STDERR_TAIL:]
 
     async def close(self) -> None:
         """End the child process. Its subreaper ends all processes that it and the server have started."""
@@ -148,17 +148,17 @@ class Connection:
         if process.returncode is None:
             process.terminate()
         with suppress(TimeoutError):  # a process that the kernel blocks (a lost disk) ends later
-            async with asyncio.timeout(_GONE_S):
+            async with asyncio.timeout(_EXIT_TIMEOUT_S):
                 await process.wait()
-        if self._draining is not None:
-            self._draining.cancel()
+        if self._stderr_reader is not None:
+            self._stderr_reader.cancel()
 
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
-_LONGEST_NAME = 64  # characters of server__tool that providers accept
+_MAX_NAME = 64  # characters of server__tool that providers accept
 _NAMED_SCHEMAS = {"properties", "$defs", "definitions"}
 _SCHEMAS = {"anyOf", "oneOf", "allOf", "items", "additionalProperties"}
-_LONGEST_DESCRIPTION = 2000
+_MAX_DESCRIPTION = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,21 +177,19 @@ class ListedTool:
 
 def tools_of(server: str, answer: Mapping[str, Any]) -> list[ListedTool]:
     """Return the tools that a provider would accept: with a plain name, and a schema that can be checked and shown."""
-    return list(_usable(server, answer["tools"]))
-
-
-def _usable(server: str, tools: Any) -> Iterator[ListedTool]:
-    for tool in tools:
+    tools: list[ListedTool] = []
+    for tool in answer["tools"]:
         name = tool["name"]
-        if not _NAME.fullmatch(name) or len(f"{server}__{name}") > _LONGEST_NAME:
+        if not _NAME.fullmatch(name) or len(f"{server}__{name}") > _MAX_NAME:
             continue
         try:
             schema = external.schema_text({"properties": {}, **tool["schema"], "type": "object"})
         except InvalidSchema:
             continue
         schema = json.dumps(_with_items(json.loads(schema)), ensure_ascii=False)
-        description = " ".join(tool["description"].split()).replace("\0", "")[:_LONGEST_DESCRIPTION]
-        yield ListedTool(name=name, description=description, schema=schema)
+        description = " ".join(tool["description"].split()).replace("\0", "")[:_MAX_DESCRIPTION]
+        tools.append(ListedTool(name=name, description=description, schema=schema))
+    return tools
 
 
 def _with_items(schema: Any) -> Any:
@@ -208,5 +206,8 @@ def _with_items(schema: Any) -> Any:
     for key in _SCHEMAS & schema.keys():
         part = schema[key]
         out[key] = [_with_items(item) for item in part] if isinstance(part, list) else _with_items(part)
-    is_list = schema.get("type") == "array" or (isinstance(schema.get("type"), list) and "array" in schema["type"])
-    return out | ({"items": {}} if is_list and not {"items", "prefixItems"} & schema.keys() else {})
+    declared = schema.get("type")
+    is_list = declared == "array" or (isinstance(declared, list) and "array" in declared)
+    if is_list and not {"items", "prefixItems"} & schema.keys():
+        out["items"] = {}
+    return out

@@ -10,8 +10,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-_DIES_WITH_PARENT, _NO_NEW_PRIVILEGES, _ADOPTS = 1, 38, 36  # of prctl(2)
-_AWAITED = {signal.SIGTERM, signal.SIGCHLD}
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 1, 38, 36  # of prctl(2)
+_HANDLED_SIGNALS = {signal.SIGTERM, signal.SIGCHLD}
 
 
 def run(work: Callable[[], None]) -> None:
@@ -19,23 +19,24 @@ def run(work: Callable[[], None]) -> None:
 
     SIGTERM, which the kernel also sends when this server ends, ends them.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
-    for option, value in ((_DIES_WITH_PARENT, signal.SIGTERM), (_NO_NEW_PRIVILEGES, 1), (_ADOPTS, 1)):
-        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED_SIGNALS)
+    options = {_PR_SET_PDEATHSIG: int(signal.SIGTERM), _PR_SET_NO_NEW_PRIVS: 1, _PR_SET_CHILD_SUBREAPER: 1}
+    for option, value in options.items():
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
     child = os.fork()
     if child == 0:
-        ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _AWAITED)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED_SIGNALS)
         work()
         return
     for descriptor in (0, 1, 2):  # close the child's pipes here, so that the other ends see its end
         os.close(descriptor)
-    while signal.sigwait(_AWAITED) == signal.SIGCHLD and not _has_ended(child):
+    while signal.sigwait(_HANDLED_SIGNALS) == signal.SIGCHLD and not _reap(child):
         pass
-    _end_all()
+    _kill_descendants()
 
 
-def _has_ended(child: int) -> bool:
+def _reap(child: int) -> bool:
     """Reap all processes that have ended, and return whether `child` is one of them."""
     pid = -1
     while pid not in (0, child):
@@ -43,7 +44,7 @@ def _has_ended(child: int) -> bool:
     return pid == child
 
 
-def _end_all() -> None:
+def _kill_descendants() -> None:
     """Kill all children. Orphans of a killed process become children of this one, and are next."""
     while children := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
         for child in map(int, children):

@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace
-from tools_app.mcp.connection import Connection, tools_of
+from tools_app.mcp.connection import McpConnection, tools_of
 from tools_app.mcp.pool import pool
 from tools_app.paging import size
 
@@ -59,7 +59,7 @@ async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], c
     target = await context.mcp_target(server)
     with pool.using(context.session, target) as connection:
         await _open(connection, server)
-        if connection.known.get(tool) != digest:
+        if connection.digests.get(tool) != digest:
             raise ToolError(
                 f"The tool {tool} of {server} has changed since an administrator confirmed it, so it was not called. "
                 "Use another way, or say that it must be confirmed again."
@@ -68,50 +68,48 @@ async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], c
     return await asyncio.to_thread(result_of, answer["result"], context.workspace, context.page_bytes)
 
 
-async def _open(connection: Connection, server: str) -> None:
+async def _open(connection: McpConnection, server: str) -> None:
     """Open the connection if it is closed, and read which tools the server offers now."""
     if connection.is_open:
         return
     await connection.open()
-    listed = {each.name: each.digest for each in tools_of(server, await connection.ask({"do": "list"}))}
-    connection.known.clear()
-    connection.known.update(listed)
+    tools = tools_of(server, await connection.ask({"do": "list"}))
+    connection.digests.clear()
+    connection.digests.update({tool.name: tool.digest for tool in tools})
 
 
 def result_of(answer: Mapping[str, Any], workspace: Workspace, page_bytes: int) -> ToolResult:
     """Return the result. Data over one page is indented, so that each page ends after a value."""
-    words: list[str] = []
+    texts: list[str] = []
     images: list[str] = []
     for part in answer.get("content") or ():
-        _read(part, words, images, workspace)
-    if not words and not images and answer.get("structuredContent") is not None:
-        data = json.dumps(answer["structuredContent"], ensure_ascii=False)
+        _add_part(part, texts, images, workspace)
+    structured = answer.get("structuredContent")
+    if not texts and not images and structured is not None:
+        data = json.dumps(structured, ensure_ascii=False)
         fits = size(data) <= page_bytes
-        words.append(data if fits else json.dumps(answer["structuredContent"], ensure_ascii=False, indent=1))
+        texts.append(data if fits else json.dumps(structured, ensure_ascii=False, indent=1))
     return ToolResult(
-        content="\n".join(words), images=images, status="failed" if answer.get("isError") else "succeeded"
+        content="\n".join(texts), images=images, status="failed" if answer.get("isError") else "succeeded"
     )
 
 
-def _read(part: Mapping[str, Any], words: list[str], images: list[str], workspace: Workspace) -> None:
+def _add_part(part: Mapping[str, Any], texts: list[str], images: list[str], workspace: Workspace) -> None:
+    """Add a part of the server's answer to the texts and images. Files are stored in the workspace."""
     kind, resource = part.get("type"), part.get("resource") or {}
     if kind == "text":
-        words.append(str(part.get("text", "")))
+        texts.append(str(part.get("text", "")))
     elif kind == "resource" and "text" in resource:
-        words.append(f"{resource.get('uri', '')}\n{resource['text']}")
+        texts.append(f"{resource.get('uri', '')}\n{resource['text']}")
     elif kind == "resource_link":
-        words.append(f"{part.get('name', '')}: {part.get('uri', '')}")
+        texts.append(f"{part.get('name', '')}: {part.get('uri', '')}")
     elif data := part.get("data") or resource.get("blob"):
-        path = _kept(str(data), str(part.get("mimeType") or resource.get("mimeType") or ""), workspace)
-        words.append(f"It is the file {path}.")
+        media_type = str(part.get("mimeType") or resource.get("mimeType") or "")
+        path = f"{RESULTS}/{secrets.token_hex(6)}{mimetypes.guess_extension(media_type) or '.bin'}"
+        try:
+            workspace.write_bytes(path, base64.b64decode(str(data), validate=True))
+        except ValueError as error:
+            raise ToolError("The server's answer contains a file that cannot be read.") from error
+        texts.append(f"It is the file {path}.")
         if kind == "image":
             images.append(path)
-
-
-def _kept(data: str, media_type: str, workspace: Workspace) -> str:
-    path = f"{RESULTS}/{secrets.token_hex(6)}{mimetypes.guess_extension(media_type) or '.bin'}"
-    try:
-        workspace.write_bytes(path, base64.b64decode(data, validate=True))
-    except ValueError as error:
-        raise ToolError("The server's answer contains a file that cannot be read.") from error
-    return path

@@ -1,23 +1,23 @@
 """Administrators' decisions about tools, and a cache of recent searches."""
 
-from tools_app.models.mcp import McpServer, McpTool, Transport
-from tools_app.models.policy import AllowedAddress, Approval, DangerLevel, RolePolicy, ToolSetting, UserPolicy
+from tools_app.models.mcp import McpServer, McpTool, McpTransport
+from tools_app.models.policy import AllowedAddress, ApprovalMode, DangerLevel, RolePolicy, ToolSetting, UserPolicy
 from tools_app.models.search import CachedSearch, SearchEngine, SearchEngineKind
 from tools_app.models.skill import Skill, SkillFile
 
 __all__ = [
     "AllowedAddress",
-    "Approval",
+    "ApprovalMode",
     "CachedSearch",
     "DangerLevel",
     "McpServer",
     "McpTool",
+    "McpTransport",
     "RolePolicy",
     "SearchEngine",
     "SearchEngineKind",
     "Skill",
     "SkillFile",
     "ToolSetting",
-    "Transport",
     "UserPolicy",
 ]

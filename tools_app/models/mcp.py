@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from tools_app.models.policy import DangerLevel
 
 
-class Transport(models.TextChoices):
+class McpTransport(models.TextChoices):
     STDIO = "stdio", "A program on this server (stdio)"
     HTTP = "streamable_http", "A URL (streamable HTTP)"
 
@@ -24,7 +24,7 @@ class McpServer(models.Model):
         max_length=30, unique=True, validators=[RegexValidator(r"^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*\Z")]
     )
     description = models.CharField(max_length=300, blank=True, help_text="Tells the model what its tools are for.")
-    transport = models.CharField(max_length=15, choices=Transport)
+    transport = models.CharField(max_length=15, choices=McpTransport)
     command = models.JSONField(default=list, blank=True, help_text='For stdio: ["python", "-m", "some_server"].')
     environment = models.JSONField(default=dict, blank=True, help_text='For stdio: {"NAME": "value"}. Not for secrets.')
     url = models.CharField(max_length=500, blank=True, validators=[RegexValidator(r"^https?://[^\s/]")])
@@ -55,7 +55,7 @@ class McpServer(models.Model):
         ordering = ["name"]
         verbose_name = "MCP server"
         constraints = [
-            models.CheckConstraint(condition=Q(transport__in=Transport.values), name="mcp_transport_known"),
+            models.CheckConstraint(condition=Q(transport__in=McpTransport.values), name="mcp_transport_known"),
             models.CheckConstraint(condition=Q(danger__in=DangerLevel.values), name="mcp_danger_known"),
         ]
 
@@ -66,34 +66,30 @@ class McpServer(models.Model):
         """Validate the fields. Empty form fields arrive as None."""
         self.command, self.loop_exempt = self.command or [], self.loop_exempt or []
         self.environment, self.headers = self.environment or {}, self.headers or {}
-        if self.transport == Transport.STDIO and not _is_command(self.command):
+        if self.transport == McpTransport.STDIO and not (self.command and _is_list_of_texts(self.command)):
             raise ValidationError({"command": 'Write the program and its arguments as a list: ["python", "-m", "x"].'})
-        if self.transport == Transport.HTTP and not self.url:
+        if self.transport == McpTransport.HTTP and not self.url:
             raise ValidationError({"url": "Write the address of the server."})
-        if not _are_words(self.loop_exempt):
+        if not _is_list_of_texts(self.loop_exempt):
             raise ValidationError({"loop_exempt": 'Write the names of tools as a list: ["status"].'})
         for name in ("environment", "headers"):
-            if not _are_named_words(getattr(self, name)):
+            if not _is_mapping_of_texts(getattr(self, name)):
                 raise ValidationError({name: 'Write names and values as an object: {"NAME": "value"}.'})
 
 
-def _is_command(value: Any) -> bool:
-    return _are_words(value) and bool(value)
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) and "\0" not in text for text in value)
 
 
-def _are_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) and "\0" not in word for word in value)
-
-
-def _are_named_words(value: Any) -> bool:
-    return isinstance(value, dict) and _are_words([*value.keys(), *value.values()])
+def _is_mapping_of_texts(value: Any) -> bool:
+    return isinstance(value, dict) and _is_list_of_texts([*value.keys(), *value.values()])
 
 
 class McpToolQuerySet(models.QuerySet["McpTool"]):
     def usable_by(self, user_id: int) -> "McpToolQuerySet":
         """Return the confirmed tools of servers that the user can use."""
-        own = get_user_model().roles_of(user_id)
-        servers = McpServer.objects.filter(Q(roles=None) | Q(roles__in=own), enabled=True)
+        user_roles = get_user_model().roles_of(user_id)
+        servers = McpServer.objects.filter(Q(roles=None) | Q(roles__in=user_roles), enabled=True)
         return self.filter(confirmed=F("digest"), is_gone=False, server__in=servers)
 
 
@@ -120,5 +116,5 @@ class McpTool(models.Model):
         return f"{self.server}__{self.name}"
 
     @property
-    def is_held(self) -> bool:
+    def needs_confirmation(self) -> bool:
         return self.confirmed != self.digest

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 
-class Approval(models.TextChoices):
+class ApprovalMode(models.TextChoices):
     NEVER = "never", "Never ask"
     BY_DANGER = "by_danger", "Ask when a call is dangerous"
     ALWAYS = "always", "Always ask"
@@ -24,9 +24,9 @@ class DangerLevel(models.TextChoices):
 class ToolSettingQuerySet(models.QuerySet["ToolSetting"]):
     def closed_to(self, user_id: int) -> "ToolSettingQuerySet":
         """Return the tools with roles of which the user has none."""
-        granted = ToolSetting.roles.through.objects.filter(toolsetting=OuterRef("pk"))
-        own = granted.filter(group__in=get_user_model().roles_of(user_id))
-        return self.filter(Exists(granted), ~Exists(own))
+        allowed_roles = ToolSetting.roles.through.objects.filter(toolsetting=OuterRef("pk"))
+        user_roles = allowed_roles.filter(group__in=get_user_model().roles_of(user_id))
+        return self.filter(Exists(allowed_roles), ~Exists(user_roles))
 
 
 class ToolSetting(models.Model):
@@ -37,7 +37,7 @@ class ToolSetting(models.Model):
     danger = models.CharField(
         max_length=10, choices=DangerLevel, blank=True, help_text="Overrides the tool's own level."
     )
-    approval = models.CharField(max_length=10, choices=Approval, default=Approval.BY_DANGER)
+    approval = models.CharField(max_length=10, choices=ApprovalMode, default=ApprovalMode.BY_DANGER)
     approvers = models.ForeignKey(
         Group,
         models.PROTECT,  # without the role, anyone could approve the calls
@@ -66,7 +66,7 @@ class ToolSetting(models.Model):
         db_table = "tool_settings"
         ordering = ["name"]
         constraints = [
-            models.CheckConstraint(condition=Q(approval__in=Approval.values), name="tool_setting_approval_known"),
+            models.CheckConstraint(condition=Q(approval__in=ApprovalMode.values), name="tool_setting_approval_known"),
             models.CheckConstraint(condition=Q(danger__in=["", *DangerLevel.values]), name="tool_setting_danger_known"),
         ]
 

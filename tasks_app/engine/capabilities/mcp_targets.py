@@ -5,7 +5,7 @@ from tasks_app.record import SessionSecrets
 from tasks_app.runtime import process
 from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
-from tools_app.models import McpServer, Transport
+from tools_app.models import McpServer, McpTransport
 
 
 class McpTargets:
@@ -40,7 +40,7 @@ class McpTargets:
 
 def target_of(server: McpServer, credential: str = "") -> McpEndpoint:
     """Return the server's address. `credential` is the value that goes with each call, '' if the server needs none."""
-    on_stdio = server.transport == Transport.STDIO
+    on_stdio = server.transport == McpTransport.STDIO
     own = {server.credential: credential} if credential and on_stdio else {}
     bearer = {"Authorization": f"Bearer {credential}"} if credential and not on_stdio else {}
     return McpEndpoint(

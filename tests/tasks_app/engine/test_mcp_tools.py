@@ -55,7 +55,7 @@ def test_a_listing_that_changed_holds_the_tool_until_it_is_confirmed(owner, serv
 
 def test_what_a_known_server_lists_anew_is_held(server):
     mcp_refresh._store_tools(server, [mcp_refresh.ListedTool(name="new", description="", schema="{}")], confirmed=False)
-    assert server.tools.get(name="new").is_held
+    assert server.tools.get(name="new").needs_confirmation
     assert server.tools.get(name="add").is_gone
 
 
