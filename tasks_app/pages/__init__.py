@@ -1,1 +1,1 @@
-"""The pages. Each view fetches with the user's rights, calls one verb, and renders or redirects."""
+"""The HTML pages of the site."""

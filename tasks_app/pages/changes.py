@@ -1,4 +1,4 @@
-"""What a call changed in the workspace: its differences, and files put back to before it."""
+"""Changes of a call to the workspace: their diffs, and undoing them."""
 
 from uuid import UUID
 
@@ -27,7 +27,7 @@ MOST = 50  # files shown
 @signed_in
 @require_GET
 def show(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
-    """A fragment of the card, or a page of its own."""
+    """Show the diffs of a change, as a fragment of the card or as a page."""
     session = visible_session(request.user, session_id)
     change, redactor = _change(session, change_id), redactor_of(session)
     rows = change.files.select_related("change__session")
@@ -42,7 +42,7 @@ def show(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
 
 @signed_in
 def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
-    """Everything, or the one file `path`. Asks first, where the page could not."""
+    """Undo the change, or the one file `path`. Without scripts, a page asks for confirmation."""
     session = writable_session(request.user, session_id)
     change, path = _change(session, change_id), request.GET.get("path", "")
     if request.method != "POST":
@@ -62,7 +62,7 @@ def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
 
 
 def proposed(item: Item, is_foreign: bool | str = False) -> str:
-    """What a call of `file` would change, whole: beside the file as it is now, where the reader may see that."""
+    """Return the diff that a call of `file` proposes, against the current file if the viewer may see it."""
     given = item.exact_arguments if item.call["name"] == "file" else {}
     match given.get("action"):
         case "patch":

@@ -1,4 +1,4 @@
-"""A session's page, and what people do there: messages, answers, decisions, stop, fork, delete."""
+"""A session's page, and its actions: post, answer, decide, stop, change, fork, delete."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from tasks_app.services import diagnosis, forks
 from tasks_app.workspace import uploads
 from tools_app.errors import ToolError
 
-MOST_FORKS = 20  # listed beside a session
+MOST_FORKS = 20  # listed on a session's page
 _project = Select(lambda user, pk: Project.objects.visible_to(user).filter(pk=pk)[:1])
 _parent = Select(lambda user, pk: Session.objects.visible_to(user).filter(pk=pk)[:1])
 _forks = Select(
@@ -42,8 +42,11 @@ class DecisionForm:
 
     @classmethod
     def from_request(cls, request: Request) -> "DecisionForm":
-        """Raises Http404 for values that none of our forms sends."""
-        decision, _colon, wide = posted(request, "decision").partition(":")  # a button sends one value
+        """Return the posted decision.
+
+        Raises: Http404 for values that no form of ours sends.
+        """
+        decision, _colon, wide = posted(request, "decision").partition(":")  # a button sends both as one value
         scope = wide or posted(request, "scope") or ApprovalScope.ONCE
         if decision not in (Decision.APPROVED, Decision.REJECTED) or scope not in ApprovalScope.values:
             raise Http404()
@@ -52,7 +55,7 @@ class DecisionForm:
 
 @signed_in
 def show(request: Request, session_id: UUID) -> HttpResponse:
-    """The newest items; with `?before=SEQ` those before an entry, which htmx gets alone."""
+    """Show the newest items, or with `?before=SEQ` the items before an entry. Requests of htmx get only the items."""
     session = visible_session(request.user, session_id)
     before = request.GET.get("before", "")
     page = transcript.newest_page(session, before=int(before) if before.isdecimal() and len(before) < 10 else None)
@@ -73,7 +76,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_GET
 def show_reasons(request: Request, session_id: UUID) -> HttpResponse:
-    """Why the newest task does not go on, or what it does."""
+    """Show why the newest task does not continue, or what it is doing."""
     session = visible_session(request.user, session_id)
     task = session.tasks.select_related("session__model").order_by("-created_at").first()
     reasons, place = (diagnosis.reasons(task), admission.position_of(task)) if task else ([], None)
@@ -84,19 +87,19 @@ def show_reasons(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_GET
 def show_step(request: Request, session_id: UUID, seq: int) -> HttpResponse:
-    """A call's arguments and its result, which a page asks for when its card is opened."""
+    """Return a call's arguments and result, which a page fetches when the call's card is opened."""
     return _shown(request, session_id, seq, "chat/_call.html", _("A step"))
 
 
 @signed_in
 @require_GET
 def show_ways(request: Request, session_id: UUID, seq: int) -> HttpResponse:
-    """The ways to go on differently from an entry, and to what the model saw."""
+    """Return the ways to branch from an entry, and the link to what the model saw."""
     return _shown(request, session_id, seq, "chat/_ways.html", _("Branch from here"))
 
 
 def _shown(request: Request, session_id: UUID, seq: int, part: str, heading: str) -> HttpResponse:
-    """Without scripts it is a page of its own."""
+    """Render a part of an item: alone for htmx, otherwise as a page."""
     session = visible_session(request.user, session_id)
     if (item := transcript.item_at(session, seq)) is None:
         raise Http404()
@@ -106,7 +109,7 @@ def _shown(request: Request, session_id: UUID, seq: int, part: str, heading: str
 
 @signed_in
 def queue(request: Request, session_id: UUID) -> HttpResponse:
-    """The task's place in the queue, which the page asks for while there is one: nobody is told when others move up."""
+    """Return the task's queue position. Pages poll it, as no event reports that other tasks have moved."""
     session = visible_session(request.user, session_id)
     return render(request, "chat/_queue.html", fragments.now(session, request.user))
 
@@ -131,7 +134,7 @@ def post_message(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_POST
 def change_message(request: Request, session_id: UUID, message_id: int) -> HttpResponse:
-    """Other words for one's own message that waits; with `remove`, it is taken back."""
+    """Change one's own waiting message, or with `remove` take it back."""
     session = writable_session(request.user, session_id)
     try:
         if posted(request, "remove"):
@@ -155,7 +158,7 @@ def stop(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_POST
 def reply(request: Request, session_id: UUID) -> HttpResponse:
-    """The answer to the question that the form was about."""
+    """Answer the question that the form showed."""
     session = writable_session(request.user, session_id)
     content, call_id = posted(request, "content"), posted(request, "call")
     return _answered(request, session, lambda task: services.reply(task, request.user, content, call_id=call_id))
@@ -164,7 +167,7 @@ def reply(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_POST
 def decide(request: Request, session_id: UUID) -> HttpResponse:
-    """Decides on the call that the form showed. An approver by role may decide also where they may only read."""
+    """Decide on the call that the form showed. An approver by role needs only read access to the session."""
     user, form, call_id = request.user, DecisionForm.from_request(request), posted(request, "call")
     decidable = Approval.objects.decidable_by(user).filter(tool_call__task__session=session_id)
     session = visible_session(user, session_id) if decidable.exists() else writable_session(user, session_id)
@@ -172,7 +175,7 @@ def decide(request: Request, session_id: UUID) -> HttpResponse:
 
 
 def _answered(request: Request, session: Session, answer: Callable[[Task], None]) -> HttpResponse:
-    """Answers, once; htmx gets the call's item as it looks from now on."""
+    """Answer or decide once. Requests of htmx get the updated item of the call."""
     try:
         if (task := session.tasks.active().first()) is None or not posted(request, "call"):
             raise NothingToAnswer()
@@ -192,7 +195,7 @@ def _item(request: Request, session: Session, *, oob: bool = False) -> str:
 @signed_in
 @require_POST
 def change(request: Request, session_id: UUID) -> HttpResponse:
-    """Takes `title`, `model` and `agent`, of which each may be missing; no model means the default one."""
+    """Change `title`, `model` and `agent`, each if posted. An empty model selects the default model."""
     session = writable_session(request.user, session_id)
     changes: dict[str, object] = {}
     if title := " ".join(posted(request, "title").split()):
@@ -208,7 +211,6 @@ def change(request: Request, session_id: UUID) -> HttpResponse:
 
 @signed_in
 def delete(request: Request, session_id: UUID) -> HttpResponse:
-    """Asks first."""
     session = owned_session(request.user, session_id)
     if request.method != "POST":
         what = _("the session “%(title)s”") % {"title": session}
@@ -223,7 +225,7 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_POST
 def fork(request: Request, session_id: UUID) -> HttpResponse:
-    """From the entry `seq`; with `again`, its message is sent anew, with `content` in its place if there is some."""
+    """Fork the session at entry `seq`. With `again`, send its message again, or the posted `content` in its place."""
     origin = visible_session(request.user, session_id)
     if not (seq := posted(request, "seq")).isdecimal() or len(seq) > 9:
         raise Http404()

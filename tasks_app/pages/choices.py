@@ -1,4 +1,4 @@
-"""What forms may choose: model, agent and workflow, and nothing by an unknown name; and the gallery of agents."""
+"""Models, agents and workflows that a form offers, the choices that it posts, and the gallery of agents."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tasks_app.models import Agent, AgentPicture, Project, Session, Workflow, ag
 
 
 def offered(user: Any, session: Session | None = None, *, agent: Agent | None = None) -> dict[str, Any]:
-    """For a form's lists. Of a session that begins, `agent` is selected, or the default one."""
+    """Return the lists of a form. In a form for a new session, `agent` or the default agent is selected."""
     usable = agents(user, session)
     return {
         "models": _models.rows(user.pk, session and session.model_id),
@@ -24,7 +24,7 @@ def offered(user: Any, session: Session | None = None, *, agent: Agent | None = 
 
 
 def agents(user: Any, session: Session | None = None) -> list[Agent]:
-    """Those that the user may use, and the session's own."""
+    """Return the agents that the user may use, and the session's own agent."""
     return _agents.rows(user.pk, session and (session.active_agent_id or session.agent_id))
 
 
@@ -33,14 +33,14 @@ def agent_named(user: Any, name: str | None) -> Agent | None:
 
 
 _agents = Select(lambda user, own: Agent.objects.usable_by(user) | Agent.objects.filter(pk=own))
-# Those that are visible to the user, and the session's own: a form must not change it by itself.
+# Includes the session's own model, so that saving a form does not change it.
 _models = Select(lambda user, own: LogicalModel.objects.visible_to(user) | LogicalModel.objects.filter(pk=own))
 _workflows = Select(Workflow.objects.usable)
 
 
 @signed_in
 def gallery(request: Request) -> HttpResponse:
-    """Administrators also begin new ones here, from templates."""
+    """Show the agents. Administrators can also create agents from templates here."""
     may_add = request.user.has_perm("tasks_app.add_agent") and request.user.is_staff
     templates = [
         {"key": each.key, "face": Agent(**_drawn(each.values)), "tries": each.tries}
@@ -57,7 +57,7 @@ def _drawn(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def picture(request: Request, agent_id: int) -> HttpResponse:
-    """An uploaded one, for who may see its agent. Its address changes with it, so that browsers may keep it."""
+    """Return an agent's uploaded picture to users who can see the agent. The URL changes with the picture."""
     if not request.user.is_authenticated or not _may_see(request.user, agent_id):
         raise Http404()
     found = get_object_or_404(AgentPicture, agent=agent_id)
@@ -73,7 +73,7 @@ def _may_see(user: Any, agent_id: int) -> bool:
 
 
 def chosen_agent(request: Request, own: Agent | None = None) -> Agent | None:
-    """None for an empty name, or an agent that the user may not use, unless it is already the row's `own`."""
+    """Return the posted agent, or None if it is empty or not allowed. The row's `own` agent is always allowed."""
     name = posted(request, "agent")
     return own if own and own.name == name else agent_named(request.user, name)
 
@@ -83,6 +83,6 @@ def chosen_workflow(request: Request) -> Workflow | None:
 
 
 def chosen_model(request: Request, session: Session | None = None) -> LogicalModel | None:
-    """None for an empty name, or a model that the user may not choose: the default then answers."""
+    """Return the posted model, or None if it is empty or not allowed: then the default model answers."""
     models, name = _models.rows(request.user.pk, session and session.model_id), posted(request, "model")
     return next((model for model in models if model.name == name), None)

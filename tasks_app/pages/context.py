@@ -1,4 +1,4 @@
-"""What the model sees of a session: the window, the compacted history, and the exact request of each call."""
+"""The model's view of a session: the context window, compacted history, and the exact request of each call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from tasks_app.record import Cut, redactor_of, transcript
 from tasks_app.replay import sent
 from tasks_app.replay.readable import Piece, compared, lines_of
 
-BEHIND = 40  # entries shown behind one that is looked up
-MOST = 1_000  # lines of an outline that are shown, the newest
-PIECES = 100  # of what was sent before, on a page
-REQUESTS = 25  # of a session, on a page
+BEHIND = 40  # entries shown after a linked one
+MOST = 1_000  # newest lines of an outline
+PIECES = 100  # parts on a page of unchanged messages
+REQUESTS = 25  # requests on a page
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gauge:
-    """Tokens: `used` by the newest request and its reply, of which `cached` came out of the provider's cache."""
+    """Tokens `used` by the newest request and its reply, and tokens read from the provider's cache."""
 
     used: int
     window: int
@@ -48,7 +48,7 @@ class Gauge:
 @signed_in
 @require_GET
 def show(request: Request, session_id: UUID) -> HttpResponse:
-    """The requests, newest first, and the newest cut; with `?before=ID` older requests, with `?cut=ID` an older cut."""
+    """Show requests, newest first, and a cut. `?before=ID` shows older requests, `?cut=ID` an older cut."""
     session = visible_session(request.user, session_id)
     requests = _requests(session, request.GET.get("before", ""))
     cuts = list(ContextCut.objects.in_session(session))
@@ -69,7 +69,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
 
 
 def _requests(session: Session, before: str) -> list[LLMLog]:
-    """Of the steps, one more than a page has."""
+    """Return the requests of a page and one more."""
     steps = LLMLog.objects.filter(session_id=session.pk, purpose=Purpose.STEP).order_by("-created_at")
     try:
         newest = steps.filter(pk=UUID(before)).first() if before else None
@@ -81,7 +81,7 @@ def _requests(session: Session, before: str) -> list[LLMLog]:
 @signed_in
 @require_GET
 def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
-    """Redirects to an entry's place in the conversation."""
+    """Redirect to the page of the conversation that has an entry."""
     session = visible_session(request.user, session_id)
     found = ContextEntry.objects.in_session(session).filter(seq=seq).first()
     if found is None:
@@ -92,7 +92,7 @@ def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
 
 
 def gauge_of(session: Session) -> Gauge | None:
-    """None before the first answer, and where the model is gone."""
+    """Return the gauge, or None before the first reply or if the model was deleted."""
     answered = LLMLog.objects.filter(session_id=session.pk, purpose=Purpose.STEP, status=CallStatus.SUCCEEDED)
     newest = answered.only("model", "input_tokens", "output_tokens", "cached_tokens", "usage_estimated").first()
     model = LogicalModel.objects.filter(name=newest.model).first() if newest else None
@@ -107,15 +107,15 @@ def gauge_of(session: Session) -> Gauge | None:
 
 
 def _used(session: Session) -> dict[str, object]:
-    """By all calls of the session; the cost of those whose price is known."""
-    unpriced_calls = Count("pk", filter=UNPRICED)  # before the sums, which hide the columns of their names
+    """Return the totals of all calls of the session. Calls without a price are not in the cost."""
+    unpriced_calls = Count("pk", filter=UNPRICED)  # first, as the sums shadow the columns of these names
     sums = {name: Sum(name, default=0) for name in ("input_tokens", "cached_tokens", "output_tokens")}
     logs = LLMLog.objects.filter(session_id=session.pk)
     return logs.aggregate(unpriced_calls=unpriced_calls, **sums, cost_usd=Sum("cost_usd"))
 
 
 def _readable(session: Session, row: ContextCut) -> Cut:
-    """As it was stored, without what has become secret since."""
+    """Return a stored cut, redacted with the current secrets."""
     text = Blob.objects.get(pk=row.blob).content
     return Cut.from_text(row.seq, text, row.masked_with).redacted(redactor_of(session))
 
@@ -161,7 +161,7 @@ def _piece(request: Request, pieces: Sequence[Piece], number: int) -> HttpRespon
 @signed_in
 @require_GET
 def download_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse:
-    """The exact bytes that were sent."""
+    """Return the exact bytes of a request."""
     session = visible_session(request.user, session_id)
     try:
         body = sent.sent_request(_call(session_id, call_id)).body
@@ -174,7 +174,7 @@ def download_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResp
 @signed_in
 @require_GET
 def show_checks(request: Request, session_id: UUID, log_id: int) -> HttpResponse:
-    """What each check and hook said of a tool call, for administrators."""
+    """Show the results of checks and hooks of a tool call, to administrators."""
     session = visible_session(request.user, session_id)
     log = ToolCallLog.objects.filter(pk=log_id, session_id=session.pk).first()
     if log is None or not may_see_llm_calls(request.user):

@@ -1,4 +1,4 @@
-"""The files of a session's workspace, as a tree that a page can show."""
+"""The files of a session's workspace as a tree."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -10,13 +10,13 @@ from tasks_app.workspace.folders import files_of
 from tools_app.errors import OutsideWorkspace, ToolError
 from tools_app.files import IGNORED, Entry, Workspace, as_text
 
-MOST_ENTRIES = 300  # shown of one folder, and together before any is opened
-MOST_FOLDERS = 60  # read before any is opened
+MOST_ENTRIES = 300  # shown of one folder, and of all folders before one is opened
+MOST_FOLDERS = 60  # folders read before one is opened
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A file or folder. `inside` is None for a folder that was not read: the page asks for it when it is opened."""
+    """A file or folder. `inside` is None for a folder that was not read: the page fetches it when it is opened."""
 
     entry: Entry
     path: str
@@ -30,7 +30,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """The entries of a folder; `is_cut` says that there are more than a page shows."""
+    """The entries of a folder. `is_cut` says that a page does not show all of them."""
 
     nodes: Sequence[Node] = ()
     is_cut: bool = False
@@ -38,16 +38,16 @@ class Folder:
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """`has_earlier` says that there are earlier versions of some files."""
+    """The file tree of a session. `has_earlier` says that some files have earlier versions."""
 
     top: Folder
     has_earlier: bool
 
 
 def tree_of(session: Session, *, is_folded: bool = False, opened: str = "") -> Tree:
-    """Return the outer folders, as far as they fit; only the outermost one if the tree `is_folded`.
+    """Return the outer folders up to a limit, or only the outermost one if `is_folded`.
 
-    The folder `opened` is read in any case. The tree is empty where a link is in the place of the workspace.
+    The folder `opened` is always read. The tree is empty if the workspace is a symbolic link.
     """
     top = None
     with suppress(OutsideWorkspace):
@@ -58,14 +58,14 @@ def tree_of(session: Session, *, is_folded: bool = False, opened: str = "") -> T
 
 
 def folder_of(session: Session, path: str) -> Folder | None:
-    """Return what is in one folder, without what is in its folders; None if it cannot be opened, or is gone."""
+    """Return one folder without the contents of its folders, or None if it cannot be read."""
     with suppress(OutsideWorkspace):
         return _folder(path, {path: _entries(files_of(session), path)}, "")
     return None
 
 
 def _listings(workspace: Workspace, opened: str) -> Mapping[str, Sequence[Entry] | None]:
-    """Read folders breadth first, those on the way to `opened` before all others. Ignored ones wait to be opened."""
+    """Read folders breadth first, with the folders above `opened` before all others. Ignored folders are not read."""
     listings: dict[str, Sequence[Entry] | None] = {}
     folders, room = deque([""]), MOST_ENTRIES
     while folders and len(listings) < MOST_FOLDERS:
@@ -108,9 +108,11 @@ def _leads_to(opened: str, path: str) -> bool:
 
 
 def _entries(workspace: Workspace, path: str) -> Sequence[Entry] | None:
-    """Return folders, then files, then ignored folders, each by name; hidden entries are left out.
+    """Return folders, files and ignored folders, each sorted by name, without hidden entries.
 
-    None stands for a folder that cannot be opened. Raises OutsideWorkspace.
+    Return None for a folder that cannot be opened.
+
+    Raises: OutsideWorkspace.
     """
     if not workspace.root.is_dir():
         return None

@@ -1,4 +1,4 @@
-"""A file of the workspace, looked at: text, code and Markdown, pictures, pages of documents, HTML in its sandbox."""
+"""The page of one workspace file: text, code, Markdown, pictures, documents, or HTML in a sandbox."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _HEAD = 2048
 @signed_in
 @require_GET
 def show(request: Request, session_id: UUID, path: str) -> HttpResponse:
-    """Of a document, the part that `?page=` says, from 1."""
+    """Show a file, or part `?page=` (from 1) of a document."""
     session, name = visible_session(request.user, session_id), path.rpartition("/")[2]
     head = _read(session, path, SHOWN + 1)
     context = {"session": session, "path": path, "name": redactor_of(session).redacted(name)}
@@ -44,7 +44,7 @@ def show(request: Request, session_id: UUID, path: str) -> HttpResponse:
 @signed_in
 @require_GET
 def page(request: Request, session_id: UUID, number: int, path: str) -> HttpResponse:
-    """A page of a PDF as it looks, drawn in a child process."""
+    """Return the picture of a PDF page, drawn in a child process."""
     session = visible_session(request.user, session_id)
     try:
         data = workspace_of(session).read_bytes(path, LARGEST)
@@ -90,18 +90,18 @@ def _document(session: Session, path: str, number: int) -> dict[str, Any]:
 
 
 def _with_tables(lines: Iterable[str]) -> Iterator[str]:
-    """The reader writes rows of a table as Markdown does, but without the line that makes them one."""
+    """Add the separator lines that Markdown needs below the first row of a table."""
     before = ""
     for line in lines:
         is_row = line.startswith("| ")
-        yield line if is_row else f"{line}  "  # ends where it ends
+        yield line if is_row else f"{line}  "  # a line break in Markdown
         if is_row and not before.startswith("| "):
             yield "|" + " --- |" * (line.count(" |"))
         before = line
 
 
 def _decoded(head: bytes) -> str | None:
-    """None for what is no text. The cut may be within a character."""
+    """Return the text, or None for binary data. The last character may be cut."""
     try:
         return None if b"\0" in head else head[:SHOWN].decode()
     except UnicodeDecodeError as error:
@@ -110,7 +110,7 @@ def _decoded(head: bytes) -> str | None:
 
 
 def _text(session: Session, name: str, head: bytes) -> dict[str, Any]:
-    """Markdown as it is meant, all else as code, in colours where its language is known."""
+    """Return the context of a text: Markdown rendered, all else as code, highlighted if the language is known."""
     if (text := _decoded(head)) is None:
         return {"kind": ""}
     text, ending = redactor_of(session).redacted(text), name.rpartition(".")[2].lower()

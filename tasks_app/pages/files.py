@@ -1,4 +1,4 @@
-"""The workspace's files and their earlier versions. Every path goes through the Workspace."""
+"""Files of the workspace and their earlier versions. All paths are resolved by the Workspace."""
 
 from typing import BinaryIO
 from urllib.parse import urlencode
@@ -25,12 +25,12 @@ DIAGRAM_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; sandbox allow-scripts; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'self'"
 )
-MOST = 200  # shown
+MOST = 200  # versions shown
 
 
 @signed_in
 def files(request: Request, session_id: UUID) -> HttpResponse:
-    """Return the panel, or with `?folder=PATH` what is in a folder; or store uploads."""
+    """Show the files panel, or with `?folder=PATH` one folder. A POST stores uploads."""
     if request.method != "POST":
         session = visible_session(request.user, session_id)
         folder = request.GET.get("folder", "")
@@ -48,7 +48,7 @@ def files(request: Request, session_id: UUID) -> HttpResponse:
 
 @signed_in
 def delete(request: Request, session_id: UUID) -> HttpResponse:
-    """Asks first, where the page could not."""
+    """Delete a file. Without scripts, a page asks for confirmation."""
     session = writable_session(request.user, session_id)
     path = request.GET.get("path", "")
     if request.method != "POST":
@@ -65,7 +65,7 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_GET
 def download(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
-    """Pictures may be shown in the page, also deleted ones that the history holds; all else is only ever saved."""
+    """Return a file. Only pictures are shown in the page, including deleted ones from the history."""
     name, is_picture = path.rpartition("/")[2], path.lower().endswith(PICTURES)
     try:
         file = _open(request, session_id, path)
@@ -81,7 +81,7 @@ def download(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
 @signed_in
 @require_GET
 def preview(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
-    """A page that the agent made, in a sandbox."""
+    """Return an HTML page of the agent, in a sandbox."""
     if not path.lower().endswith(".html"):
         raise Http404("Only HTML pages have a preview.")
     return downloads.preview(_open(request, session_id, path))
@@ -89,7 +89,7 @@ def preview(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
 
 @require_GET
 def diagram(request: HttpRequest) -> HttpResponse:
-    """The frame of a diagram: an origin of its own, our scripts, no way out. The page gives it the source."""
+    """Return the frame that draws a diagram: opaque origin, our scripts only. The page sends it the source."""
     response = render(request, "diagram.html")
     headers = {"Content-Security-Policy": DIAGRAM_POLICY, "X-Frame-Options": "SAMEORIGIN"}
     for name, value in headers.items():
@@ -105,7 +105,7 @@ def _open(request: Request, session_id: UUID, path: str) -> BinaryIO:
 
 
 def _deleted(request: Request, session_id: UUID, path: str) -> BinaryIO | None:
-    """What a file held when it was last deleted, if the history holds that."""
+    """Return the contents of a deleted file, if the history has them."""
     session = visible_session(request.user, session_id)
     version = FileChange.objects.versions_of(session).filter(path=path, after_mode=None).first()
     return version.content.open("rb") if version and version.content.exists() else None

@@ -1,4 +1,4 @@
-"""The pieces of a session's page: rendered the same when it loads, when something happens, and after a reconnect."""
+"""Fragments of a session's page, rendered the same on load, in live updates and after a reconnect."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from tasks_app.runtime import admission
 
 ItemPosition = Literal["old", "message", "group", "member"]  # a step begins a group or joins the newest one
 
-_DEFAULTS = {"oob": False, "whole": False}  # a template takes long to find that it was not given a name
+_DEFAULTS = {"oob": False, "whole": False}  # looking up a missing name in a template is slow
 
 
 @dataclass(frozen=True)
 class Viewer:
-    """Who looks at a session's page, with what they may do there; `is_starter`: its newest task is theirs.
+    """The user who looks at a session's page, with their rights and the page's language.
 
-    `language` is that of the page: a person may have two.
+    `is_starter` says that the user started the newest task. A user may have pages in several languages.
     """
 
     user: Any
@@ -36,10 +36,10 @@ class Viewer:
 
 
 class Fragment:
-    """A template as its viewers see it: rendered once for all who have the same rights and language.
+    """A template rendered once for all viewers with the same rights and language.
 
-    A template that asks who the viewer is, or for a right of theirs beyond these three, is rendered for each of them.
-    So nobody is shown what was rendered for others, whatever a template says.
+    A template that asks for the viewer, or for another right of theirs, is rendered for each viewer. So no viewer gets
+    HTML that was rendered for another.
     """
 
     def __init__(self, template: str, **context: Any) -> None:
@@ -48,7 +48,7 @@ class Fragment:
         self._own: dict[Viewer, SafeString] = {}
 
     def render_for(self, viewer: Viewer) -> SafeString:
-        """Asks the database, the first time."""
+        """Return the HTML for a viewer. The first call may query the database."""
         key = (viewer.may_write, viewer.is_starter, viewer.user.is_staff, viewer.language)
         html = self._shared.get(key, self._own.get(viewer))
         if html is not None:
@@ -66,7 +66,7 @@ class Fragment:
 
 
 class _ViewerContext:
-    """What templates are given as functions, which they call when they name them: so it is known if one did."""
+    """Context values about the viewer, as functions. Templates call the ones that they name, which sets `is_used`."""
 
     def __init__(self, user: Any) -> None:
         self._user = user
@@ -86,14 +86,14 @@ class _ViewerContext:
 
 
 def viewing(session: Session, viewer: Any) -> dict[str, Any]:
-    """What every piece is rendered from; asked anew each time, because rights may change while a page is open."""
-    sees_calls = partial(may_see_llm_calls, viewer)  # asked only where there is one
+    """Return the context of every fragment. Rights are read again each time: they may change while a page is open."""
+    sees_calls = partial(may_see_llm_calls, viewer)  # called only by templates that show calls
     rights = {"may_write": may_write(viewer, session), "may_see_llm_calls": sees_calls}
     return {"session": session, "viewer": viewer, "is_staff": viewer.is_staff, **rights}
 
 
 def now(session: Session, viewer: Any) -> dict[str, Any]:
-    """What the live pieces are rendered from, at this moment."""
+    """Return the context of the live fragments."""
     task, waiting = session.tasks.first(), InboxMessage.objects.waiting_in(session).select_related("author")
     return {
         **viewing(session, viewer),
@@ -105,13 +105,13 @@ def now(session: Session, viewer: Any) -> dict[str, Any]:
 
 
 def files(session: Session, viewer: Any, *, oob: bool = False) -> SafeString:
-    """`oob` says that it comes beside something else, and finds its place by its id."""
+    """Return the files panel. `oob` marks it for an out-of-band swap by htmx."""
     context = {**viewing(session, viewer), "tree": file_tree.tree_of(session), "oob": oob}
     return _render("chat/_files.html", context)
 
 
 def folder(session: Session, viewer: Any, path: str) -> SafeString:
-    """Return what is in one folder of the tree, which a page asks for when it is opened."""
+    """Return the contents of one folder, which a page fetches when the folder is opened."""
     return _render("chat/_nodes.html", {**viewing(session, viewer), "folder": file_tree.folder_of(session, path)})
 
 
@@ -120,7 +120,7 @@ def entry(item: Item, viewer: Any, *, oob: bool = False) -> SafeString:
 
 
 class ItemUpdate(NamedTuple):
-    """A new item, or one in place of the old one. With an `activity`, the line of its group is replaced."""
+    """An item to append, or to replace in the page. With an `activity`, the line of its group is replaced too."""
 
     item: Item
     position: ItemPosition
@@ -128,10 +128,10 @@ class ItemUpdate(NamedTuple):
 
 
 def item_updates(session: Session, updates: Sequence[ItemUpdate]) -> Fragment:
-    """What a page needs when entries are appended."""
+    """Return the fragment of appended and replaced items."""
     return Fragment("chat/_pushed.html", session=session, updates=updates, **_DEFAULTS)
 
 
 def _render(template: str, context: dict[str, Any]) -> SafeString:
-    """Without a request: htmx sends the CSRF token of the page, so forms in fragments need none."""
+    """Render without a request. Forms in fragments need no CSRF token, as htmx sends the token of the page."""
     return render_to_string(template, {**context, "csrf_token": "NOTPROVIDED"})

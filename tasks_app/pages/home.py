@@ -1,4 +1,4 @@
-"""The first page: what to do now, and the newest sessions."""
+"""The home page: a form that starts a session, and the newest sessions."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -21,7 +21,7 @@ from tasks_app.pages.sessions import not_archived
 from tasks_app.workspace import uploads
 from tools_app.errors import ToolError
 
-SHOWN = 3  # sessions; all of them are a click away
+SHOWN = 3  # sessions, above a link to all of them
 _newest = Select(lambda user: not_archived(user)[:SHOWN])
 EXAMPLES = (
     _("Show me what you can do"),
@@ -32,7 +32,7 @@ EXAMPLES = (
 
 @signed_in
 def home(request: Request) -> HttpResponse:
-    """A POST is the first message of a new session."""
+    """Show the home page. A POST starts a session with its first message."""
     if request.method == "POST":
         return _start(request)
     if "q" in request.GET:
@@ -45,12 +45,12 @@ def home(request: Request) -> HttpResponse:
 
 @signed_in
 def keys(request: Request) -> HttpResponse:
-    """What keys do: a page of its own, or for htmx what stands in the sheet."""
+    """Show the keyboard shortcuts, as a page or as a sheet for htmx."""
     return render(request, "home/keys.html", {"base": "sessions/_sheet.html" if request.htmx else "base.html"})
 
 
 def _start(request: Request) -> HttpResponse:
-    """A new session; none is left behind if its message cannot be taken."""
+    """Create a session with its first message, and delete it again if the message is refused."""
     fields: dict[str, Any] = {"agent": choices.chosen_agent(request)} if "agent" in request.POST else {}
     fields |= {"project": _project(request), "off_record": bool(posted(request, "off_record"))}
     try:
@@ -73,7 +73,10 @@ def _start(request: Request) -> HttpResponse:
 
 
 def _project(request: Request) -> Project | None:
-    """The one whose page the form is on. Raises Http404 and PermissionDenied."""
+    """Return the project whose page has the form.
+
+    Raises: Http404, PermissionDenied.
+    """
     try:
         return writable_project(request.user, UUID(wanted)) if (wanted := request.GET.get("project")) else None
     except ValueError as error:
@@ -81,6 +84,6 @@ def _project(request: Request) -> Project | None:
 
 
 def _first(request: Request, content: str, session: Session) -> Session:
-    """The session that the message began when it was sent before, because the answer was lost; else this one."""
+    """Return the session of an earlier submission of the same form, or this session if there was none."""
     row = sent_before(request, content, answer=str(session.pk))
     return (row and Session.objects.visible_to(request.user).filter(pk=str(row.answer)).first()) or session

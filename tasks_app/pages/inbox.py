@@ -1,4 +1,4 @@
-"""What is waiting for me: questions of my sessions, and calls that I may approve, also in other people's sessions."""
+"""The inbox: questions in the user's sessions, and calls that the user may approve, also in other people's sessions."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -49,7 +49,7 @@ def show(request: Request) -> HttpResponse:
 
 @signed_in
 def news(request: Request) -> HttpResponse:
-    """What waits for me, and my tasks that ended just now: for the notifications of a browser."""
+    """Return waiting items and recently ended tasks, for browser notifications."""
     own = Task.objects.without_copies().filter(started_by=request.user, parent_call=None, stopped=False)
     ended = own.filter(ended_at__gt=timezone.now() - _LATEST)
     found = [*all_waiting_for(request.user), *ended.select_related("session")][:MOST_NEWS]
@@ -58,12 +58,12 @@ def news(request: Request) -> HttpResponse:
 
 
 def _visible(user: Any, tasks: Iterable[Task]) -> set[UUID]:
-    """Of their sessions, those that the user may see."""
+    """Return the ids of the tasks' sessions that the user can see."""
     return {pk for (pk,) in _visible_of.of_keys({task.session_id for task in tasks}, user.pk)}
 
 
 def _told(task: Task, *, is_mine: bool) -> dict[str, str]:
-    """Of a session that somebody may not see, they may know that a call waits for their approval."""
+    """Return a notification. An approver who cannot see the session learns only that a call waits."""
     words = _ENDED[TaskState(task.state)] if task.ended_at else _("Waits for you")
     address = task.session.get_absolute_url() if is_mine else reverse("inbox")
     title = str(task.session) if is_mine else _("A call waits for your approval")
@@ -73,7 +73,7 @@ def _told(task: Task, *, is_mine: bool) -> dict[str, str]:
 @signed_in
 @require_POST
 def decide(request: Request, approval_id: int) -> HttpResponse:
-    """The decision of a user who may approve this call, but may not see the rest of its session."""
+    """Decide on a call as an approver who may not see its session."""
     approval = Approval.objects.decidable_by(request.user).select_related("tool_call__task__session")
     if (found := approval.filter(pk=approval_id).first()) is None:
         raise Http404()

@@ -1,4 +1,4 @@
-"""The library of a project: its list of files, bringing and deleting them, and a file's page with what can be found."""
+"""A project's library: its files, adding and deleting them, and the page of a file."""
 
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ from tools_app.errors import ToolError
 
 @signed_in
 def files(request: Request, project_id: UUID) -> HttpResponse:
-    """The list, which asks for itself again while files are read; a POST brings some."""
+    """Show the list, which polls while files are being read. A POST adds files."""
     if request.method != "POST":
         project = visible_project(request.user, project_id)
         return (
@@ -39,7 +39,7 @@ def files(request: Request, project_id: UUID) -> HttpResponse:
 
 
 def shown(project: Project, user: Any) -> dict[str, Any]:
-    """For the list."""
+    """Return the context of the list."""
     found = list(LibraryFile.objects.of_project(project).select_related("added_by"))
     rights = Project.objects.rights([project.pk]).get(project.pk, {})
     may_write = rights.get(user.pk, False)
@@ -49,7 +49,6 @@ def shown(project: Project, user: Any) -> dict[str, Any]:
 
 @signed_in
 def delete(request: Request, file_id: int) -> HttpResponse:
-    """Asks first."""
     file = _visible(request, file_id)
     project = writable_project(request.user, file.project_id)
     if request.method != "POST":
@@ -61,7 +60,7 @@ def delete(request: Request, file_id: int) -> HttpResponse:
 @signed_in
 @require_GET
 def show(request: Request, file_id: int) -> HttpResponse:
-    """A page of it, from 1: as it looks, of a PDF, and its text."""
+    """Show one page of a file (from 1): its picture for a PDF, and its text."""
     file = _visible(request, file_id)
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and len(number) < 10 else 1

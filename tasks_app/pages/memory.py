@@ -1,4 +1,4 @@
-"""My memory: the notes that my tasks may get, and those of the team."""
+"""The user's memory: notes for the user's tasks, and notes of the team."""
 
 from uuid import UUID
 
@@ -37,7 +37,10 @@ def add(request: Request) -> HttpResponse:
 
 
 def _project(request: Request) -> Project | None:
-    """The one on whose page it is written. Raises Http404 and PermissionDenied."""
+    """Return the project whose page has the form.
+
+    Raises: Http404, PermissionDenied.
+    """
     try:
         return writable_project(request.user, UUID(wanted)) if (wanted := posted(request, "project")) else None
     except ValueError as error:
@@ -66,7 +69,7 @@ def delete(request: Request, note_id: int) -> HttpResponse:
 @signed_in
 @require_POST
 def undo(request: Request, session_id: UUID) -> HttpResponse:
-    """Deletes what a call in the chat has remembered for me."""
+    """Delete the notes that a call in the chat has saved for the user."""
     session = visible_session(request.user, session_id)
     own = MemoryNote.objects.of_user(request.user)
     notes = own | MemoryNote.objects.of_projects(Project.objects.writable_by(request.user))

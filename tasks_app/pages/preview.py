@@ -1,7 +1,7 @@
-"""What a server in a session's sandbox serves, shown to a person: a frame, and behind it a proxy.
+"""Previews of servers in a session's sandbox: a frame, and a proxy behind it.
 
-The page in the frame is an agent's work. Its address holds a short-lived token in place of a cookie, it has an origin
-of its own, and it may ask for nothing but what is below that address. The frame keeps it from leading elsewhere.
+The framed page is the agent's work. Its URL holds a short-lived token instead of a cookie. It has an opaque origin and
+may request only URLs below its own. The frame keeps it from navigating elsewhere.
 """
 
 import hashlib
@@ -37,10 +37,10 @@ from tasks_app.runtime import process
 from tools_app.errors import ToolError
 from tools_app.sandbox.ports import connect
 
-SECONDS = 15 * 60  # that a token is valid, from when it was made or last renewed
-LONGEST_S = 24 * 3600  # in all
+SECONDS = 15 * 60  # validity of a token since it was made or renewed
+LONGEST_S = 24 * 3600  # maximum validity with renewals
 RENEWED_EACH_S = 5 * 60
-MOST_AT_ONCE = 24  # requests of one session
+MOST_AT_ONCE = 24  # open requests of one session
 _SALT = "a preview of a port"
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _READING = ("GET", "HEAD", "OPTIONS")
@@ -50,7 +50,7 @@ _running: Counter[str] = Counter()
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Who may look at which port of which session's sandbox."""
+    """The user, session and port that a preview token stands for."""
 
     user: int
     session: str
@@ -62,13 +62,19 @@ class Link:
 
     @classmethod
     def of(cls, token: str, max_age: int = SECONDS) -> "Link":
-        """Raises SignatureExpired, and BadSignature for what this server has not signed."""
+        """Return the link of a token.
+
+        Raises: SignatureExpired, and BadSignature for a token that this server has not signed.
+        """
         user, session, port = signing.loads(token, salt=_SALT, max_age=max_age)
         return cls(user=user, session=session, port=port)
 
     @classmethod
     async def renewed_or_new(cls, token: str) -> "Link":
-        """Raises what `of` raises."""
+        """Return the link of a valid or renewed token.
+
+        Raises: SignatureExpired, BadSignature.
+        """
         try:
             return cls.of(token)
         except signing.SignatureExpired:
@@ -78,14 +84,14 @@ class Link:
 
 
 def _renewed(token: str) -> str:
-    """The name of what the cache keeps while a renewal holds; it is no token."""
+    """Return the cache key of a token's renewal. The token cannot be derived from it."""
     return f"preview:{hashlib.sha256(token.encode()).hexdigest()}"
 
 
 @signed_in
 @require_GET
 def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpResponse:
-    """The frame, around a new token."""
+    """Show the frame with a new token."""
     session = visible_session(request.user, session_id)
     if not 0 < port < 65536 or _climbs(path):
         raise Http404()
@@ -93,7 +99,7 @@ def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpR
     query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
     token = link.token
     source = reverse("port_proxy", args=[token, ""]) + quote(path, safe=_SAFE_IN_PATHS) + query
-    elsewhere = process.other_host(session.held_by)  # the socket to a sandbox leads to processes of this machine
+    elsewhere = process.other_host(session.held_by)  # a sandbox can only be reached from its own machine
     frame = {"source": source, "token": token, "renewed_each_s": RENEWED_EACH_S, "elsewhere": elsewhere}
     return render(request, "port.html", {"session": session, "port": port, "path": path, **frame})
 
@@ -101,12 +107,12 @@ def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpR
 @signed_in
 @require_POST
 def renew(request: Request, session_id: UUID, port: int) -> HttpResponse:
-    """Keeps the frame's token valid while its page is open, for who may see the session. The frame stays as it is."""
+    """Renew the frame's token while its page is open and the user can see the session."""
     session, token = visible_session(request.user, session_id), posted(request, "token")
     try:
         link = Link.of(token, LONGEST_S)
     except signing.SignatureExpired:
-        return HttpResponse(status=204)  # the frame says it
+        return HttpResponse(status=204)  # the frame shows that it has expired
     except (signing.BadSignature, ValueError) as error:
         raise Http404() from error
     if link != Link(user=request.user.pk, session=str(session.pk), port=port):
@@ -115,9 +121,9 @@ def renew(request: Request, session_id: UUID, port: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@csrf_exempt  # nothing here is done in the person's name: the token is all that counts, and no cookie is read
+@csrf_exempt  # authorized by the token alone, no cookie is read
 async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase:
-    """Passes one request on. Access to the session is asked anew for each."""
+    """Pass one request on. Access to the session is checked for each request."""
     try:
         link = await Link.renewed_or_new(token)
     except signing.SignatureExpired:
@@ -126,7 +132,7 @@ async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase
         raise Http404() from error
     if _climbs(path):
         raise Http404()
-    if request.headers.get("Sec-Fetch-Dest") == "document":  # only the frame keeps a page from leading elsewhere
+    if request.headers.get("Sec-Fetch-Dest") == "document":  # only the frame keeps a page from navigating elsewhere
         return HttpResponseRedirect(reverse("port", args=[link.session, link.port, *filter(None, [path])]))
     if request.method not in _METHODS:
         return _said(request, 405, _("A preview does not pass this method on."))
@@ -137,12 +143,15 @@ async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase
 
 
 def _climbs(path: str) -> bool:
-    """Whether a browser would take it for a place above the preview: `..%2f` comes through it, and is decoded here."""
+    """Return whether a browser would resolve the path above the preview. An encoded slash (`..%2f`) is decoded here."""
     return not {".", ".."}.isdisjoint(path.split("/"))
 
 
 def _authorize(link: Link, method: str) -> None:
-    """Raises Http404 and PermissionDenied. Who may only read the session sends nothing that changes things."""
+    """Check that the user can see the session, and can write in it for methods that change things.
+
+    Raises: Http404, PermissionDenied.
+    """
     user = get_user_model().objects.filter(pk=link.user, is_active=True).first()
     session = Session.objects.visible_to(user).filter(pk=link.session).first() if user else None
     if session is None:
@@ -180,7 +189,7 @@ async def _passed_on(request: HttpRequest, link: Link, token: str, path: str) ->
 
 
 class _Place:
-    """One of the requests of a session that may be open at once, from before it connects until its body is closed."""
+    """One of the limited open requests of a session, held until its response is closed."""
 
     def __init__(self, session: str) -> None:
         self.answer: Answer | None = None
@@ -206,14 +215,14 @@ class _Place:
 
 
 def _said(request: HttpRequest, status: int, sentence: str) -> HttpResponseBase:
-    """A sentence in place of the page. Not logged: the address holds the token."""
+    """Return a text response. It is not logged, as the URL contains the token."""
     response = HttpResponse(sentence, status=status, content_type="text/plain; charset=utf-8")
     response._has_been_logged = True  # type: ignore[attr-defined]
     return _guarded(request, "", response)
 
 
 def _guarded(request: HttpRequest, token: str, response: HttpResponseBase) -> HttpResponseBase:
-    """With a policy that gives the page an origin of its own and nothing but what is below its token."""
+    """Add headers that give the page an opaque origin, and access only to URLs below its token."""
     place = f"http://{request.get_host()}{reverse('port_proxy', args=[token, ''])}" if token else "'none'"
     allowed = f"{place} 'unsafe-inline' 'unsafe-eval' data: blob:" if token else "'none'"
     policy = {
@@ -231,7 +240,7 @@ def _guarded(request: HttpRequest, token: str, response: HttpResponseBase) -> Ht
         "X-DNS-Prefetch-Control": "off",
         "Referrer-Policy": "no-referrer",
         "Cache-Control": "private, no-store",
-        "Access-Control-Allow-Origin": "null",  # the page's own origin; it reads what it asks for
+        "Access-Control-Allow-Origin": "null",  # the opaque origin of the page, which reads its own responses
         "Access-Control-Allow-Methods": ", ".join(_METHODS),
         "Access-Control-Allow-Headers": "content-type, range, x-requested-with, x-csrftoken, x-csrf-token",
     }

@@ -1,4 +1,4 @@
-"""One HTTP exchange with a server in a sandbox. Whatever it sends is hostile: bounded in size, time and fields."""
+"""One HTTP exchange with a server in a sandbox. Responses are untrusted: size, time and headers are limited."""
 
 import asyncio
 import re
@@ -10,16 +10,16 @@ import h11
 
 from tools_app.errors import PortUnreachable
 
-HEAD_S = 30.0  # from the request to the head of the response
-SILENCE_S = 60.0  # in a body
+HEAD_S = 30.0  # from the request to the response headers
+SILENCE_S = 60.0  # between two parts of a body
 LONGEST_S = 600.0
 MOST_HEAD = 64 * 1024  # bytes
 MOST_BODY = 100 * 1000**2
-MOST_REWRITTEN = 4 * 1000**2  # a longer page goes through as it is
-LEAST_PART = 1000  # bytes that each part of a body counts for: parts of one byte would keep this server busy
+MOST_REWRITTEN = 4 * 1000**2  # longer pages are passed on unchanged
+LEAST_PART = 1000  # minimum bytes that a part of a body counts as: many tiny parts would keep this server busy
 _CHUNK = 64 * 1024
 
-# Lists of what goes through, not of what does not: no cookie, credential or field of a proxy before this server.
+# Allow lists: no cookies, credentials or proxy headers are passed on.
 _SENT = re.compile(
     r"accept|accept-language|content-type|range|if-(match|none-match|range|modified-since|unmodified-since)"
     r"|x-requested-with|x-csrf-?token|hx-[a-z-]+"
@@ -29,13 +29,13 @@ _RETURNED = re.compile(
 )
 _VALUE = re.compile(r"[\x20-\x7e\t]*")
 _ROOT = "http://sandbox"
-_PLACE = re.compile(r"[\x21-\x5b\x5d-\x7e]*")  # browsers leave tabs out, and read \ as /
+_PLACE = re.compile(r"[\x21-\x5b\x5d-\x7e]*")  # browsers drop tabs and read \ as /
 _ABSOLUTE = re.compile(rb"""(\s(?:href|src|action|formaction|poster|data)\s*=\s*["']?)/(?![/>])""", re.IGNORECASE)
 _IN_STYLE = re.compile(rb"""(url\(\s*["']?|@import\s+["'])/(?!/)""", re.IGNORECASE)
 _BEGINNINGS = [
     re.compile(it, re.IGNORECASE) for it in (rb"<head(\s[^<>]*)?>", rb"<html(\s[^<>]*)?>", rb"<!doctype[^<>]*>")
 ]
-# Addresses that begin with / are the preview's for what the page's own scripts ask for, too.
+# The script moves the requests of the page's own scripts below the preview's prefix.
 _SCRIPT = """<script>(()=>{const p=%s,f=u=>typeof u==="string"&&/^\\/(?!\\/)/.test(u)&&!u.startsWith(p+"/")?p+u:u,
 F=window.fetch,X=XMLHttpRequest.prototype,O=X.open;window.fetch=(u,o)=>F(f(u),o);
 X.open=function(m,u,...r){return O.call(this,m,f(u),...r)};
@@ -44,7 +44,10 @@ if(window.EventSource){const E=EventSource;window.EventSource=function(u,o){retu
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A request for a port; `target` is path and query, `prefix` what the person's browser has before that path."""
+    """A request for a port.
+
+    `target` is the path with the query. `prefix` is the path of the preview in the browser.
+    """
 
     method: str
     target: str
@@ -54,7 +57,7 @@ class Question:
     body: bytes
 
     def event(self) -> h11.Request:
-        """Without anything of the browser that names the person or this site."""
+        """Return the request without headers that identify the user or this site."""
         fitting = ((name, value) for name, value in self.headers.items() if _VALUE.fullmatch(value))
         kept = {name: value for name, value in fitting if _SENT.fullmatch(name.lower())}
         fields = {"Host": f"localhost:{self.port}", **kept, "Accept-Encoding": "identity", "Connection": "close"}
@@ -64,7 +67,7 @@ class Question:
 
 
 class Answer:
-    """Its head at once, its body while it is iterated; `close` ends the connection, and is called in any case."""
+    """A response. `begin` reads its headers, iteration yields its body. `close` must always be called."""
 
     def __init__(self, question: Question, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._question, self._reader, self._writer = question, reader, writer
@@ -74,7 +77,10 @@ class Answer:
         self.headers: dict[str, str] = {}
 
     async def begin(self) -> "Answer":
-        """Sends the request and reads the head. Raises PortUnreachable."""
+        """Send the request and read the response headers.
+
+        Raises: PortUnreachable.
+        """
         try:
             async with asyncio.timeout(HEAD_S):
                 await self._send()
@@ -88,7 +94,7 @@ class Answer:
         return self
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The body, with addresses below the prefix. It ends early where it is too long, too slow or malformed."""
+        """Yield the body with rewritten addresses. It ends early if it is too long, too slow or malformed."""
         try:
             if (rewrite := self._rewriter()) is None:
                 async for part in self._body():
@@ -104,7 +110,7 @@ class Answer:
                 page.clear()
             yield rewrite(bytes(page)) if is_whole else bytes(page)
         except (h11.ProtocolError, OSError, TimeoutError):
-            return  # the browser shows what came so far
+            return  # the browser shows the part that arrived
         finally:
             self.close()
 
@@ -140,12 +146,15 @@ class Answer:
                 self.headers.pop(name, None)
 
     def _location(self, value: str) -> str:
-        """Below the prefix, where it leads to the same server. Raises ProtocolError for any other place."""
+        """Return a redirect target below the prefix.
+
+        Raises: ProtocolError for a target on another server.
+        """
         own = re.match(rf"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0|sandbox):{self._question.port}(?=/|$)", value)
         place = (value[own.end() :] or "/") if own else value
         if not _PLACE.fullmatch(place) or re.match(r"[a-z][a-z0-9+.-]*:|//", place, re.IGNORECASE):
             raise h11.RemoteProtocolError("it leads elsewhere")
-        dotted = re.sub("%2e", ".", place, flags=re.IGNORECASE)  # which browsers read as dots, too
+        dotted = re.sub("%2e", ".", place, flags=re.IGNORECASE)  # browsers decode these dots
         joined = urljoin(_ROOT + self._question.target, dotted)
         return self._question.prefix + (joined.removeprefix(_ROOT) or "/")
 
@@ -174,7 +183,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Rewriter:
-    """Puts addresses that begin with / below the prefix: in attributes, in styles, and in what scripts ask for."""
+    """A rewriter that moves addresses beginning with / below the prefix, in attributes, styles and scripts."""
 
     prefix: str
     is_page: bool

@@ -1,4 +1,4 @@
-"""Projects: the list, a project's page, and what people do there; a session is moved in and out."""
+"""Projects: the list, a project's page and its actions, and moving sessions between projects."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -35,7 +35,7 @@ ON_PAGE = 20  # sessions of a project
 
 @signed_in
 def show_all(request: Request) -> HttpResponse:
-    """A POST makes a new one."""
+    """Show all projects. A POST creates one."""
     if request.method == "POST":
         try:
             project = services.create_project(request.user, name=posted(request, "name"))
@@ -88,7 +88,7 @@ def change(request: Request, project_id: UUID) -> HttpResponse:
 
 @signed_in
 def delete(request: Request, project_id: UUID) -> HttpResponse:
-    """Asks first. Its sessions stay, each with its owner."""
+    """Delete a project after a confirmation. Its sessions stay with their owners."""
     project = owned_project(request.user, project_id)
     if request.method != "POST":
         said = _("Its sessions are kept, each by its owner; the other people of the project no longer see them.")
@@ -101,7 +101,6 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
 
 @signed_in
 def leave(request: Request, project_id: UUID) -> HttpResponse:
-    """Asks first."""
     project = visible_project(request.user, project_id)
     if request.method != "POST":
         return render(request, "projects/leave.html", {"project": project})
@@ -114,7 +113,7 @@ def leave(request: Request, project_id: UUID) -> HttpResponse:
 
 @signed_in
 def move(request: Request, session_id: UUID) -> HttpResponse:
-    """Into a project, after a question if others gain sight of the session by it; or out of one."""
+    """Move a session into or out of a project. A page asks for confirmation if more people would see it."""
     session = visible_session(request.user, session_id)
     is_owner = session.owner_id == request.user.pk
     if not (is_owner or (session.project and session.project.owner_id == request.user.pk)):
@@ -138,7 +137,10 @@ def move(request: Request, session_id: UUID) -> HttpResponse:
 
 
 def _chosen(request: Request, projects: Any) -> Project | None:
-    """None for out of any. Raises Http404."""
+    """Return the chosen project, or None to leave all projects.
+
+    Raises: Http404.
+    """
     if not (wanted := posted(request, "project")):
         return None
     project: Project | None = next((each for each in projects if str(each.pk) == wanted), None)
@@ -148,7 +150,7 @@ def _chosen(request: Request, projects: Any) -> Project | None:
 
 
 def _who_would_see(session: Session, project: Project) -> int:
-    """How many people do not see the session yet."""
+    """Return how many people would newly see the session."""
     seen = Session.objects.filter(pk=session.pk).rights().get(session.pk, {})
     return len(Project.objects.rights([project.pk]).get(project.pk, {}).keys() - seen.keys())
 

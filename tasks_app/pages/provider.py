@@ -1,4 +1,4 @@
-"""The part of the first page in which an administrator enters a key, or chooses the model that answers by default."""
+"""The part of the home page where an administrator enters an API key or chooses the default model."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ _RIGHTS = [f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in 
 
 
 class KeyForm(forms.Form):
-    """Knows after `is_valid` whose key it is: `known`, and the `provider`, which is not stored."""
+    """A form for an API key. After `is_valid`, it has the `known` provider and the unsaved `provider`."""
 
     key = forms.CharField(
         required=False,
@@ -76,7 +76,7 @@ class KeyForm(forms.Form):
 
     @property
     def price(self) -> dict[str, float]:
-        """USD per million tokens; empty if none was entered."""
+        """The price in USD per million tokens by kind, empty if none was entered."""
         kinds = {"input": self.cleaned_data["input_price"], "output": self.cleaned_data["output_price"]}
         return {} if kinds["input"] is None else kinds
 
@@ -92,7 +92,7 @@ def may_set_up(user: Any) -> bool:
 
 
 def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
-    """What the first page says of the default model; to administrators, with what they can do about it."""
+    """Return the context about the default model, with forms for administrators."""
     route = _default_route.first()
     about: dict[str, Any] = {
         "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
@@ -110,7 +110,7 @@ def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
 
 
 def _place_of(route: Route | None) -> dict[str, str]:
-    """Return the address that a new key is for, unless it is the one that the key itself stands for."""
+    """Return the provider kind and address for a new key, empty if the key itself implies them."""
     if route is None or not route.provider.base_url:
         return {}
     found = model_list.known_for(route.provider, known.KNOWN) or known.COMPATIBLE
@@ -119,7 +119,7 @@ def _place_of(route: Route | None) -> dict[str, str]:
 
 
 def _needs_key(route: Route | None) -> bool:
-    """Return whether nothing real answers, or another key would help."""
+    """Return whether no real model answers, or another key would help."""
     return route is None or route.provider.protocol == Protocol.SCRIPTED or status_of(route).needs_key
 
 
@@ -127,7 +127,7 @@ def _needs_key(route: Route | None) -> bool:
 @signed_in
 @require_POST
 def enter_key(request: Request) -> HttpResponse:
-    """Tests the key and stores it if a model answers; else says what is wrong, and stores nothing."""
+    """Test a key and store it if a model answers. Otherwise show the reason and store nothing."""
     route = _set_up_route(request)
     if not _needs_key(route):
         return refused(
@@ -153,7 +153,7 @@ def enter_key(request: Request) -> HttpResponse:
 
 
 def _is_same(route: Route, form: KeyForm) -> bool:
-    """Return whether the form has a key for the provider that is there, whose settings were not found wrong."""
+    """Return whether the form has a new key for the current provider and its settings are not known to be wrong."""
     is_open_question = route.works is False or route.provider.protocol == Protocol.SCRIPTED
     asks_for_more = form.cleaned_data["model"] not in ("", route.provider_model)
     return route.provider.base_url == form.provider.base_url and not is_open_question and not asks_for_more
@@ -165,14 +165,14 @@ def _answers(model: str, connection: connect.Connection) -> str:
 
 
 def _replaced(route: Route | None) -> Route | None:
-    """What failed its test makes room; the demo does so by itself."""
+    """Return the route to replace: one that failed its test. The demo is replaced without it."""
     return None if route is None or route.provider.protocol == Protocol.SCRIPTED else route
 
 
 @signed_in
 @require_POST
 def choose_model(request: Request) -> HttpResponse:
-    """Tests another model of the provider that answers, and takes it if it does; or asks the provider for its list."""
+    """Test another model of the current provider and make it the default, or reload the provider's model list."""
     route = _set_up_route(request)
     if route is None or not is_listable(route.provider):
         return refused(
@@ -194,19 +194,22 @@ def choose_model(request: Request) -> HttpResponse:
 
 
 def _set_up_route(request: Request) -> Route | None:
-    """The route that answers by default. Raises PermissionDenied."""
+    """Return the default route.
+
+    Raises: PermissionDenied.
+    """
     if not may_set_up(request.user):
         raise PermissionDenied(_("Only an administrator of providers can do this."))
     return _default_route.first()
 
 
 def _again(request: Request, form: KeyForm) -> HttpResponse:
-    """The form with its errors, on a page of its own; the key is never sent back."""
+    """Show the form with its errors. The key is never sent back."""
     return render(request, "home/key.html", panel(request.user, form), status=422)
 
 
 def _log(request: Request, row: Provider | Route, flag: int, sentence: str) -> None:
-    """As the administration logs its changes."""
+    """Log a change as the admin does."""
     LogEntry.objects.create(
         user_id=request.user.pk,
         content_type=ContentType.objects.get_for_model(row),

@@ -1,4 +1,4 @@
-"""How forms are answered, once each: a fragment for htmx, a redirect with a message for a browser without it."""
+"""Responses to forms: a fragment for htmx, or a redirect with a message. Repeated submissions are detected by a key."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from tasks_app.models.errors import Refusal
 from tasks_app.text import sentences
 from tools_app.errors import ToolError
 
-LONGEST_KEY = 40  # characters; a page makes shorter ones
+LONGEST_KEY = 40  # characters. Pages make shorter keys
 
 
 def done(request: Request, to: Any, said: str = "", *, also: str = "") -> HttpResponse:
-    """Nothing to show beyond what the page hears by itself, and the fragments `also`."""
+    """Report success. The page gets other changes as live updates, and `also` as extra fragments."""
     if request.htmx:
         return render(request, "_toast.html", {"text": said, "also": also}) if said else HttpResponse(status=204)
     if said:
@@ -25,7 +25,7 @@ def done(request: Request, to: Any, said: str = "", *, also: str = "") -> HttpRe
 
 
 def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str = "") -> HttpResponse:
-    """Why it was not done, in a sentence. `also` are fragments that show the current state instead."""
+    """Report the reason of a refusal. `also` are fragments with the current state."""
     if request.htmx:
         status = error.status if isinstance(error, Refusal) else 409
         toast = {"text": sentences.translated(str(error)), "level": "error", "also": also}
@@ -38,9 +38,9 @@ def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str 
 
 
 def sent_before(request: Request, content: str, answer: str | None = None) -> IdempotencyKey | None:
-    """In the transaction of the work: the row of the first time, if a form comes again because its answer was lost.
+    """Return the row of an earlier submission of this form, or None. Call it in the transaction of the work.
 
-    Each load of a page and each message has a key, which is kept with the `answer`.
+    A form is submitted again if the first response was lost. The key of the form is stored with the `answer`.
     """
     if not (key := _key(request)):
         return None
@@ -49,7 +49,7 @@ def sent_before(request: Request, content: str, answer: str | None = None) -> Id
 
 
 def has_come_before(request: Request, content: str) -> bool:
-    """Whether a form has, for what is done before the transaction of the work."""
+    """Return whether the form was submitted before, for work outside the transaction."""
     return IdempotencyKey.objects.has(request.user, _key(request), _sent(request, content))
 
 

@@ -1,4 +1,4 @@
-"""My sessions: the list beside each page, all of them with a search; a session is named, tagged, pinned, archived."""
+"""Lists of sessions (sidebar, search), and actions to name, tag, pin, archive, export and import sessions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,14 +42,14 @@ from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
 from tasks_app.text.marked import marked, matches_in
 from tasks_app.workspace.downloads import text_download
 
-BESIDE = 10  # sessions in the list beside a page: with more, its first load would be over 100 kB
+BESIDE = 10  # sessions in the sidebar. More would make the first load exceed 100 kB
 MOST_PINNED = 10
 PROJECTS_BESIDE = 5
 ON_PAGE = 40
-FOUND = 20  # while somebody types
-LINE = 160  # characters of the line in which words were found
-CHANGED = "sessions-changed"  # the event for which the lists of a page are waiting
-_VERBS = {  # what a button of the sheet does, and what undoes it
+FOUND = 20  # search results while the user types
+LINE = 160  # characters of the line that contains the searched words
+CHANGED = "sessions-changed"  # the event on which a page reloads its lists
+_VERBS = {  # fields that a button of the sheet sets
     "pin": {"is_pinned": True},
     "unpin": {"is_pinned": False},
     "archive": {"is_archived": True},
@@ -58,22 +58,22 @@ _VERBS = {  # what a button of the sheet does, and what undoes it
 
 
 def projects_beside(user: Any) -> list[Project]:
-    """The newest ones."""
+    """Return the projects of the sidebar, newest first."""
     return _projects.rows(user.pk)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Sessions of the same time, under its name."""
+    """Sessions of the same period, with the period's name."""
 
     name: str
     sessions: list[Any]
 
 
 def beside(user: Any, current: Session | None = None) -> list[Group]:
-    """The pinned sessions, the newest ones, and the one that is open: its state moves with the page.
+    """Return the groups of the sidebar: pinned sessions, the newest ones, and the open one.
 
-    Those that others began in a project are on its page.
+    Sessions that others started in a project are listed only on the project's page.
     """
     sessions = [*_pinned.rows(user.pk), *_newest.rows(user.pk)]
     if current is not None and current not in sessions:
@@ -90,7 +90,7 @@ def _mine(user: Any) -> Any:
 
 
 def not_archived(user: Any) -> Any:
-    """As lists show them, the newest first."""
+    """Return the sessions that are not archived, newest first."""
     return _mine(user).exclude(is_archived=True)
 
 
@@ -102,7 +102,7 @@ _projects = Select(lambda user: Project.objects.visible_to(user).order_by("-chan
 
 
 def grouped(sessions: Iterable[Any]) -> list[Group]:
-    """The pinned ones first, then by the day, the week or the month in which something was last said."""
+    """Group sessions: pinned ones first, then by the day, week or month of the last change."""
     today = timezone.localdate()
     ordered = sorted(sessions, key=lambda session: not session.is_pinned)
     names = groupby(ordered, key=lambda session: _("Pinned") if session.is_pinned else _day(session, today))
@@ -119,8 +119,9 @@ def _day(session: Session, today: date) -> str:
 
 @signed_in
 def show(request: Request) -> HttpResponse:
-    """All of them, or what `q` finds; `page` counts from 1. For htmx, `find` gets the first few that `q` finds, and
-    `beside` the list of the sidebar.
+    """Show all sessions, or the search results for `q`, on page `page` (from 1).
+
+    Some requests of htmx get only the first search results, or the sidebar.
     """
     query = request.GET.get("q", "").replace("\0", "").strip()[:500]
     if request.htmx and "find" in request.GET:
@@ -150,7 +151,10 @@ def show(request: Request) -> HttpResponse:
 
 
 def _set_found_lines(sessions: Iterable[Any], words: str) -> None:
-    """Give each session, as `found_line`, pieces of the line that has the words: without Markdown, where they stay."""
+    """Set `found_line` of each session to parts of the line with the searched words.
+
+    Markdown is removed from the line unless that would lose a word.
+    """
     wanted = parse_words(words)
     for session in sessions if wanted else ():
         given = [word for word, _ in wanted]
@@ -169,14 +173,14 @@ def _show_first(request: Request, query: str) -> HttpResponse:
 
 
 def _page(user: Any, query: str, page: int) -> list[Any]:
-    """And one more. The first page of all is composed once."""
+    """Return the sessions of a page and one more. The SQL of the first page without a search is cached."""
     if page == 1 and not query:
         return _first_page.rows(user.pk)
     return list(_found(user, query)[(page - 1) * ON_PAGE : page * ON_PAGE + 1])
 
 
 def _found(user: Any, query: str) -> Any:
-    """A search goes through all; without one, what is archived is left out."""
+    """Return the search results among all sessions, or without a query the sessions that are not archived."""
     found = SessionSearch.parse(query).apply(Session.objects.visible_to(user).started_by_people(), user)
     return _listed(found if query else found.exclude(is_archived=True))
 
@@ -189,7 +193,7 @@ _first_page = Select(lambda user: _found(user, "")[: ON_PAGE + 1])
 
 
 def _first_found(user: Any, query: str) -> Iterable[Any]:
-    """While somebody types: words alone are looked up by a query that is composed once for as many of them."""
+    """Return the first search results. SQL of a search for words alone is cached by the number of words."""
     search = SessionSearch.parse(query)
     if not search.has_only_words:
         return list(_found(user, query)[:FOUND])
@@ -208,7 +212,7 @@ def _first_with(shape: tuple[bool, ...]) -> Select[Any]:
 
 @signed_in
 def manage(request: Request, session_id: UUID) -> HttpResponse:
-    """What can be done to a session: a page of its own, or for htmx what stands in the sheet."""
+    """Show what can be done to a session, as a page or as a sheet for htmx."""
     session = visible_session(request.user, session_id)
     if request.method == "POST":
         return _change(request, session)
@@ -233,7 +237,7 @@ def _change(request: Request, session: Session) -> HttpResponse:
 @signed_in
 @require_POST
 def file(request: Request, session_id: UUID) -> HttpResponse:
-    """Pins, unpins, archives or takes back, by `verb`. Archiving says how it is undone."""
+    """Pin, unpin, archive or unarchive, by `verb`. After archiving, the toast offers to undo it."""
     session = visible_session(request.user, session_id)
     if (verb := posted(request, "verb")) not in _VERBS:
         raise Http404()
@@ -253,7 +257,7 @@ def export(request: Request, session_id: UUID) -> HttpResponse:
 
 @signed_in
 def import_(request: Request) -> HttpResponse:
-    """A file of another program. What came of it is told on the list of what was imported."""
+    """Import the conversations in a file of another program, and list the imported sessions."""
     if request.method != "POST":
         return render(request, "sessions/import.html", {"most": MOST_CHATS, "most_messages": transfer.MOST_AT_ONCE})
     try:
@@ -271,7 +275,7 @@ def import_(request: Request) -> HttpResponse:
 
 
 def _open_session(request: Request) -> Session | None:
-    """The session whose page the browser shows."""
+    """Return the session whose page the browser shows."""
     path = str(getattr(request.htmx, "current_url_abs_path", "") or "").partition("?")[0]
     try:
         session_id = resolve(path).kwargs.get("session_id")

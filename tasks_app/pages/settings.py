@@ -1,4 +1,4 @@
-"""My settings (what the agent should know of me, its tools, API tokens, secrets, mails), and what my calls used."""
+"""The settings page (preferences, tools, API tokens, secrets, e-mails), and the page of the user's usage."""
 
 import zoneinfo
 from datetime import date, timedelta
@@ -123,7 +123,7 @@ def profile(request: Request) -> HttpResponse:
     translation.activate(user.language or translation.get_language_from_request(request))
     answer = done(request, "settings", gettext("Saved. It applies from your next task on."))
     if user.time_zone:
-        answer.set_cookie("timezone", user.time_zone, samesite="Lax")  # also of the page that comes now
+        answer.set_cookie("timezone", user.time_zone, samesite="Lax")  # for the next page, too
     return answer
 
 
@@ -141,7 +141,7 @@ def choose_mails(request: Request) -> HttpResponse:
 @signed_in
 @require_POST
 def switch_tools(request: Request) -> HttpResponse:
-    """Those that are ticked are off. One that is not on the page, because its server is gone, stays as it was."""
+    """Switch the ticked tools off. Tools that the page does not list keep their setting."""
     offered = {tool.name for tool in policy_for(request.user.pk).choices()}
     policy, _ = UserPolicy.objects.get_or_create(user=request.user)
     policy.switched_off = sorted(offered & set(request.POST.getlist("off")) | set(policy.switched_off) - offered)
@@ -153,7 +153,7 @@ def switch_tools(request: Request) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def make_token(request: Request) -> HttpResponse:
-    """The one answer that ever shows the token. A browser that was left open makes none: the password is asked for."""
+    """Show a new token, once. The password is asked for, so that an unattended browser cannot create one."""
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _page(request, token=form)
@@ -170,7 +170,7 @@ def delete_token(request: Request) -> HttpResponse:
 @signed_in
 @require_POST
 def save_secret(request: Request) -> HttpResponse:
-    """The value is never shown again; the answer says which entries already contain it."""
+    """Store a secret. The response lists the entries that already contain its value."""
     form = SecretForm(request.POST)
     if not form.is_valid():
         return _page(request, secret=form)
@@ -190,7 +190,7 @@ def delete_secret(request: Request) -> HttpResponse:
 
 
 def _page(request: Request, **context: Any) -> HttpResponse:
-    """All of the page; a form that was not valid comes in `context`."""
+    """Return the settings page. `context` has an invalid form, if any."""
     user = request.user
     known = {name: getattr(user, name) for name in ProfileForm.base_fields}
     forms_shown = {
@@ -216,7 +216,7 @@ def _page(request: Request, **context: Any) -> HttpResponse:
 
 @signed_in
 def show_usage(request: Request) -> HttpResponse:
-    """Days in UTC, as budgets count them, newest first."""
+    """Show usage by day, newest first. Days are in UTC, as budgets count them."""
     user_id, since = request.user.pk, usage.beginning(DAYS)
     days = list(usage.usage_by_day(user_id, DAYS))[::-1]
     for day in days:
@@ -238,7 +238,7 @@ def show_usage(request: Request) -> HttpResponse:
 
 
 def _bars(days: list[dict[str, Any]], first: date) -> list[dict[str, Any]]:
-    """A bar for each day in units of the chart, 20 wide and at most 100 high: what came in under what went out."""
+    """Return a bar for each day in chart units: 20 wide, at most 100 high, input tokens below output tokens."""
     by_date = {day["date"]: day for day in days}
     most = max((day["tokens"] for day in days), default=0) or 1
     bars = []

@@ -1,4 +1,4 @@
-"""Who else reads a session or a project, or writes in it: people and roles; links for readers without an account."""
+"""Sharing of sessions and projects with people, roles, and readers without an account."""
 
 from contextlib import suppress
 from typing import Any
@@ -19,12 +19,12 @@ from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import refused
 from tasks_app.services import sharing, transfer
 
-TRIES = 60  # of links that open nothing, from one address in a minute
+TRIES = 60  # wrong links from one IP address in a minute
 
 
 @signed_in
 def share(request: Request, session_id: UUID) -> HttpResponse:
-    """The owner's alone. Shows a new link once; without scripts it is a page of its own."""
+    """Show or change who can read a session, for its owner. A new link is shown once."""
     session, new_link = owned_session(request.user, session_id), ""
     here = reverse("session_share", args=[session.pk])
     if request.method == "POST":
@@ -41,7 +41,7 @@ def share(request: Request, session_id: UUID) -> HttpResponse:
 
 @signed_in
 def share_project(request: Request, project_id: UUID) -> HttpResponse:
-    """The owner's alone."""
+    """Show or change the members of a project, for its owner."""
     project = owned_project(request.user, project_id)
     here = reverse("project_share", args=[project.pk])
     if request.method == "POST":
@@ -69,7 +69,10 @@ def _shown(request: Request, shared: Any, here: str, more: dict[str, Any]) -> Ht
 
 
 def change_members(request: Request, shared: Any) -> bool:
-    """Whether that is what the form is about. Raises Refusal."""
+    """Add or remove a member. Return False if the form is about something else.
+
+    Raises: Refusal.
+    """
     match posted(request, "do"):
         case "add":
             who = {name: posted(request, name) for name in ("person", "role")}
@@ -82,7 +85,10 @@ def change_members(request: Request, shared: Any) -> bool:
 
 
 def _change_links(request: Request, session: Session) -> str:
-    """The address of a new link, if the form asks for one. Raises TooManyLinks."""
+    """Create or revoke a link. Return the address of a new link, or ''.
+
+    Raises: TooManyLinks, Http404.
+    """
     match posted(request, "do"):
         case "link":
             days = posted(request, "days")
@@ -101,13 +107,16 @@ def _number(request: Request) -> int:
 
 
 def _wrong_link(request: HttpRequest) -> HttpResponse:
-    """Raises Http404. Wrong links are counted, so that they close no right one: its readers may share an address."""
+    """Count a wrong link, and answer 429 after too many. Valid links still open: their readers may share an address.
+
+    Raises: Http404.
+    """
     address = f"shared-{request.META.get('REMOTE_ADDR', '')}"
-    tries = caches["tries"]  # is there without Redis, too
+    tries = caches["tries"]  # works without Redis, too
     if tries.get(address, 0) >= TRIES:
         return HttpResponse(_("Too many attempts. Try again in a minute."), status=429, headers={"Retry-After": "60"})
     tries.add(address, 0, 60)
-    with suppress(ValueError):  # it has just run out
+    with suppress(ValueError):  # the key expired in between
         tries.incr(address)
     raise Http404()
 
@@ -115,7 +124,7 @@ def _wrong_link(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """What was said, for whoever has the link: words alone, redacted, by pages. No search engine shall keep it."""
+    """Show a session's messages, redacted and paged, to anyone who has the link. Search engines must not index it."""
     link = ShareLink.objects.valid_with_token(token)
     if link is None:
         return _wrong_link(request)

@@ -1,4 +1,4 @@
-"""How I sign in, and where I am signed in: with a second factor or without, and in which browsers."""
+"""The user's second factor, and the browsers in which the user is signed in."""
 
 import logging
 import re
@@ -26,7 +26,7 @@ _SYSTEMS = (
 
 
 def panel(request: Request) -> dict[str, Any]:
-    """For the page of settings."""
+    """Return the context of the settings page."""
     factors = {row.type: row for row in Authenticator.objects.filter(user=request.user)}
     codes = factors.get(Authenticator.Type.RECOVERY_CODES)
     logins = UserSession.objects.purge_and_list(request.user)
@@ -41,7 +41,7 @@ def panel(request: Request) -> dict[str, Any]:
 
 
 def browser_of(user_agent: str) -> str:
-    """In words, as far as they can be told."""
+    """Return the browser and system that a user agent names, as text."""
     found = [next((name for sign, name in table if re.search(sign, user_agent)), "") for table in (_BROWSERS, _SYSTEMS)]
     if all(found):
         return _("{browser} on {system}").format(browser=found[0], system=found[1])
@@ -51,7 +51,7 @@ def browser_of(user_agent: str) -> str:
 @signed_in
 @require_POST
 def end(request: Request) -> HttpResponse:
-    """Of one sign-in, or, without `login`, of all but this one. Pages that are open there hear of it in a second."""
+    """Sign out one browser, or without `login` all other browsers. Open pages there end within a second."""
     others = UserSession.objects.filter(user=request.user).exclude(session_key=request.session.session_key)
     if login := posted(request, "login"):
         others = others.filter(pk=login) if login.isdecimal() else others.none()

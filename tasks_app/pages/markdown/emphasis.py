@@ -1,7 +1,7 @@
-"""Emphasis next to Chinese, Japanese and Korean, which have no spaces: CommonMark's rule of flanking, amended.
+"""Emphasis next to Chinese, Japanese and Korean text, which has no spaces: CommonMark's flanking rule, amended.
 
-CommonMark takes `**` between a letter and a punctuation mark for text: `**「重要」**です` would show its asterisks.
-The amendment lets a CJK character count as a space there:
+CommonMark reads `**` between a letter and a punctuation mark as text: `**「重要」**です` would show its asterisks. The
+amendment treats a CJK character like a space there:
 https://github.com/tats-u/markdown-cjk-friendly/blob/main/specification.md
 """
 
@@ -17,8 +17,8 @@ from markdown_it.rules_inline.state_inline import Scanned
 Rule = Callable[[StateInline, bool], bool]
 _WIDE = ("W", "F", "H")  # East Asian Width
 _NARROW_HANGUL = (range(0x1100, 0x1200), range(0xD7B0, 0xD800))
-_EMOJI = (range(0x2300, 0x2E80), range(0x1F000, 0x1FB00))  # where wide symbols are emoji
-_FULL_WIDTH = "\ufe01"  # makes a curly quotation mark a wide one
+_EMOJI = (range(0x2300, 0x2E80), range(0x1F000, 0x1FB00))  # blocks whose wide symbols are emoji
+_FULL_WIDTH = "\ufe01"  # variation selector for a full-width quotation mark
 _IDEOGRAPHIC = range(0xE0100, 0xE01F0)  # variation selectors
 
 
@@ -56,7 +56,7 @@ def _scan(state: StateInline, start: int, can_split_word: bool) -> Scanned:
 
 
 def _before(text: str) -> tuple[str, bool]:
-    """Return the last character without its variation selector, and whether that made a quotation mark a wide one."""
+    """Return the last character without its variation selector, and whether it is a full-width quotation mark."""
     base, last = text[:1], text[-1]
     if len(text) < 2 or not "\ufe00" <= last <= "\ufe0e" or not (_is_punctuation(base) or _is_cjk(base)):
         return last, False

@@ -1,4 +1,4 @@
-r"""Formulas as MathML, made here: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`, while "$5 to $10" stays text."""
+r"""Formulas as MathML: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`, while "$5 to $10" stays text."""
 
 import re
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from math_core import LatexError, LatexToMathML
 
-LONGEST, MOST_LINES = 4_000, 60  # of a formula: the search for an end that does not come must end
-# A formula of one dollar ends before what is no letter or digit, and has no space at its ends: prices are none.
+LONGEST, MOST_LINES = 4_000, 60  # per formula, to bound the search for a missing end
+# A formula in single dollars has no space at its ends, and no letter or digit follows it. So prices do not match.
 _INLINE = re.compile(
     r"\$\$(?P<dollars>(?:\\.|[^\\$])+?)\$\$"
     r"|\\\[(?P<bracket>(?:\\(?!\])|[^\\])+?)\\\]"
     r"|\\\((?P<paren>(?:\\(?!\))|[^\\])+?)\\\)"
     r"|\$(?P<dollar>(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\]))\$(?![\w$])"
 )
-_WORDS = re.compile(r"\d[^\\]*\s[^\W\d_]{2,}")  # "$5, or 10$" speaks of money
+_WORDS = re.compile(r"\d[^\\]*\s[^\W\d_]{2,}")  # "$5, or 10$" is about money
 _BLOCK = re.compile(
     r"\$\$(?P<dollars>(?:\\.|[^\\$])+)\$\$|\\\[(?P<bracket>(?:\\(?!\])|[^\\])+)\\\]"
     r"|(?P<environment>\\begin\{(?P<name>(equation|align|alignat|gather)\*?)\}.+\\end\{(?P=name)\})",
@@ -28,7 +28,7 @@ _BLOCK = re.compile(
 )
 _BEGIN = re.compile(r"\\begin\{((?:equation|align|alignat|gather)\*?)\}")
 _STYLE = re.compile(r' style="([^"]*)"')
-# What the converter writes as styles, which the policy of our pages forbids, as classes of ours.
+# Classes for the converter's inline styles, which the content security policy forbids.
 _CLASS_OF_STYLE = {
     "text-align: left": "m-left",
     "text-align: right": "m-right",
@@ -74,7 +74,7 @@ def _formula_at(text: str, start: int, end: int) -> re.Match[str] | None:
 
 
 def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """Lines up to an empty one that are a formula as a whole."""
+    """Parse lines without an empty one that form a formula."""
     start = state.bMarks[first] + state.tShift[first]
     if state.is_code_block(first) or not state.src.startswith(("$$", "\\[", "\\begin{"), start):
         return False
@@ -87,13 +87,13 @@ def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> boo
         found = _BLOCK.fullmatch(state.getLines(first, last + 1, state.blkIndent, False).strip())
         if found:
             return silent or _push(state, found, first, last + 1)
-        if last > first:  # with more lines it is none either
+        if last > first:  # more lines do not make it a formula
             return False
     return False
 
 
 def _closer(text: str, start: int) -> str:
-    """What the last line ends with."""
+    """Return the end of the last line of the formula, or '' if no formula begins here."""
     if begin := _BEGIN.match(text, start):
         return f"\\end{{{begin[1]}}}"
     return {"$$": "$$", "\\[": "\\]"}.get(text[start : start + 2], "")
@@ -116,7 +116,7 @@ def _block_as_html(self: Any, tokens: Sequence[Token], number: int, *about: Any)
 
 
 def _as_html(formula: str, *, is_block: bool = True) -> str:
-    """As it was written where it cannot be read."""
+    """Return MathML, or the source as code if it is invalid."""
     try:
         html = _converter().convert_with_local_state(formula.strip(), displaystyle=is_block)
     except LatexError:

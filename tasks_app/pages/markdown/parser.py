@@ -1,4 +1,4 @@
-"""Markdown to HTML: the library's parser, with our pictures, tables, code, addresses and direction of each block."""
+"""Markdown to HTML: markdown-it with our rules for pictures, tables, code, addresses and text direction."""
 
 import re
 import unicodedata
@@ -25,13 +25,13 @@ from tasks_app.pages.markdown.emphasis import cjk_friendly
 from tasks_app.pages.markdown.formulas import formulas
 from tasks_app.pages.markdown.sanitizer import OUTSIDE, ports_url
 
-LONG = 30  # lines; a longer block shows its first ones until it is opened
-LONGEST_COLOURED = 20_000  # characters; some lexers are slow on long lines
+LONG = 30  # lines. A longer block is folded
+LONGEST_COLOURED = 20_000  # characters. Some lexers are slow on long lines
 LONGEST_NAME = 30  # characters of a language's name
 
 
 def fence(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    """The last block of a text that is not whole is still being written."""
+    """Render a code block. The last block of a text that is not whole is still being written."""
     token, is_written = tokens[number], env["is_whole"] or number < len(tokens) - 1
     language = (token.info.split() or [""])[0].lower()[:LONGEST_NAME]
     lexer = _lexer(language) if is_written else None
@@ -58,7 +58,7 @@ def _lexer(language: str) -> Lexer | None:
 
 
 def _coloured(code: str, lexer: Lexer | None) -> str:
-    """In spans with pygments' classes, where it knows the language."""
+    """Return highlighted code as spans with Pygments' classes, or escaped code without a lexer."""
     if lexer is None or len(code) > LONGEST_COLOURED:
         return escape(code)
     return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
@@ -70,7 +70,7 @@ _TO_THE_RIGHT, _TO_THE_LEFT = ("L",), ("R", "AL")
 
 
 def set_directions(state: StateCore) -> None:
-    """`dir=auto` of a list does not look into blocks that have a `dir` themselves, so its own is said outright."""
+    """Set `dir` of each block. Lists need an explicit one: `dir=auto` ignores inner blocks that have a `dir`."""
     reads_left = False
     for token in reversed(state.tokens):
         if token.type == "inline" and (side := _side(token)):
@@ -82,20 +82,20 @@ def set_directions(state: StateCore) -> None:
 
 
 def _side(inline: Token) -> str:
-    """The direction of the first letter; empty without any."""
+    """Return the direction of the first letter, or '' if there is none."""
     sides = map(unicodedata.bidirectional, inline.content)
     return next((side for side in sides if side in _TO_THE_RIGHT + _TO_THE_LEFT), "")
 
 
-LONGEST_LABEL = 80  # characters of a table's name for screen readers
-SHORT = 24  # characters of a table's cell that is never broken into lines: a number with its unit, a date, a name
+LONGEST_LABEL = 80  # characters of a table's label for screen readers
+SHORT = 24  # characters of a cell that is never wrapped, such as a date or a number with its unit
 _RELATIVE = re.compile(r"(?![a-z][a-z0-9+.-]*:)[^/\\?#][^?#]*", re.IGNORECASE)
 _LIBRARY = re.compile(r"library:(\d{1,18})/(\d{1,9})", re.ASCII)
 _SANDBOX = re.compile(r"http://sandbox:(\d{1,5})(?:/(.*))?", re.IGNORECASE)
 
 
 def rendered(text: str, files_url: str, *, is_whole: bool) -> str:
-    """To be sanitised. Ids in it begin with what stands for the text, as many texts are on one page."""
+    """Return HTML that must be sanitised. Ids begin with a hash of the text, as a page shows many texts."""
     mark = sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
     return str(_parser.render(text, {"files_url": files_url, "docId": mark, "is_whole": is_whole}))
 
@@ -111,9 +111,7 @@ def _resolve_addresses(state: StateCore) -> None:
 
 
 def _resolved(address: str, files_url: str) -> str:
-    """The address of the workspace's file that a relative one means, or of the preview of what the session's sandbox
-    serves, or of a page of a library's file; any other unchanged.
-    """
+    """Return the address of a workspace file, sandbox preview or library page, or the address unchanged."""
     if cited := _LIBRARY.fullmatch(address):
         return f"/library/{cited[1]}/?page={cited[2]}"
     if files_url and (served := _SANDBOX.fullmatch(address)):
@@ -124,7 +122,7 @@ def _resolved(address: str, files_url: str) -> str:
 
 
 def _set_cells(state: StateCore) -> None:
-    """How a cell is set, in classes: the policy of our pages forbids the styles that the parser writes."""
+    """Set the alignment of cells as classes: the content security policy forbids inline styles."""
     for cell, inside in pairwise(state.tokens):
         if cell.type in ("th_open", "td_open"):
             side = str(cell.attrs.pop("style", "")).removeprefix("text-align:")
@@ -134,7 +132,7 @@ def _set_cells(state: StateCore) -> None:
 
 
 def _table_open(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    """In a frame that is named by the heads of the columns."""
+    """Open a table in a frame that is labelled with the column headings."""
     head = takewhile(lambda token: token.type != "thead_close", tokens[number:])
     names = ("".join(word.content for word in token.children) for token in head if token.children)
     label = escape(", ".join(names)[:LONGEST_LABEL])
@@ -146,7 +144,7 @@ def _table_close(self: Any, *about: Any) -> str:
 
 
 def _image(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    """A picture of the workspace. One from elsewhere becomes a link: nothing is fetched without a click."""
+    """Render a picture of the workspace, or a link for a picture from elsewhere: nothing is fetched without a click."""
     token = tokens[number]
     source, words = escape(str(token.attrGet("src"))), escape(token.content)
     if OUTSIDE.match(source):
@@ -165,19 +163,19 @@ def _number(self: Any, tokens: Sequence[Token], number: int, *about: Any) -> str
 def _way_back(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
     meta = tokens[number].meta
     place = f"{env['docId']}-{meta['id'] + 1}" + (f":{meta['subId']}" if meta["subId"] > 0 else "")
-    sign = "↩\N{VARIATION SELECTOR-15}"  # not the emoji
+    sign = "↩\N{VARIATION SELECTOR-15}"  # text instead of the emoji
     return f' <a href="#fnref-{place}" class="footnote-backref" aria-label="Back to the text">{sign}</a>'
 
 
 def structure() -> MarkdownIt:
-    """Knows all blocks, and whatever is inside of them."""
+    """Return a parser for the structure of a text, without our rendering."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True}).enable(["table", "strikethrough", "linkify"])
     parser.use(footnote_plugin, inline=False).use(formulas).use(cjk_friendly)
     assert parser.linkify is not None
-    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # `main.py` is no address
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # `main.py` is not a link
     for scheme in ("//", "ftp:"):
         parser.linkify.add(scheme, None)
-    parser.normalizeLinkText = str  # type: ignore[assignment,method-assign]  # no look-alike letters for a punycode
+    parser.normalizeLinkText = str  # type: ignore[assignment,method-assign]  show punycode, not look-alike letters
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The allow list: elements, attributes and addresses that may be in the HTML of a text, whatever was rendered."""
+"""The allow list of elements, attributes and addresses in rendered HTML."""
 
 import re
 from functools import lru_cache, partial
@@ -51,7 +51,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
 }
 _FORCED = {
     "img": {"loading": "lazy"},
-    "pre": {"tabindex": "0"},  # a keyboard can scroll it
+    "pre": {"tabindex": "0"},  # scrollable by keyboard
     "div": {"class": "table", "role": "region", "tabindex": "0"},
     "input": {"type": "checkbox", "disabled": "", "aria-label": "Done"},
 }
@@ -83,7 +83,7 @@ def sanitised(html: str, files_url: str) -> str:
 
 @lru_cache(maxsize=200)
 def _cleaner(files_url: str) -> nh3.Cleaner:
-    """Kept, as it takes longer to make one than to clean a paragraph."""
+    """Return a cleaner. It is cached: making one takes longer than cleaning a paragraph."""
     return nh3.Cleaner(
         tags=_TAGS | _MATH,
         attributes=_ATTRIBUTES,
@@ -95,7 +95,7 @@ def _cleaner(files_url: str) -> nh3.Cleaner:
 
 
 def _allowed(files_url: str, tag: str, attribute: str, value: str) -> str | None:
-    """The last word on each attribute."""
+    """Return the attribute's value, or None to remove the attribute."""
     match attribute:
         case "href":
             return value if _leads_well(value, files_url) else None
@@ -126,5 +126,5 @@ def _is_below(folder: str, address: str) -> bool:
 
 
 def ports_url(files_url: str) -> str:
-    """What the session's sandbox serves; empty without `files_url`."""
+    """Return the URL below which the session's sandbox is previewed, empty without `files_url`."""
     return f"{files_url.removesuffix('files/')}ports/" if files_url else ""

@@ -1,4 +1,4 @@
-"""Markdown while it streams: blocks that are finished stay as they are, only the open one is rendered again."""
+"""Markdown while it streams: finished blocks are kept, only the open block is rendered again."""
 
 import re
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from tasks_app.pages.markdown.plain import PLAIN, last_paragraph, paragraphs
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-EAGER = 1_500  # characters of an open block that is rendered again whenever it grows
-GROWTH = 4  # a longer one is rendered again when it has grown by this part of itself: the cost stays linear
-# At the end of what has come: signs of which nobody knows yet what they will be, a list, a line, a fence …
+EAGER = 1_500  # characters up to which an open block is rendered again whenever it grows
+GROWTH = 4  # a longer block is rendered again when it has grown by a quarter, so the total cost stays linear
+# Signs at the end of the text whose meaning is not decided yet: a list, a rule, a fence …
 _UNDECIDED = re.compile(r"(?:\A|\n)[ \t]*(?:[-=*_#`~>|+:$\\\[ \t]{1,8}|\d{1,3}[.)]?[ \t]*)\Z|\r\Z")
-# Words that mean themselves wherever they go on with a block, and a block that ends with such; its closing tags.
+# Words without a meaning in Markdown, and HTML that ends with words and closing tags: more words can be appended.
 _WORDS = re.compile(r"[^\x00-\x1f\x7f-\x9f\\`*_~\[\]()<>&|$/;]*")
 _ENDS_WITH_WORDS = re.compile(r"[^>\s](?:\s*</(?:p|li|ul|ol|blockquote|h[1-6])>)+\s*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -24,7 +24,10 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """`closed` goes before what is open, `open` in its place unless it is None, `tail` behind its last character."""
+    """A change of the shown HTML.
+
+    `closed` goes before the open block, `open` replaces it unless None, and `tail` is appended to it.
+    """
 
     closed: str = ""
     open: str | None = None
@@ -35,15 +38,15 @@ class Change:
 
 
 class StreamedMarkdown:
-    """`whole` is all of it, as it is shown."""
+    """A streaming text, with all HTML that is shown of it in `whole`."""
 
     def __init__(self, files_url: str = "") -> None:
         self._files_url = files_url
         self._closed: list[str] = []
-        self._source = ""  # of what is open, as it was rendered
+        self._source = ""  # of the open block, as rendered
         self._open = ""
-        self._fence = ""  # that has begun the open block, and not ended it
-        self._takes_words = False  # the open block: they are shown behind it as they come
+        self._fence = ""  # that began the open block and has not ended
+        self._takes_words = False  # words can be appended to the open block unrendered
         self._tail: list[str] = []
         self._tail_length = 0
         self._undecided = ""
@@ -53,7 +56,7 @@ class StreamedMarkdown:
         return Change(closed="".join(self._closed), open=self._open, tail="".join(self._tail))
 
     def add(self, text: str) -> Change | None:
-        """None where it takes a parser, and its time, to know what has changed: `rendered` says it then."""
+        """Add text and return the change, or None if a parser is needed: then call `rendered`."""
         text = self._undecided + text
         undecided = _UNDECIDED.search(text)
         cut = undecided.start() if undecided else len(text)
@@ -80,10 +83,10 @@ class StreamedMarkdown:
         return self._tail_length * GROWTH >= len(self._source) - EAGER
 
     def _shown(self, source: str, start: int, render: Callable[[str, bool], str]) -> Change:
-        """Its last block begins at `start`; `render` also hears whether the text is whole."""
+        """Close all blocks before `start` and render the last one. `render` gets a text and whether it is whole."""
         closed = render(source[:start], True) if source[:start].strip() else ""
         opened = source[start:]
-        self._source = opened if self._fence else opened.rstrip(" ")  # which HTML does not have at the end of a block
+        self._source = opened if self._fence else opened.rstrip(" ")  # HTML ignores spaces at the end of a block
         self._open = render(self._source, not self._fence)
         self._takes_words = not self._source.endswith("\n") and bool(_ENDS_WITH_WORDS.search(self._open[-200:]))
         spaces = opened[len(self._source) :]
@@ -93,7 +96,7 @@ class StreamedMarkdown:
 
 
 def _last_block(source: str) -> tuple[int, str]:
-    """Where it begins, and the fence that it is still behind."""
+    """Return the position of the last block, and its fence if that is still open."""
     blocks = [token for token in _structure().parse(source) if token.level == 0 and token.nesting >= 0 and token.map]
     if not blocks:
         return 0, ""

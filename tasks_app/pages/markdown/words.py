@@ -7,14 +7,14 @@ from markdown_it.token import Token
 
 from tasks_app.pages.markdown.parser import structure
 
-_OF_NAMES = re.compile(r"[A-Za-z0-9]\w*|[^_\n]*+_.*", re.ASCII)  # between underscores that belong to names
+_OF_NAMES = re.compile(r"[A-Za-z0-9]\w*|[^_\n]*+_.*", re.ASCII)  # text between underscores that belong to a name
 _SOURCE = ("fence", "code_block", "formula_block")
 _BREAKS = ("softbreak", "hardbreak")
 _parser = structure()
 
 
 def words(text: str) -> str:
-    """Return the words without their marks. Names such as `__init__` keep the marks that belong to them."""
+    """Return the words without Markdown marks. Names such as `__init__` keep their underscores."""
     blocks = _parser.parse(text)
     found = ("".join(_inline(block.children)) if block.children else _content(block) for block in blocks)
     return " ".join(" ".join(found).split())
