@@ -1,4 +1,4 @@
-"""What the pages' templates ask for: icons, links, prose, states, and who may decide."""
+"""Template tags and filters of the pages: icons, links, rendered Markdown, status badges, and approval rights."""
 
 import json
 import unicodedata
@@ -30,7 +30,7 @@ register.simple_tag(entries.prose)
 register.simple_tag(delegated.delegating_session, name="origin_of")
 register.simple_tag(choices.agents, name="usable_agents")
 register.simple_tag(changes.proposed, name="proposed_change")
-# Unicode's categories of characters that show nothing (bidi controls, zero widths, separators …), and letters that do.
+# Unicode categories of invisible characters (bidi controls, zero widths, separators …), and invisible letters.
 _HIDDEN, _BLANK = ("Cc", "Cf", "Co", "Zl", "Zp"), "\u034f\u115f\u1160\u2800\u3164\uffa0"
 
 
@@ -76,7 +76,7 @@ _ASKS = Badge(_("Waits for you"), "question", "asks")
 
 @register.filter
 def plain_prose(text: str) -> SafeString:
-    """Markdown for readers without an account: nothing in it leads into a workspace."""
+    """Render Markdown for readers without an account, without links into a workspace."""
     return markdown.markdown(text)
 
 
@@ -97,7 +97,7 @@ def is_picture(path: str) -> bool:
 
 @register.filter
 def exact(text: str) -> str:
-    """`text` with nothing hidden in it: who approves a command must see every character of it."""
+    """Return `text` with invisible characters spelled out: approvers must see every character of a command."""
     return "".join(f"⟨U+{ord(c):04X}⟩" if _is_hidden(c) else c for c in text)
 
 
@@ -107,19 +107,19 @@ def _is_hidden(character: str) -> bool:
 
 @register.filter
 def as_text(value: Any) -> str:
-    """An argument as its reader wants it: texts as they are, all else as JSON."""
+    """Return a string as it is, and any other argument as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 @register.filter
 def without(arguments: dict[str, Any], names: str) -> dict[str, Any]:
-    """Those that have a value and another name."""
+    """Return the arguments that have a value, except those with these names."""
     return {name: value for name, value in arguments.items() if name not in names.split() and value is not None}
 
 
 @register.filter
 def gist(text: str) -> str:
-    """The first paragraph of a Markdown text, without its marks."""
+    """Return the first paragraph of a Markdown text without marks."""
     return markdown.first_words(text)
 
 
@@ -130,10 +130,11 @@ def is_short(text: str) -> bool:
 
 @register.filter
 def diff_lines(diff: str) -> list[tuple[str, str]]:
-    """Each line of a unified diff with its kind: file, added, removed, place or same."""
+    """Return the lines of a unified diff with their kinds: file, added, removed, place or same."""
     kinds = {"+": "added", "-": "removed", "@": "place"}
-    lines = diff.removesuffix("\n").split("\n")  # not at a carriage return or the like: those are shown
-    names = {n - back for n, line in enumerate(lines) for back in (1, 2) if line.startswith("@")}  # above a place
+    lines = diff.removesuffix("\n").split("\n")  # not at other line breaks, which are shown
+    # Names of files are in the two lines above a hunk header.
+    names = {n - back for n, line in enumerate(lines) for back in (1, 2) if line.startswith("@")}
     is_name = [n in names and line.startswith(("---", "+++")) for n, line in enumerate(lines)]
     return [("file" if is_name[n] else kinds.get(line[:1], "same"), line) for n, line in enumerate(lines)]
 
@@ -143,7 +144,7 @@ def diff_lines(diff: str) -> list[tuple[str, str]]:
 
 @register.filter
 def badge(status: str) -> Badge:
-    """Of a tool call's status, or of a plan step's."""
+    """Return the badge of a tool call's status or of a plan step's."""
     if status == "in_progress":
         return Badge(_("Now"), "running", "busy")
     if status == "done":
@@ -153,13 +154,13 @@ def badge(status: str) -> Badge:
 
 @register.filter
 def call_badge(item: Item) -> Badge:
-    """Return the badge of a tool call: its outcome, and the exit code of a command that ran to its end."""
+    """Return the badge of a tool call: its outcome, or the exit code of its command."""
     return _with_exit_code(item.status, item.exit_code, is_quiet=item.has_found_nothing)
 
 
 @register.filter
 def step_badge(step: Mapping[str, Any]) -> Badge:
-    """The same of a step in the list below an answer."""
+    """Return the badge of a step in the list below an answer."""
     return _with_exit_code(
         step["status"], step.get("exit_code") or 0, is_quiet=step.get("outcome", "").startswith("[exit code 1,")
     )
@@ -180,7 +181,7 @@ def task_badge(task: Task, queue_position: int | None = None) -> Badge:
 
 
 def _of_awaited(children: Sequence[Task]) -> Badge | None:
-    """Where one below waits for a person, so does its parent."""
+    """Return the badge of a task that waits for delegated tasks. A child that waits for a person comes first."""
     if asking := len(delegated.waiting_for_person(children)):
         needs = ngettext("{} delegated task needs you", "{} delegated tasks need you", asking)
         return Badge(needs.format(asking), "question", "asks")
@@ -192,7 +193,7 @@ def _of_awaited(children: Sequence[Task]) -> Badge | None:
 
 @register.filter
 def child_badge(child: Task, has_ended: bool = False) -> Badge:
-    """Of a delegated task, in a word; with its call `has_ended`, it is stopped if it has not ended itself."""
+    """Return the badge of a delegated task. If its call `has_ended` while it is still active, it counts as stopped."""
     if child.stopped or (has_ended and child.is_active):
         return _STOPPED
     if delegated.waiting_for_person([child]):
@@ -204,7 +205,7 @@ def child_badge(child: Task, has_ended: bool = False) -> Badge:
 
 @register.filter
 def session_badge(session: Any) -> Badge | None:
-    """Of a session with its newest task's state."""
+    """Return the badge of a session by the state of its newest task."""
     if not session.task_state:
         return None
     is_asked = session.task_waiting_for == WaitingFor.CHILDREN and session.child_asks
@@ -213,7 +214,7 @@ def session_badge(session: Any) -> Badge | None:
 
 @register.simple_tag
 def objection(approval: Approval, viewer: Any) -> str:
-    """Why the viewer may not approve; empty where they may."""
+    """Return why the viewer may not approve, or '' if they may."""
     return decisions.why_not(approval, viewer)
 
 
@@ -224,13 +225,13 @@ def is_single(approval: Approval) -> bool:
 
 @register.simple_tag(takes_context=True)
 def waiting_count(context: template.Context) -> int:
-    """How many questions and approvals wait for the user."""
+    """Return how many questions and approvals wait for the user."""
     return count_waiting_for(context["request"].user)
 
 
 @register.inclusion_tag("sessions/_beside.html", takes_context=True)
 def session_list(context: template.Context) -> dict[str, Any]:
-    """The projects and sessions beside a page; on a session's page with its state, which moves."""
+    """Return the context of the sidebar: projects and sessions, and on a session's page its live state."""
     known: dict[Any, Any] = context.flatten()
     found, user = known.get("session"), known["request"].user
     session = found if isinstance(found, Session) else None

@@ -1,4 +1,4 @@
-"""What each entry of a session's page has. Written by Python: a template takes several times as long, for each."""
+"""Tags for the entries of a session's page, written in Python because templates take several times as long."""
 
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -25,7 +25,7 @@ _BRANCH = (
 
 
 class _Addresses(NamedTuple):
-    """Of a session's files, and of the ways to go on from its entries: both lack their end."""
+    """URL prefixes of a session's files, and of the ways to branch from its entries."""
 
     files: str
     ways: str
@@ -39,13 +39,13 @@ def icon(name: str) -> SafeString:
 
 @register.simple_tag
 def prose(text: str, session: Session) -> SafeString:
-    """Markdown, with the session's workspace behind relative links and pictures."""
+    """Render Markdown with links and pictures relative to the session's workspace."""
     return markdown.markdown(text, _addresses(session.pk, get_script_prefix()).files)
 
 
 @register.simple_tag
 def article(item: Item, oob: bool) -> SafeString:
-    """The start tag around an entry; `oob` as for fragments."""
+    """Return the start tag of an entry. `oob` marks it for an out-of-band swap by htmx."""
     classes = ("entry", item.entry.context_type, item.kind, "open" if item.is_open else "")
     stream = format_html(' data-stream="{}"', item.stream) if item.stream else ""
     swap = SafeString(' hx-swap-oob="true"' if oob else "")
@@ -54,7 +54,9 @@ def article(item: Item, oob: bool) -> SafeString:
 
 @register.simple_tag
 def branch(item: Item, session: Session, *, in_card: bool = False) -> SafeString:
-    """Where one goes another way from an entry; the ways are fetched when it is opened. In a card it has its words."""
+    """Return the control to branch from an entry, which fetches its contents when opened. In a card it has a visible
+    label.
+    """
     hidden, ways = SafeString("" if in_card else ' class="hidden"'), _addresses(session.pk, get_script_prefix()).ways
     words = gettext("Branch from here")
     return format_html(_BRANCH, item.id, icon("branch"), hidden, ways, item.entry.seq, words=words)
@@ -62,7 +64,7 @@ def branch(item: Item, session: Session, *, in_card: bool = False) -> SafeString
 
 @register.simple_tag
 def announcer(item: Item, place: ItemPosition) -> SafeString:
-    """What a screen reader says of an entry that has come."""
+    """Return the text that a screen reader announces for a new entry."""
     words = item.entry.content if item.failure else ""
     if place != "old" and item.kind:
         words = f"{_heralded(item.kind)} {item.words} {item.text}"
@@ -79,6 +81,6 @@ def _heralded(kind: str) -> str:
 
 @lru_cache(maxsize=1000)
 def _addresses(session: UUID, prefix: str) -> _Addresses:
-    """Nothing but these two decides: the patterns of addresses are part of the program."""
+    """Return the prefixes. They depend on nothing else, so they can be cached."""
     ways = reverse("ways", args=[session, 0]).removesuffix("0/")
     return _Addresses(files=reverse("upload", args=[session]), ways=ways)

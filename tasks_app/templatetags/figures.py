@@ -1,4 +1,4 @@
-"""Sizes, times, amounts and budgets, as people write them."""
+"""Filters for sizes, times, amounts and budgets."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -29,7 +29,7 @@ def size(value: int) -> str:
 
 @register.filter
 def extent(text: str) -> str:
-    """How long a text is, in words; nothing for one that is seen at a glance."""
+    """Return the length of a text, or '' for a short one."""
     lines, characters = text.count("\n") + 1, len(text)
     if lines <= GLANCE_LINES and characters <= GLANCE_CHARACTERS:
         return ""
@@ -52,7 +52,7 @@ def duration(milliseconds: int | None) -> str:
 
 @register.filter
 def count(value: int | None) -> str:
-    """Tokens, in three digits or so."""
+    """Return a number of tokens with about three digits."""
     value = value or 0
     if value < 1000:
         return str(value)
@@ -63,7 +63,7 @@ def count(value: int | None) -> str:
 
 @register.filter
 def usd(value: Any) -> str:
-    """Empty where no price is known."""
+    """Return an amount in US dollars, or '' without a price."""
     if value is None:
         return ""
     return gettext("${}").format(number_format(value, 2 if value >= 1 or value == 0 else 4))
@@ -71,7 +71,7 @@ def usd(value: Any) -> str:
 
 @register.filter
 def cost(used: Mapping[str, Any]) -> str:
-    """Return what a row of usage cost, and how many of its calls had no price."""
+    """Return the cost of a row of usage, and how many of its calls had no price."""
     amount, unpriced = used["cost_usd"], used["unpriced_calls"]
     if amount is None:
         return gettext("no price") if used["input_tokens"] or used["output_tokens"] else "–"
@@ -83,14 +83,14 @@ def cost(used: Mapping[str, Any]) -> str:
 
 @register.simple_tag
 def cost_of(task: Task) -> str:
-    """Return what a task has cost, and how many of its calls had no price."""
+    """Return the cost of a task, and how many of its calls had no price."""
     unpriced = LLMLog.objects.filter(UNPRICED, task_id=task.pk).count() if task.cost_usd is not None else 0
     return cost({**task.usage, "cost_usd": task.cost_usd, "unpriced_calls": unpriced})
 
 
 @register.filter
 def spent(standing: Standing) -> str:
-    """Return what is spent of a limit, and how many calls it does not count for lack of a price."""
+    """Return the used amount of a limit, and how many calls have no price and do not count."""
     unpriced = counters.unpriced_calls(standing.limit)
     if not unpriced:
         return amount(standing.spent, standing.limit)
@@ -100,7 +100,7 @@ def spent(standing: Standing) -> str:
 
 @register.filter
 def left(moment: datetime) -> str:
-    """How long it is until then."""
+    """Return the time until `moment`."""
     minutes = max(0, (moment - timezone.now()).total_seconds()) / 60
     return gettext("{:.0f} h").format(minutes / 60) if minutes >= 90 else gettext("{:.0f} min").format(minutes)
 
@@ -114,7 +114,7 @@ _AGO = (
 
 @register.filter
 def ago(moment: datetime) -> str:
-    """How long ago, for a list."""
+    """Return the time since `moment` for a list."""
     seconds = (timezone.now() - moment).total_seconds()
     if seconds < 60:
         return gettext("now")
@@ -126,7 +126,7 @@ def ago(moment: datetime) -> str:
 
 @register.filter
 def since(moment: datetime) -> str:
-    """Return how long ago, for a sentence."""
+    """Return the time since `moment` for a sentence."""
     if (timezone.now() - moment).total_seconds() < 60:
         return gettext("just now")
     words = ago(moment)
@@ -135,7 +135,7 @@ def since(moment: datetime) -> str:
 
 @register.filter
 def silent_for(silence: Mapping[str, str]) -> SafeString:
-    """Return how long a provider has sent nothing, which the page counts on."""
+    """Return how long a provider has sent nothing. Scripts of the page count on from there."""
     seconds = (timezone.now() - datetime.fromisoformat(silence["since"])).total_seconds()
     return format_html('<span data-since="{}">{}</span>', silence["since"], counted_seconds(seconds))
 
@@ -148,7 +148,7 @@ def silence_limit(silence: Mapping[str, str]) -> str:
 
 
 def counted_seconds(seconds: float) -> str:
-    """Return a time as pages count it."""
+    """Return seconds as pages count them."""
     whole = max(0, round(seconds))
     return f"{whole} s" if whole <= 120 else f"{whole // 60} min {whole % 60} s"
 
@@ -162,13 +162,13 @@ _LEFT = {
 
 @register.filter
 def amount(value: Decimal, limit: Limit) -> str:
-    """In the limit's unit."""
+    """Return the value in the limit's unit."""
     return usd(value) if limit.unit is Unit.USD else gettext("{} tokens").format(count(int(value)))
 
 
 @register.filter
 def owner(limit: Limit) -> str:
-    """Whose budget it is; empty for one's own."""
+    """Return the owner of a limit, or '' for the user."""
     return {
         Scope.USER: "",
         Scope.ROLE: gettext("role {}").format(limit.name),
@@ -184,5 +184,5 @@ def left_label(limit: Limit) -> str:
 
 @register.simple_tag
 def standings(task: Task) -> list[Standing]:
-    """The limits that bind a task. Only for the person who started it: other people's budgets are not shown."""
+    """Return the limits that bind a task. Show them only to the user who started it: budgets are private."""
     return counters.standings(limits.binding_limits(task.started_by_id, task.pk))

@@ -1,4 +1,4 @@
-"""What pages say beyond their templates: sentences that are stored in English, and the words of scripts."""
+"""Texts outside the templates: stored English sentences, and the texts of scripts."""
 
 from django import template
 from django.conf import settings
@@ -30,7 +30,7 @@ OF_SCRIPTS = (
     _("Source"),
     _("Diagram (it cannot be drawn: see its source)"),
 )
-_UNITS = (  # what documents have
+_UNITS = (  # units of documents
     *(ngettext_lazy("page", "pages"), ngettext_lazy("chapter", "chapters"), ngettext_lazy("part", "parts")),
     *(ngettext_lazy("cell", "cells"), ngettext_lazy("sheet", "sheets"), ngettext_lazy("slide", "slides")),
 )
@@ -38,13 +38,13 @@ _UNITS = (  # what documents have
 
 @register.filter
 def unit(name: str, count: int = 1) -> str:
-    """A document's unit, in the singular or in the plural."""
+    """Return the name of a document's unit for a count."""
     return ngettext(name, f"{name}s", count)
 
 
 @register.simple_tag
 def script_texts() -> SafeString | str:
-    """For `text` in app.js. Nothing in English, which the scripts have themselves."""
+    """Return translations for `text` in app.js, or '' in English."""
     if get_language() == settings.LANGUAGE_CODE:
         return ""
     return json_script({text: gettext(text) for text in OF_SCRIPTS}, "texts")

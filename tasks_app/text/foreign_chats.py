@@ -1,7 +1,7 @@
-"""Conversations out of the files that other programs export: ChatGPT, Open WebUI, LibreChat, and our own. Pure.
+"""Parsers for exported conversations of ChatGPT, Open WebUI, LibreChat and agentsite. Without I/O.
 
-Of a conversation with branches, the one that was open last is read; of each message its words, and nothing that a
-tool or a hidden prompt has said.
+Of a conversation with branches, the most recently open branch is read. Only words of people and models are read, not
+tools or hidden prompts.
 """
 
 import io
@@ -15,9 +15,9 @@ import orjson
 
 from tools_app.skills.skill_files import UNREADABLE
 
-MOST_BYTES = 64 * 1024 * 1024  # of a file, also once it is unpacked
+MOST_BYTES = 64 * 1024 * 1024  # of a file, packed and unpacked
 MOST_CHATS, MOST_MESSAGES = 300, 2_000
-MOST_VALUES = 5_000_000  # objects, lists and commas in a file: a value may take a hundred times its bytes in memory
+MOST_VALUES = 5_000_000  # braces, brackets and commas in a file: a value can take a hundred times its bytes in memory
 LONGEST = 200_000  # characters of a message
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 OWN_FORMAT = "agentsite-session"
@@ -43,7 +43,7 @@ class Chat:
 
 
 def answer(request: object, body: bytes) -> Iterator[Any]:
-    """Yield how many messages each conversation has, and then each of the newest ones: for a child process."""
+    """Yield the number of messages of each conversation, then the newest conversations. Runs in a child process."""
     chats = read_chats(body)
     yield [len(chat.messages) for chat in chats]
     for chat in chats[:MOST_CHATS]:
@@ -52,7 +52,7 @@ def answer(request: object, body: bytes) -> Iterator[Any]:
 
 
 def chat_of(value: Any) -> Chat:
-    """Return a conversation as `answer` has written it."""
+    """Return a conversation from the value that `answer` yielded."""
     origin, title, messages, at = value
     return Chat(origin, title, [Said(role, text, _moment(when)) for role, text, when in messages], _moment(at))
 
@@ -62,7 +62,10 @@ def _written(at: datetime | None) -> str | None:
 
 
 def read_chats(data: bytes) -> list[Chat]:
-    """Newest first, without those in which nobody says a word. Raises UnreadableChats."""
+    """Return conversations that have messages, newest first.
+
+    Raises: UnreadableChats.
+    """
     try:
         found = list(_chats(_parsed(_unpacked(data))))
     except (ValueError, KeyError, TypeError, AttributeError, *UNREADABLE) as error:
@@ -74,7 +77,7 @@ def read_chats(data: bytes) -> list[Chat]:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """ChatGPT's export is an archive with many files."""
+    """Return the JSON of a file. ChatGPT exports an archive with several files."""
     if len(data) > MOST_BYTES:
         raise UnreadableChats()
     if not data.startswith(b"PK"):
@@ -100,7 +103,7 @@ def _chats(value: Any) -> Iterator[Chat]:
                 break
 
 
-# --- each program's ---------------------------------------------------------------------------------------------------
+# --- readers by program ------------------------------------------------------------------------------------------------
 
 
 def _chatgpt(chat: Any) -> Chat:
@@ -167,11 +170,11 @@ _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Chat]], ...] = (
 )
 
 
-# --- what they have in common -----------------------------------------------------------------------------------------
+# --- shared by the readers ---------------------------------------------------------------------------------------------
 
 
 def _way_up(nodes: Mapping[str, Any], leaf: str | None, parent: str) -> list[Any]:
-    """From the root to the leaf. One that leads into itself ends."""
+    """Return the nodes from the root to the leaf. A cycle ends the path."""
     path: dict[str, Any] = {}
     while leaf is not None and leaf in nodes and leaf not in path:
         path[leaf] = nodes[leaf]
@@ -192,7 +195,10 @@ def _chat(origin: str, chat: Any, messages: Iterable[Said | None], at: Any) -> C
 
 
 def _moment(value: Any) -> datetime | None:
-    """Seconds or milliseconds since 1970, or ISO 8601. None for a time that cannot be: not every zone can show it."""
+    """Return the time of a value in seconds or milliseconds since 1970, or in ISO 8601.
+
+    Return None for an impossible time, as some time zones cannot show it.
+    """
     try:
         if isinstance(value, str):
             read = datetime.fromisoformat(value)

@@ -1,6 +1,6 @@
-"""Search indexes over terms that rows hold in a column of that name: FTS5 on SQLite, a GIN index on PostgreSQL.
+"""Full-text indexes over a column of terms: FTS5 on SQLite, a GIN index on PostgreSQL.
 
-They are made after each `migrate`, where they are missing: they hold nothing that the rows do not hold.
+Missing indexes are created after each `migrate`: they contain only data of the rows.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from django.db.models.lookups import Contains
 
 from tasks_app.text.retrieval import UNSEEN
 
-_LEXEMES = "array_to_tsvector(string_to_array(terms, ' '))"  # as they are: no dictionary, no parser
+_LEXEMES = "array_to_tsvector(string_to_array(terms, ' '))"  # unchanged: no dictionary, no parser
 _HAS_TRIGGER = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s"
 
 
 class FullText:
-    """The index over the rows of a table. Terms come from `retrieval` alone: they are letters."""
+    """A full-text index over a table. Terms come from `retrieval` only, so they consist of letters and digits."""
 
     def __init__(self, name: str, table: str, options: str = "") -> None:
         self.table = table
@@ -39,13 +39,13 @@ class FullText:
             # word, or that the index has some to sort in.
             f"CREATE INDEX IF NOT EXISTS {name}_lexemes ON {table} USING gin ({_LEXEMES}) WITH (fastupdate = off)",
             f"ALTER INDEX {name}_lexemes ALTER COLUMN 1 SET STATISTICS 0",
-            f"DROP INDEX IF EXISTS {index}",  # of earlier versions, with statistics
+            f"DROP INDEX IF EXISTS {index}",  # from earlier versions, with statistics
         )
         self._on_postgres = f"SELECT id FROM {table} WHERE {_LEXEMES} @@ %s::tsquery"  # noqa: S608
         self._on_sqlite = f"SELECT rowid FROM {index} WHERE {index} MATCH %s"  # noqa: S608
 
     def install(self, using: str) -> None:
-        """A table that a migration has made anew has lost its triggers: all is read in again."""
+        """Create the index if it is missing. It is rebuilt if a migration has recreated the table without its triggers."""
         database = connections[using]
         with database.cursor() as cursor:
             if self.table not in database.introspection.table_names(cursor):
@@ -58,21 +58,21 @@ class FullText:
                 cursor.execute(statement)
 
     def ids_with_any(self, terms: Sequence[str]) -> RawSQL:
-        """The ids of the rows that have any of these terms, for a filter."""
+        """Return the ids of rows with any of these terms, for a filter."""
         return self.ids(_joined(terms, " | ", " OR "))
 
     def ids(self, asked: Any) -> RawSQL:
-        """The ids of the rows that have what is asked for, for a filter."""
+        """Return the ids of rows that match a query, for a filter."""
         return RawSQL(self._on_postgres if connection.vendor == "postgresql" else self._on_sqlite, [asked])  # noqa: S611
 
 
 def has(field: str, word: Any) -> Q:
-    """Return whether a folded word is in the text of a field, however that is spelt."""
+    """Return a filter for a folded word in the text of a field, in any spelling."""
     return Q(Contains(_Folded(field), _as_expression(word)))
 
 
 def says(field: str, word: Any) -> Q:
-    """Return whether a folded word is in what a call says, by the field that has its JSON text."""
+    """Return a filter for a folded word in the text that a call says, by the field with its JSON."""
     return Q(Contains(_Said(field), _as_expression(word)))
 
 
@@ -81,7 +81,7 @@ def _as_expression(word: Any) -> Any:
 
 
 class _Folded(Func):
-    """`retrieval.fold` in SQL: a function of `agentsite/sqlite`, or those of PostgreSQL that come closest."""
+    """`retrieval.fold` in SQL: a function of `agentsite/sqlite`, or the closest functions of PostgreSQL."""
 
     function, output_field = "FOLD", TextField()
     of_postgresql = f"replace(translate(lower(normalize(%(expressions)s, NFKC)), 'İıς{UNSEEN}', 'iiσ'), 'ß', 'ss')"
@@ -91,7 +91,7 @@ class _Folded(Func):
 
 
 class _Said(_Folded):
-    """`said.said_in`, folded. PostgreSQL looks at all values of the call: its JSON may be damaged."""
+    """`said.said_in`, folded. PostgreSQL searches all values of the call, as its JSON can be damaged."""
 
     function = "SAID"
     of_postgresql = _Folded.of_postgresql.replace(
@@ -100,7 +100,7 @@ class _Said(_Folded):
 
 
 def with_all(terms: Sequence[str], *, unfinished: bool) -> str:
-    """Asks for all of these terms; the last one may be the beginning of one."""
+    """Return a query for all of these terms. The last one is a prefix if it is `unfinished`."""
     ending = ":*" if connection.vendor == "postgresql" else "*"
     return _joined(terms, " & ", " AND ") + (ending if unfinished else "")
 
@@ -113,11 +113,11 @@ def _joined(terms: Sequence[str], on_postgres: str, on_sqlite: str) -> str:
 
 NOTES = FullText("memory", "memory_notes")
 LIBRARY = FullText("library", "library_passages")
-# While somebody types, a word is found by its first letters; where in a text it stands is not kept.
+# Prefixes are indexed for search as you type. Positions are not stored.
 SESSIONS = FullText("session", "session_texts", ", detail='none', prefix='1 2 3'")
 
 
 def install(using: str, **kwargs: Any) -> None:
-    """After `migrate`, also of another app alone, on an empty database."""
+    """Install all indexes after `migrate`, which may run for one app alone or on an empty database."""
     for index in (NOTES, LIBRARY, SESSIONS):
         index.install(using)

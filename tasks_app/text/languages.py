@@ -1,4 +1,4 @@
-"""Which language a text is in, by its script and its most common words. Says nothing where it is not plain to see."""
+"""Language detection by script and common words, which returns nothing for unclear texts."""
 
 import re
 import unicodedata
@@ -6,8 +6,8 @@ from collections import Counter
 from functools import lru_cache
 
 LOOKED_AT = 2000  # characters
-FEWEST_LETTERS = 12  # of a script that names its language
-FEWEST_WORDS = 3  # stop words of one language, and twice those of any other
+FEWEST_LETTERS = 12  # of a script that identifies its language
+FEWEST_WORDS = 3  # stop words of one language, and at least twice those of any other
 _NOT_PROSE = re.compile(r"```.*?(```|\Z)|`[^`]*`|[!-~]*[/\\@_][!-~]*|\[attached file:[^\]]*\]", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS = {
@@ -41,7 +41,7 @@ STOP_WORDS = frozenset(_LANGUAGES_OF)
 
 @lru_cache(maxsize=256)
 def language_of(text: str) -> str:
-    """Its name in English; empty where it is short, mixed or of a language that we do not know. Code is left out."""
+    """Return the English name of the text's language, or '' if it is unclear or unknown. Code is ignored."""
     prose = _NOT_PROSE.sub(" ", text[:LOOKED_AT])
     scripts = _scripts(prose)
     if not scripts:
@@ -57,7 +57,7 @@ def language_of(text: str) -> str:
 
 
 def _scripts(text: str) -> "Counter[str]":
-    """How many letters there are of each script that we know."""
+    """Count the letters of each known script."""
     names = (unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
     return Counter(script for name in names if (script := name.partition("-")[0]) in _SCRIPTS)
 

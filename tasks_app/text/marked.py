@@ -1,4 +1,4 @@
-"""The place in a line at which words are found, in whatever spelling it has them."""
+"""The parts of a line that match searched words in any spelling."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ def matches_in(line: str, words: Sequence[str]) -> int:
 
 
 def marked(line: str, words: Sequence[str], room: int) -> list[Piece]:
-    """Return about `room` characters of a line around the first match, in pieces."""
+    """Return about `room` characters around the first match, as pieces."""
     spans = _merged(sorted(_spans(line, words)))
     start = max(0, spans[0][0] - room // 4) if spans and len(line) > room else 0
     end = min(len(line), start + room)
@@ -38,12 +38,12 @@ def marked(line: str, words: Sequence[str], room: int) -> list[Piece]:
 
 
 def _stem(word: str) -> str:
-    """The index finds a plural by its singular."""
+    """Return the singular, as the index stores plurals by their singular."""
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
 def _spans(line: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    folded, places = "", []  # where the character begins that each folded one is made of
+    folded, places = "", []  # span of the original character of each folded one
     for begin, end in _characters(line):
         part = fold(line[begin:end])
         folded += part
@@ -56,7 +56,7 @@ def _spans(line: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _characters(line: str) -> Iterator[tuple[int, int]]:
-    """Begin and end of each character with what is combined with it."""
+    """Yield begin and end of each character with its combining characters."""
     begin = 0
     for place in range(1, len(line) + 1):
         if place == len(line) or not _is_combined(line[place]):

@@ -1,4 +1,4 @@
-"""How texts are found by their words: the terms of a text, BM25 over them, and one ranking out of several. Pure."""
+"""Full-text retrieval without a database: terms of a text, BM25 ranking, and rank fusion. Without I/O."""
 
 import math
 import re
@@ -11,31 +11,31 @@ from typing import TypeVar
 LONGEST = 40  # characters of a term
 _WITHOUT_SPACES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"  # kana, Han, hangul
 _RUN = re.compile(rf"(?P<dense>[{_WITHOUT_SPACES}]+)|[^\W_{_WITHOUT_SPACES}]+")
-# Characters that one spelling has and another leaves out: soft hyphens, joiners and marks of direction, the dot that
-# İ leaves above its i, and the vowel signs of Hebrew and Arabic.
+# Characters that some spellings leave out: soft hyphens, joiners and direction marks, the dot that İ leaves above
+# its i, and the vowel signs of Hebrew and Arabic.
 UNSEEN = (
     "\u00ad\u0307\u0640\u0670\u061c\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     + "".join(map(chr, [*range(0x0591, 0x05BE), *range(0x064B, 0x0660)]))
 )
 _FOLDED = str.maketrans("ı", "i", UNSEEN)
-_SATURATION, _LENGTH = 1.2, 0.75  # of BM25: the usual ones
-_DAMPING = 60  # of rank fusion: the usual one
+_SATURATION, _LENGTH = 1.2, 0.75  # the usual parameters of BM25
+_DAMPING = 60  # the usual constant of rank fusion
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 
 
 def fold(text: str) -> str:
-    """Return what all spellings of a text have in common: of capital and small letters, and of its normal forms.
+    """Return the form that all spellings of a text share, regardless of case and Unicode normalization.
 
-    The i with and without a dot is one letter, as most keyboards have no other.
+    The i with and without a dot is the same letter, as most keyboards have only one.
     """
     return unicodedata.normalize("NFKC", text).casefold().translate(_FOLDED)
 
 
 def terms_of(text: str) -> list[str]:
-    """Words in small letters, without the s of a plural; pairs of characters where words have no spaces between.
+    """Return lower-case words without a plural s, and pairs of characters in scripts without spaces.
 
-    A term has letters and digits only: nothing in it means anything to a database.
+    A term has only letters and digits, so it has no meaning in a query language.
     """
     found: list[str] = []
     for run in _RUN.finditer(fold(text)):
@@ -44,7 +44,7 @@ def terms_of(text: str) -> list[str]:
 
 
 def searched_terms(text: str) -> list[str]:
-    """Those of a long text, for who looks for beginnings of terms: so the last character of a dense run is one, too."""
+    """Return terms of a long text for prefix search: also the last character of each run without spaces."""
     last = [run["dense"][-1] for run in _RUN.finditer(unicodedata.normalize("NFKC", text)) if run["dense"]]
     return [*terms_of(text), *last]
 
@@ -58,7 +58,7 @@ def _singular(word: str) -> str:
 
 
 def bm25(query: Collection[str], texts: Sequence[T], terms: Callable[[T], Sequence[str]], most: int) -> list[T]:
-    """Best first; what has no term of the query is left out."""
+    """Return the best texts first, without texts that have no term of the query."""
     counted = [Counter(terms(text)) for text in texts]
     average = sum(count.total() for count in counted) / len(counted) if counted else 0
     holding = {term: sum(term in count for count in counted) for term in set(query)}
@@ -75,10 +75,10 @@ def _score(count: "Counter[str]", weights: dict[str, float], average: float) -> 
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[H]], most: int) -> list[H]:
-    """Best first; what several rankings have far in front comes before what only one has.
+    """Return the best items of all rankings first.
 
-    A place's score is 1 / (60 + place), summed over the rankings: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
-    outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009, whose constant 60 is.
+    An item's score is the sum of 1 / (60 + rank) over the rankings. The constant is from Cormack, Clarke and
+    Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
     """
     scores: defaultdict[H, float] = defaultdict(float)
     for ranking in rankings:

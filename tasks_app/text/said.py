@@ -1,4 +1,4 @@
-"""The words of a call that people read, and the files that it names: search finds a session by them."""
+"""The searchable text of a tool call: messages to people, and names of files."""
 
 import json
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ _FILES = ("path", "to", "attachments")  # arguments of any tool
 
 
 def said_in(tool_call: str) -> str:
-    """Return them, a line each, of the JSON text of a call; '' where its arguments cannot be read."""
+    """Return the texts of a call's JSON, one a line, or '' if its arguments are not valid JSON."""
     try:
         call = json.loads(tool_call)
         arguments = json.loads(call["arguments"])
-    except (ValueError, TypeError, KeyError, RecursionError):  # models write what they like
+    except (ValueError, TypeError, KeyError, RecursionError):  # models can write anything
         return ""
     if not isinstance(arguments, dict):
         return ""

@@ -1,7 +1,7 @@
-"""Sentences that are stored or raised in English, for a reader of another language.
+"""Translation of sentences that are stored or raised in English.
 
-The record, models and programs have English, so nothing that is kept depends on who wrote or looked. What a page shows
-of it is found again by its words: `{0}` in a text of the catalogue stands for whatever was put into it.
+The record, models and programs use English, so stored text does not depend on a user's language. Pages translate a
+sentence by finding its template in the catalogue, where `{0}` matches any inserted text.
 """
 
 import re
@@ -15,12 +15,12 @@ from django.utils.translation.trans_real import translation
 _FIELD = re.compile(r"\{(\w+)\}")
 _END = re.compile(r"((?<=[.!?…]) (?=\S)|[;:] )")
 _GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # 12,345
-_MOST = 20  # parts; a longer text is none of ours
-_LONGEST = 1_000  # characters; to compare 4,000 of somebody else's choice with a template of four fields took 17 s
+_MOST = 20  # parts. A longer text is not one of ours
+_LONGEST = 1_000  # characters. Matching 4,000 with a template of four fields took 17 s
 
 
 def translated(text: str) -> str:
-    """In the language of the moment, as far as the catalogue has it; other sentences stay as they are."""
+    """Return a text in the current language. Sentences that the catalogue lacks stay as they are."""
     language = get_language() or settings.LANGUAGE_CODE
     is_ours = language != settings.LANGUAGE_CODE and 0 < len(text) <= _LONGEST
     return _translated(text, language) if is_ours else text
@@ -28,7 +28,7 @@ def translated(text: str) -> str:
 
 @lru_cache(maxsize=2_000)
 def _translated(text: str, language: str) -> str:
-    """Of several sentences, those that belong together are looked for first."""
+    """Translate a text, or each of its longest parts that the catalogue has."""
     if (whole := _found(text, language)) is not None:
         return whole
     parts, said = _END.split(text), []
@@ -57,7 +57,7 @@ def _filled(template: str, match: re.Match[str], language: str) -> str:
 
 
 def _value(value: str, language: str) -> str:
-    """A sentence or a phrase within a sentence, or a number. What else begins in capitals is a name."""
+    """Translate an inserted number, phrase or sentence. Other capitalized values are names."""
     if _GROUPED.fullmatch(value):
         return value.replace(",", str(get_format("THOUSAND_SEPARATOR")))
     return _translated(value, language) if value[0].islower() or value.endswith((".", "!", "?")) else value
@@ -65,14 +65,14 @@ def _value(value: str, language: str) -> str:
 
 @lru_cache(maxsize=16)
 def _known(language: str) -> frozenset[str]:
-    """All texts of the catalogue, where Django's own view for scripts has them from."""
+    """Return all texts of the catalogue, read where Django's view for scripts reads them."""
     catalogue = translation(language)._catalog  # type: ignore[attr-defined]
-    return frozenset(text for text in catalogue.keys() if isinstance(text, str))  # noqa: SIM118  no dict
+    return frozenset(text for text in catalogue.keys() if isinstance(text, str))  # noqa: SIM118  not a dict
 
 
 @lru_cache(maxsize=16)
 def _patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
-    """The longest templates first: they say most."""
+    """Return templates and their patterns, longest first, as these are the most specific."""
     templates = sorted((text for text in _known(language) if _FIELD.search(text)), key=len, reverse=True)
     return [(text, re.compile(_as_pattern(text), re.DOTALL)) for text in templates]
 
@@ -80,8 +80,8 @@ def _patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
 def _as_pattern(template: str) -> str:
     """Return the pattern of a template's texts.
 
-    A field ends at the first occurrence of the words after it: the rest fits there if it fits anywhere. So only the
-    last field, which ends with the text, is tried at more than one place.
+    A field ends at the first occurrence of the words after it: if the rest fits anywhere, it fits there. Only the
+    last field, which ends with the text, needs backtracking.
     """
     begin, *rest = _FIELD.split(template)
     names, words = rest[::2], rest[1::2]
