@@ -103,7 +103,7 @@ def _chats(value: Any) -> Iterator[Chat]:
                 break
 
 
-# --- readers by program ------------------------------------------------------------------------------------------------
+# --- readers by program -----------------------------------------------------------------------------------------------
 
 
 def _chatgpt(chat: Any) -> Chat:
@@ -170,7 +170,7 @@ _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Chat]], ...] = (
 )
 
 
-# --- shared by the readers ---------------------------------------------------------------------------------------------
+# --- shared by the readers --------------------------------------------------------------------------------------------
 
 
 def _way_up(nodes: Mapping[str, Any], leaf: str | None, parent: str) -> list[Any]:

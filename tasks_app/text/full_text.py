@@ -45,7 +45,9 @@ class FullText:
         self._on_sqlite = f"SELECT rowid FROM {index} WHERE {index} MATCH %s"  # noqa: S608
 
     def install(self, using: str) -> None:
-        """Create the index if it is missing. It is rebuilt if a migration has recreated the table without its triggers."""
+        """Create the index if it is missing. It is rebuilt if a migration has recreated the table
+        without its triggers.
+        """
         database = connections[using]
         with database.cursor() as cursor:
             if self.table not in database.introspection.table_names(cursor):
