@@ -1,7 +1,7 @@
 r"""File names as text, and the lookup of the file that such a text refers to.
 
 All interfaces show every name of a workspace: lists, searches, REST, pages, downloads and the history. Characters that
-would break or reverse a line, and bytes that are not UTF-8, are shown as escapes such as `\\n` or `\\udcff`. Names are
+would break or reverse a line, and bytes that are not UTF-8, are shown as escapes such as `\n` or `\udcff`. Names are
 accepted in this spelling too. Models and keyboards also use other normal forms and ordinary spaces, so the lookup first
 tries the exact name, then the only entry of the folder that is equal after folding.
 """
