@@ -105,7 +105,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 @pytest.fixture(scope="session", autouse=True)
 def _leave_nothing() -> Iterator[None]:
-    session_sandboxes.MOST_IDLE = 2
+    session_sandboxes.MAX_IDLE = 2
     yield
     wire.close()
 

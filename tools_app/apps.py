@@ -14,4 +14,4 @@ class ToolsAppConfig(AppConfig):
         if not settings.EMBEDDED:
             from tools_app.sandbox import ports
 
-            ports.share_below(settings.VAR_DIR / "ports")
+            ports.share_in(settings.VAR_DIR / "ports")

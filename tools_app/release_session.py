@@ -13,7 +13,7 @@ def held_sessions() -> set[str]:
 
 def untied_sessions() -> set[str]:
     """Return the sessions with nothing but an idle sandbox, which other processes can take over."""
-    return sandboxes.idle() - held_resources.sessions()
+    return sandboxes.idle_sessions() - held_resources.sessions()
 
 
 async def release_session(session: str) -> None:

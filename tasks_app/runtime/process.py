@@ -26,7 +26,7 @@ from django.db import connection
 
 from llm_app.call import Runner
 from tasks_app.runtime.cancellation import Interruption
-from tools_app.sandbox import Started, supervision
+from tools_app.sandbox import ProcessIdentity, supervision
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _drain_file(lock: Path) -> Path:
     return lock.with_suffix(".drain")
 
 
-def record_group(started: Started) -> None:
+def record_group(started: ProcessIdentity) -> None:
     """Append a process group to the lock file. One short line: cheap enough for the event loop."""
     file = _own_lock().file
     file.write(json.dumps({"pid": started.pid, "start_time": started.start_time}) + "\n")
@@ -126,7 +126,7 @@ def _end_groups(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     for line in lines:
         if line.endswith("\n") and "pid" in (entry := json.loads(line)):  # a crash may have truncated the last one
-            supervision.end_group(Started(**entry))
+            supervision.end_group(ProcessIdentity(**entry))
 
 
 def clean_up_dead() -> None:

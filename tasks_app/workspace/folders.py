@@ -15,7 +15,7 @@ from tasks_app.models.errors import DiskFull, FilesQuotaFull
 from tools_app.files import FileHistory, Owner, Workspace, workspace_owner
 from tools_app.files.quota import bytes_held
 from tools_app.sandbox import Layer, Sandbox, workshop
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.choice import choose_sandbox
 from tools_app.sandbox.docker import Docker
 
 _TAKEN = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MOUNT))  # noqa: S108
@@ -94,7 +94,7 @@ def measure(session: Session) -> None:
 
 def sandbox() -> Sandbox:
     """Return the sandbox for commands. `local` is a fallback only while there is a single user."""
-    return strongest(settings.SANDBOX, allow_local=len(_two_users.rows()) <= 1)
+    return choose_sandbox(settings.SANDBOX, allow_local=len(_two_users.rows()) <= 1)
 
 
 def layers(sandbox: Sandbox, agent: Agent | None) -> tuple[Layer, ...]:

@@ -11,7 +11,7 @@ import pytest
 from tools_app.contract import ToolContext, ToolResult, base, registry
 from tools_app.files import Workspace
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import Command, Outcome
+from tools_app.sandbox import CommandOutcome, ShellCommand
 from tools_app.sandbox.session_sandboxes import sandboxes
 
 Call = Callable[..., Awaitable[ToolResult]]
@@ -26,7 +26,7 @@ class NoSandbox:
     def probe(self) -> str:
         return "this test has no sandbox"
 
-    async def run(self, command: Command, **_: Any) -> Outcome:
+    async def run(self, command: ShellCommand, **_: Any) -> CommandOutcome:
         raise AssertionError(f"a program was started: {command.text}")
 
 

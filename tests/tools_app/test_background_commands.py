@@ -14,8 +14,8 @@ from tools_app.contract import ToolContext, base, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, workspace_owner
-from tools_app.sandbox import Started
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox import ProcessIdentity
+from tools_app.sandbox.choice import choose_sandbox
 from tools_app.sandbox.session_sandboxes import sandboxes
 from tools_app.shell import background_jobs as room
 from tools_app.shell.background_jobs import jobs
@@ -27,15 +27,15 @@ def workspace(workspace: Workspace) -> Workspace:
 
 
 @pytest.fixture
-def started() -> list[Started]:
+def started() -> list[ProcessIdentity]:
     return []
 
 
 @pytest.fixture(params=["bubblewrap", "local"])
 async def tool_context(
-    request: pytest.FixtureRequest, tool_context: ToolContext, started: list[Started]
+    request: pytest.FixtureRequest, tool_context: ToolContext, started: list[ProcessIdentity]
 ) -> AsyncIterator[ToolContext]:
-    if (found := strongest(request.param)).probe():
+    if (found := choose_sandbox(request.param)).probe():
         pytest.skip(found.probe())
     yield replace(tool_context, sandbox=found, started=started.append)
     for job in jobs.jobs_of(tool_context.session):
@@ -44,7 +44,7 @@ async def tool_context(
     await sandboxes.end(tool_context.session)
 
 
-def runs(started: list[Started]) -> bool:
+def runs(started: list[ProcessIdentity]) -> bool:
     return started[0].pid in living()
 
 
@@ -99,7 +99,7 @@ async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
         await call("job", action="read", id=1)
 
 
-async def test_killed_it_leaves_no_process(call: Call, started: list[Started]) -> None:
+async def test_killed_it_leaves_no_process(call: Call, started: list[ProcessIdentity]) -> None:
     await call("shell", command="sleep 1000 & sleep 1000", background=True)
     killed = await call("job", action="kill", id=1)
     assert killed.content == "[job 1 was ended]"
@@ -131,7 +131,7 @@ async def test_there_are_not_more_than_four(call: Call) -> None:
 
 
 async def test_unused_they_end_with_the_idle_time(
-    call: Call, started: list[Started], monkeypatch: pytest.MonkeyPatch
+    call: Call, started: list[ProcessIdentity], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await call("shell", command="sleep 1000", background=True)
     monkeypatch.setattr(room, "IDLE_S", 0.2)

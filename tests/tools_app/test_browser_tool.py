@@ -23,7 +23,7 @@ from tools_app.contract import Danger, Target, ToolContext, ToolResult, ToolVisi
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, PageLost, ToolError
 from tools_app.files import Workspace
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import Started
+from tools_app.sandbox import ProcessIdentity
 
 pytestmark = pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
 
@@ -57,13 +57,13 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def groups() -> list[Started]:
+def groups() -> list[ProcessIdentity]:
     """The process groups that were started."""
     return []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _one_browser(site: Site, groups: list[Started]) -> Iterator[None]:
+def _one_browser(site: Site, groups: list[ProcessIdentity]) -> Iterator[None]:
     """A page that stays open keeps the browser running from test to test."""
     from tools_app.browser.pages import pages as open_pages
 
@@ -74,7 +74,7 @@ def _one_browser(site: Site, groups: list[Started]) -> Iterator[None]:
 
 
 @pytest.fixture
-def context(tool_context: ToolContext, site: Site, groups: list[Started]) -> ToolContext:
+def context(tool_context: ToolContext, site: Site, groups: list[ProcessIdentity]) -> ToolContext:
     network = NetworkPolicy(allow_internal=frozenset({site.host}))
     return replace(tool_context, network=network, started=groups.append)
 
@@ -356,7 +356,7 @@ def test_an_idle_page_is_closed(use: Use, site: Site, context: ToolContext, monk
         use("view")
 
 
-def test_it_runs_without_root_and_without_the_servers_environment(groups: list[Started]) -> None:
+def test_it_runs_without_root_and_without_the_servers_environment(groups: list[ProcessIdentity]) -> None:
     (chromium,) = groups
     place = Path(f"/proc/{chromium.pid}")
     assert place.stat().st_uid != 0
@@ -367,7 +367,7 @@ def test_it_runs_without_root_and_without_the_servers_environment(groups: list[S
 
 
 def test_with_the_last_page_the_browser_ends_and_a_killed_one_is_begun_anew(
-    use: Use, site: Site, context: ToolContext, groups: list[Started]
+    use: Use, site: Site, context: ToolContext, groups: list[ProcessIdentity]
 ) -> None:
     use("visit", url=site.url())
     os.killpg(groups[-1].pid, signal.SIGKILL)

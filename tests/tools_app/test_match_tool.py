@@ -21,7 +21,7 @@ from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files import Workspace
 from tools_app.matching import in_documents
 from tools_app.matching.patterns import Query
-from tools_app.sandbox import Started
+from tools_app.sandbox import ProcessIdentity
 from tools_app.tools import match
 
 CATASTROPHE = "(a|a)*b"  # exponential in the number of a's
@@ -315,7 +315,7 @@ async def test_a_search_that_dies_is_a_failure_of_the_tool(workspace: Workspace)
 
 
 async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, workspace: Workspace) -> None:
-    started: list[Started] = []
+    started: list[ProcessIdentity] = []
     running = asyncio.Event()
     context = replace(tool_context, started=lambda group: (started.append(group), running.set()))
     workspace.write_bytes("a.txt", b"a" * 60)

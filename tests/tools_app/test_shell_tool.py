@@ -14,13 +14,13 @@ from tests.waiting import takes_less_than
 from tools_app.contract import Danger, ToolContext, ToolResult, base, registry
 from tools_app.errors import InvalidArguments, SandboxUnavailable
 from tools_app.files import Workspace, workspace_owner
-from tools_app.sandbox import Sandbox, Started
-from tools_app.sandbox.choice import NoSandbox, strongest
+from tools_app.sandbox import ProcessIdentity, Sandbox
+from tools_app.sandbox.choice import NoSandbox, choose_sandbox
 
 
 @pytest.fixture(params=["bubblewrap", "local"])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    if (found := strongest(request.param)).probe():
+    if (found := choose_sandbox(request.param)).probe():
         pytest.skip(found.probe())
     return found
 
@@ -31,12 +31,12 @@ def workspace(workspace: Workspace) -> Workspace:
 
 
 @pytest.fixture
-def started() -> list[Started]:
+def started() -> list[ProcessIdentity]:
     return []
 
 
 @pytest.fixture
-def tool_context(tool_context: ToolContext, sandbox: Sandbox, started: list[Started]) -> ToolContext:
+def tool_context(tool_context: ToolContext, sandbox: Sandbox, started: list[ProcessIdentity]) -> ToolContext:
     return replace(tool_context, sandbox=sandbox, started=started.append)
 
 
@@ -80,7 +80,7 @@ async def test_a_command_that_takes_too_long_is_killed_and_has_failed(call: Call
 
 
 async def test_a_command_is_told_of_as_soon_as_it_exists_and_gone_when_it_is_cancelled(
-    call: Call, started: list[Started], reported: list[str]
+    call: Call, started: list[ProcessIdentity], reported: list[str]
 ) -> None:
     running = asyncio.ensure_future(call("shell", command="echo ready; sleep 30"))
     while not reported:  # noqa: ASYNC110  a list has no event
@@ -201,7 +201,7 @@ async def test_full_temporary_folders_are_named(call: Call, sandbox: Sandbox) ->
 
 @pytest.mark.parametrize("how", ["sleep 1000 &", "nohup sleep 1000 >/dev/null 2>&1 &"])
 async def test_processes_that_it_leaves_behind_end_with_it_and_are_named(
-    call: Call, how: str, started: list[Started]
+    call: Call, how: str, started: list[ProcessIdentity]
 ) -> None:
     result = await call("shell", command=f"{how} echo on")
     assert result.content.startswith("on\n[exit code 0, ")

@@ -15,7 +15,7 @@ from tools_app.errors import ToolError
 from tools_app.network import NetworkPolicy
 from tools_app.network.proxy.passage import Passage
 from tools_app.network.proxy.server import FilteringProxy
-from tools_app.sandbox import Started, memory, supervision
+from tools_app.sandbox import ProcessIdentity, memory, supervision
 
 MEMORY = 3 * 1024**3  # bytes, for all its processes together
 _LAUNCHER = Path(__file__).with_name("launcher.sh")
@@ -48,7 +48,7 @@ class Chromium:
         self._ends = AsyncExitStack()
         self._browser: Browser | None = None
 
-    async def start(self, on_start: Callable[[Started], None]) -> "Chromium":
+    async def start(self, on_start: Callable[[ProcessIdentity], None]) -> "Chromium":
         """Start the process.
 
         Raises: ToolError if it does not start.
@@ -74,7 +74,7 @@ class Chromium:
                 )
             except Error as error:
                 raise ToolError(f"The browser does not start here: {_reason(error)}") from error
-            started = supervision.group_of(int((folder / "pid").read_text()))
+            started = supervision.process_identity(int((folder / "pid").read_text()))
             on_start(started)
             ends.callback(_kill, started)
             watch = asyncio.create_task(self._watch(started.pid))
@@ -107,7 +107,7 @@ class Chromium:
         self._proxy.close(passage)
 
     async def _watch(self, pid: int) -> None:
-        await memory.exceeded(pid, MEMORY)
+        await memory.wait_until_exceeded(pid, MEMORY)
         supervision.signal_group(pid, signal.SIGKILL)
 
 
@@ -130,10 +130,10 @@ def _environment(folder: Path) -> dict[str, str | float | bool]:
     return environment
 
 
-def _kill(started: Started) -> None:
+def _kill(started: ProcessIdentity) -> None:
     """Kill the process, unless it has ended in order."""
     with suppress(ProcessLookupError):
-        if supervision.group_of(started.pid) == started:
+        if supervision.process_identity(started.pid) == started:
             supervision.signal_group(started.pid, signal.SIGKILL)
 
 

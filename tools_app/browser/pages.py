@@ -11,7 +11,7 @@ from tools_app.browser.chromium import Chromium
 from tools_app.browser.page import OpenPage
 from tools_app.errors import ToolError
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import Started
+from tools_app.sandbox import ProcessIdentity
 
 IDLE_S = 300.0
 MOST = 20  # pages of one process; each takes about 80 MB
@@ -40,7 +40,7 @@ class Pages:
     def has(self, session: str) -> bool:
         return session in self._open
 
-    async def open(self, session: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> OpenPage:
+    async def open(self, session: str, policy: NetworkPolicy, started: Callable[[ProcessIdentity], None]) -> OpenPage:
         """Return the session's page, empty if it is new.
 
         Raises: ToolError
@@ -51,7 +51,9 @@ class Pages:
         held_resources.hold(session, held_resources.PAGE, _WORDS)
         return page
 
-    async def read_once(self, url: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> tuple[str, str]:
+    async def read_once(
+        self, url: str, policy: NetworkPolicy, started: Callable[[ProcessIdentity], None]
+    ) -> tuple[str, str]:
         """Open a page only to read it. Return its address and HTML.
 
         Raises: ToolError
@@ -67,7 +69,7 @@ class Pages:
         await self.close(name)
         return url, html
 
-    async def _add(self, session: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> OpenPage:
+    async def _add(self, session: str, policy: NetworkPolicy, started: Callable[[ProcessIdentity], None]) -> OpenPage:
         if len(self._open) >= MOST:
             raise ToolError("Too many pages are open on this server. Try again in some minutes, or use fetch_url.")
         try:
@@ -98,7 +100,7 @@ class Pages:
         if page := self._open.get(session):
             self._beside(self.close(session) if close else page.stop_loading())
 
-    async def _running(self, started: Callable[[Started], None]) -> Chromium:
+    async def _running(self, started: Callable[[ProcessIdentity], None]) -> Chromium:
         """Return the browser. Cancelling the caller does not cancel its start."""
         if self._chromium is None:
             self._chromium = asyncio.create_task(Chromium(self._lost).start(started))

@@ -37,7 +37,7 @@ from tools_app.files import Workspace
 from tools_app.json_schema.model_schemas import PlainRoot, compilable, concise, plain_root
 from tools_app.json_schema.validation import MAX_DEPTH, coerce, depth, loads
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import Layer, Mask, Sandbox, Started
+from tools_app.sandbox import Layer, Mask, ProcessIdentity, Sandbox
 
 
 class Danger(IntEnum):
@@ -147,7 +147,7 @@ class ToolContext:
     job_ended: Callable[[], None] = field(default=lambda: None)
     so_far: Callable[[Callable[[], str]], None] = field(default=lambda ask: None)
     report: Callable[[str], None]
-    started: Callable[[Started], None]
+    started: Callable[[ProcessIdentity], None]
 
 
 @dataclass(frozen=True, kw_only=True)

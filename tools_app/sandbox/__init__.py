@@ -1,17 +1,17 @@
 """Backends that run the programs started by tools: bubblewrap, Docker, or plain processes."""
 
-from tools_app.sandbox.base import Command, Layer, Limits, Mask, Outcome, Sandbox, Started
-from tools_app.sandbox.outlet import Outlet
-from tools_app.sandbox.output import KeptOutput
+from tools_app.sandbox.base import CommandLimits, CommandOutcome, Layer, Mask, ProcessIdentity, Sandbox, ShellCommand
+from tools_app.sandbox.output import BoundedOutput
+from tools_app.sandbox.proxy_access import ProxyAccess
 
 __all__ = [
-    "Command",
-    "KeptOutput",
+    "BoundedOutput",
+    "CommandLimits",
+    "CommandOutcome",
     "Layer",
-    "Limits",
     "Mask",
-    "Outcome",
-    "Outlet",
+    "ProcessIdentity",
+    "ProxyAccess",
     "Sandbox",
-    "Started",
+    "ShellCommand",
 ]

@@ -9,16 +9,16 @@ from subprocess import DEVNULL
 from typing import ClassVar, Protocol
 
 from tools_app.files import Owner, workspace_owner
-from tools_app.sandbox.outlet import Outlet
+from tools_app.sandbox.proxy_access import ProxyAccess
 
 # Paths inside the sandbox of the workspace and of temporary files, if the backend can mount them.
 WORKSPACE = "/workspace"
 TEMPORARY = "/tmp"  # noqa: S108  inside the sandbox, not on the server
-_SPARE_S = 1  # extra CPU time, so that a program on all cores hits the wall clock, which reports a timeout
+_EXTRA_CPU_S = 1  # extra CPU time, so that a program on all cores hits the wall clock, which reports a timeout
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class CommandLimits:
     """Bounds of one command. Sizes are in bytes, times in seconds.
 
     `cpu_s`, `open_files` and `file_size` apply to each process. `memory` applies to each process and to all processes
@@ -37,16 +37,16 @@ class Limits:
     temporary: int = 512 * 1024**2
     workspace: int | None = None
     output: int = 1024**2
-    shown: int | None = None
+    streamed: int | None = None
 
     @property
     def processor_s(self) -> int:
         """The CPU seconds that a process can use. The kernel adds up all threads, so each core counts separately."""
-        return self.cpu_s or math.ceil(self.wall_s + _SPARE_S) * len(os.sched_getaffinity(0))
+        return self.cpu_s or math.ceil(self.wall_s + _EXTRA_CPU_S) * len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class CommandOutcome:
     """The end of a command. `output` is stdout and stderr together, bounded; `truncated` means that there was more.
 
     `left_behind` holds the command lines of processes that were still running when the shell exited. They were killed.
@@ -68,7 +68,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Started:
+class ProcessIdentity:
     """An existing process group, described well enough to end it after a crash of the server."""
 
     pid: int
@@ -92,10 +92,10 @@ class Mask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class ShellCommand:
     """A shell command with its resources and permissions.
 
-    `owner` is the (uid, gid) of its processes; None keeps the server's. Without an `outlet` there is no network.
+    `owner` is the (uid, gid) of its processes; None keeps the server's. Without `proxy_access` there is no network.
     `stdin` is an open file descriptor; the default is empty input. Commands of one `session` share a sandbox with its
     network and temporary files, where the backend supports it. Files in `home` persist from one command to the next.
 
@@ -109,9 +109,9 @@ class Command:
     views: tuple[Path, ...] = ()
     session: str = ""
     home: Path | None = None
-    outlet: Outlet | None = None
+    proxy_access: ProxyAccess | None = None
     stdin: int = DEVNULL
-    limits: Limits = field(default_factory=Limits)
+    limits: CommandLimits = field(default_factory=CommandLimits)
     environment: Mapping[str, str] = field(default_factory=dict)
     layers: tuple[Layer, ...] = ()
     mask: Mask = Mask()
@@ -129,8 +129,8 @@ class Sandbox(Protocol):
         """Run a test command. Return the reason why this backend does not work here, or ''."""
 
     async def run(
-        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
-    ) -> Outcome:
+        self, command: ShellCommand, *, on_output: Callable[[str], None], on_start: Callable[[ProcessIdentity], None]
+    ) -> CommandOutcome:
         """Run a command to its end, to a limit, or until cancelled, and leave no process of it behind.
 
         `on_output` receives output as it is produced, on the event loop.

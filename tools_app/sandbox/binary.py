@@ -24,18 +24,18 @@ _SIGNATURES = {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
-_LONGER = ((8, b"WEBP", "WebP"), (8, b"WAVE", "WAV"), (4, b"ftyp", "MP4"), (257, b"ustar", "tar"))
+_OFFSET_SIGNATURES = ((8, b"WEBP", "WebP"), (8, b"WAVE", "WAV"), (4, b"ftyp", "MP4"), (257, b"ustar", "tar"))
 # Bytes that are not UTF-8, and control characters that terminals do not use. A single NUL separates names (-print0).
-_BAD = re.compile("[\udc80-\udcff\x01-\x06\x0e-\x1a\x1c-\x1f]|\0(?=\0)|(?<=\0)\0")
-_PLAIN = bytes(byte for byte in range(128) if byte in b"\a\b\t\n\v\f\r\x1b" or byte >= 32)
-_SHARE = 0.3  # of the characters; below that it is text in another encoding, or a damaged line
-_FEWEST_BAD = 8  # characters
-_LINES_OF_HEADER, _HEADER = 8, 300  # lines, and characters of each, that are searched for a signature
-_FEWEST = 5  # characters; a shorter line after binary data is counted as binary
+_BAD_CHARACTERS = re.compile("[\udc80-\udcff\x01-\x06\x0e-\x1a\x1c-\x1f]|\0(?=\0)|(?<=\0)\0")
+_PLAIN_BYTES = bytes(byte for byte in range(128) if byte in b"\a\b\t\n\v\f\r\x1b" or byte >= 32)
+_MIN_BAD_SHARE = 0.3  # of the characters; below that it is text in another encoding, or a damaged line
+_MIN_BAD = 8  # characters
+_HEADER_LINES, _HEADER_WIDTH = 8, 300  # lines, and characters of each, that are searched for a signature
+_MIN_LINE = 5  # characters; a shorter line after binary data is counted as binary
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class BinaryParts:
     """Output split around binary data: the text before it, the data, and the text after it."""
 
     before: bytes
@@ -43,21 +43,21 @@ class Parts:
     after: bytes = b""
 
     @property
-    def kind(self) -> str:
-        return kind_of(self.binary)
+    def data_format(self) -> str:
+        return detect_format(self.binary)
 
 
-def named(size: int, kind: str) -> str:
+def summary_line(size: int, kind: str) -> str:
     """Return the line that replaces `size` bytes of binary data."""
     return f"[binary output, {size:,} bytes{_looks_like(kind)}; redirect it to a file]"
 
 
-def begun(kind: str) -> str:
+def start_line(kind: str) -> str:
     """Return the line that announces binary data whose size is not known yet."""
     return f"[binary output{_looks_like(kind)}; redirect it to a file]"
 
 
-def ended(size: int) -> str:
+def end_line(size: int) -> str:
     """Return the line that follows `begun` once the size is known."""
     return f"[these were {size:,} bytes of binary output]"
 
@@ -66,40 +66,41 @@ def _looks_like(kind: str) -> str:
     return f", looks like {kind}" if kind else ""
 
 
-def kind_of(data: bytes) -> str:
+def detect_format(data: bytes) -> str:
     """Return the format of data by its first bytes, or '' if it is unknown."""
-    for place, words, kind in _LONGER:
-        if data[place : place + len(words)] == words:
+    for offset, signature, kind in _OFFSET_SIGNATURES:
+        if data[offset : offset + len(signature)] == signature:
             return kind
     return next((kind for signature, kind in _SIGNATURES.items() if data.startswith(signature)), "")
 
 
-def parts_of(data: bytes) -> Parts:
+def split_binary(data: bytes) -> BinaryParts:
     """Split `data` around its binary part. For plain text, all of it is `before`."""
-    if not data.translate(None, delete=_PLAIN):  # shortcut for plain ASCII, ten times as fast
-        return Parts(before=data)
+    if not data.translate(None, delete=_PLAIN_BYTES):  # shortcut for plain ASCII, ten times as fast
+        return BinaryParts(before=data)
     text = data.decode(errors="surrogateescape")
-    if (first := _BAD.search(text)) is None:
-        return Parts(before=data)
-    begin = _begin(text, text.rfind("\n", 0, first.start()) + 1)
-    end = len(text) - text[::-1].find(_BAD.findall(text)[-1])
+    if (first_bad := _BAD_CHARACTERS.search(text)) is None:
+        return BinaryParts(before=data)
+    begin = _start_of_binary(text, text.rfind("\n", 0, first_bad.start()) + 1)
+    end = len(text) - text[::-1].find(_BAD_CHARACTERS.findall(text)[-1])
     line_end = text.find("\n", end) + 1 or len(text)
-    if not _is_line(text[end:line_end]):
+    if line_end - end < _MIN_LINE or text[line_end - 1] != "\n":
         end = line_end
-    middle = text[begin:end]
-    if len(_BAD.findall(middle)) < max(_SHARE * len(middle), _FEWEST_BAD) and not kind_of(_bytes(middle)):
-        return Parts(before=data)
-    return Parts(before=_bytes(text[:begin]), binary=_bytes(middle), after=_bytes(text[end:]))
+    middle, binary = text[begin:end], _encoded(text[begin:end])
+    has_few_bad = len(_BAD_CHARACTERS.findall(middle)) < max(_MIN_BAD_SHARE * len(middle), _MIN_BAD)
+    if has_few_bad and not detect_format(binary):
+        return BinaryParts(before=data)
+    return BinaryParts(before=_encoded(text[:begin]), binary=binary, after=_encoded(text[end:]))
 
 
-def _begin(text: str, line: int) -> int:
+def _start_of_binary(text: str, line: int) -> int:
     """Return the start of the binary data whose first bad character is in the line at offset `line`.
 
     The data may start in an earlier line, because some formats begin as text.
     """
     begin = line
-    for _ in range(_LINES_OF_HEADER):
-        if kind_of(_bytes(text[begin : begin + _HEADER])):
+    for _ in range(_HEADER_LINES):
+        if detect_format(_encoded(text[begin : begin + _HEADER_WIDTH])):
             return begin
         if not begin:
             break
@@ -107,9 +108,5 @@ def _begin(text: str, line: int) -> int:
     return line
 
 
-def _is_line(text: str) -> bool:
-    return len(text) >= _FEWEST and text.endswith("\n")
-
-
-def _bytes(text: str) -> bytes:
+def _encoded(text: str) -> bytes:
     return text.encode(errors="surrogateescape")

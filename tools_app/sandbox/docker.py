@@ -10,10 +10,10 @@ from subprocess import DEVNULL
 from typing import ClassVar
 
 from tools_app.errors import SandboxUnavailable, ToolError
-from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
-from tools_app.sandbox.probe import reason_against
-from tools_app.sandbox.program import MemoryFiles, Program
-from tools_app.sandbox.shell_command import PATH, check, environment, views
+from tools_app.sandbox.base import TEMPORARY, WORKSPACE, CommandLimits, CommandOutcome, ProcessIdentity, ShellCommand
+from tools_app.sandbox.probe import probe_failure
+from tools_app.sandbox.program import MemoryFiles, ProcessSpec
+from tools_app.sandbox.shell_command import PATH, check_command, command_environment, view_mounts
 from tools_app.sandbox.supervision import supervise
 
 _HOME = "/home/agent"
@@ -37,20 +37,20 @@ class Docker:
         self._image = image
 
     def probe(self) -> str:
-        return reason_against(self)
+        return probe_failure(self)
 
     async def run(
-        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
-    ) -> Outcome:
-        check(command)
-        if command.outlet:
+        self, command: ShellCommand, *, on_output: Callable[[str], None], on_start: Callable[[ProcessIdentity], None]
+    ) -> CommandOutcome:
+        check_command(command)
+        if command.proxy_access:
             raise ToolError("Commands have no network under docker. Use the tools search and fetch_url instead.")
         if command.stdin != DEVNULL:
             raise ToolError("Commands do not run in the background under docker. Run it in the foreground.")
         container = f"agentsite-{uuid.uuid4()}"
         with MemoryFiles() as files:
-            words = ["run", f"--name={container}", *_ISOLATION, *_options(command), self._image, "sh"]
-            program = _client(*words, stdin=files.add(_script(command)))
+            arguments = ["run", f"--name={container}", *_ISOLATION, *_container_options(command), self._image, "sh"]
+            program = _docker(*arguments, stdin=files.add(_script(command)))
             try:
                 return await supervise(
                     program.start(),
@@ -63,15 +63,15 @@ class Docker:
                 await asyncio.shield(_remove(container))
 
 
-def _options(command: Command) -> list[str]:
+def _container_options(command: ShellCommand) -> list[str]:
     limits = command.limits
     uid, gid = command.owner or (os.getuid(), os.getgid())
     return [
         f"--user={uid}:{gid}",
         f"--mount=type=bind,source={command.workspace.absolute()},target={WORKSPACE}",
-        *(f"--mount=type=bind,source={view.absolute()},target={inside},readonly" for view, inside in views(command)),
+        *(f"--mount=type=bind,source={view.absolute()},target={path},readonly" for view, path in view_mounts(command)),
         *([f"--mount=type=bind,source={command.home.absolute()},target={_HOME}"] if command.home else ()),
-        *(f"--mount=type=bind,source={it.folder},target={it.mount},readonly" for it in command.layers),
+        *(f"--mount=type=bind,source={layer.folder},target={layer.mount},readonly" for layer in command.layers),
         f"--tmpfs={TEMPORARY}:rw,exec,mode=1777,size={limits.temporary}",
         f"--memory={limits.memory}",
         f"--memory-swap={limits.memory}",
@@ -83,23 +83,24 @@ def _options(command: Command) -> list[str]:
     ]
 
 
-def _script(command: Command) -> str:
+def _script(command: ShellCommand) -> str:
     """Return the script that the container's shell reads, which keeps the command and its environment out of `ps`."""
-    values = environment(command, home=_HOME if command.home else TEMPORARY, has_network=False).items()
+    values = command_environment(command, home=_HOME if command.home else TEMPORARY, has_network=False).items()
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values)
-    bound = (
+    timeout = (
         f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # ends it if the server dies and cannot remove the container
     )
-    return f"{exports}exec {bound} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"
+    return f"{exports}exec {timeout} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"
 
 
-def _client(*words: str, stdin: int = DEVNULL) -> Program:
+def _docker(*arguments: str, stdin: int = DEVNULL) -> ProcessSpec:
     if not (docker := which("docker")):
         raise SandboxUnavailable("The program docker is not installed.")
-    own = {name: value for name, value in os.environ.items() if name == "HOME" or name.startswith("DOCKER_")}
-    return Program(words=[docker, *words], environment={"PATH": PATH} | own, stdin=stdin)
+    passed = {name: value for name, value in os.environ.items() if name == "HOME" or name.startswith("DOCKER_")}
+    return ProcessSpec(argv=[docker, *arguments], environment={"PATH": PATH} | passed, stdin=stdin)
 
 
 async def _remove(container: str) -> None:
-    program = _client("rm", "--force", container)
-    await supervise(program.start(), Limits(wall_s=10), on_output=lambda text: None, on_start=lambda started: None)
+    program = _docker("rm", "--force", container)
+    limits = CommandLimits(wall_s=10)
+    await supervise(program.start(), limits, on_output=lambda text: None, on_start=lambda started: None)

@@ -11,7 +11,7 @@ _PERIOD_S = 0.25
 _PAGE = resource.getpagesize()
 
 
-async def exceeded(
+async def wait_until_exceeded(
     pid: int, limit: int, siblings: Callable[[], Collection[int]] = frozenset, in_files: Callable[[], int] = int
 ) -> None:
     """Return once the process `pid` and its descendants use more than `limit` bytes.
@@ -24,18 +24,18 @@ async def exceeded(
 
 
 def _is_the_largest(pid: int, limit: int, siblings: Collection[int], in_files: int) -> bool:
-    held = {each: bytes_held(each, (limit - in_files) // (len(siblings) or 1)) for each in {pid, *siblings}}
-    return sum(held.values()) + in_files > limit and held[pid] == max(held.values())
+    sizes = {process: bytes_held(process, (limit - in_files) // (len(siblings) or 1)) for process in {pid, *siblings}}
+    return sum(sizes.values()) + in_files > limit and sizes[pid] == max(sizes.values())
 
 
 def in_temporary_files(pid: int) -> int:
     """Return the bytes used in the memory file systems that the process sees as /tmp and /dev/shm."""
-    held = 0
-    for place in ("tmp", "dev/shm"):
+    used = 0
+    for folder in ("tmp", "dev/shm"):
         with suppress(OSError):
-            file_system = os.statvfs(f"/proc/{pid}/root/{place}")
-            held += (file_system.f_blocks - file_system.f_bfree) * file_system.f_frsize
-    return held
+            file_system = os.statvfs(f"/proc/{pid}/root/{folder}")
+            used += (file_system.f_blocks - file_system.f_bfree) * file_system.f_frsize
+    return used
 
 
 def bytes_held(pid: int, enough: int) -> int:
@@ -44,12 +44,12 @@ def bytes_held(pid: int, enough: int) -> int:
     Shared pages are only divided, which is slow, if the rough sum exceeds `enough`.
     """
     family = list(descendants(pid))
-    unnamed = _in_unnamed_files(family)
-    rough = unnamed + sum(_resident(member) for member in family)
-    return rough if rough <= enough else unnamed + sum(_proportional(member) for member in family)
+    unmapped = _unmapped_memory_files(family)
+    resident = unmapped + sum(_resident(member) for member in family)
+    return resident if resident <= enough else unmapped + sum(_proportional(member) for member in family)
 
 
-def _in_unnamed_files(family: Iterable[int]) -> int:
+def _unmapped_memory_files(family: Iterable[int]) -> int:
     """Return bytes in memfd_create(2) files that no process has mapped, which the resident sizes miss."""
     files: dict[int, int] = {}
     for pid in family:
@@ -59,12 +59,10 @@ def _in_unnamed_files(family: Iterable[int]) -> int:
                     if os.readlink(descriptor.path).startswith("/memfd:"):
                         status = os.stat(descriptor.path)
                         files[status.st_ino] = status.st_blocks * 512
-    return max(0, sum(files.values()) - sum(_mapped(pid) for pid in family)) if files else 0
-
-
-def _mapped(pid: int) -> int:
-    """Return the bytes of memory files that the process has mapped."""
-    return _bytes_in(pid, "status", "RssShmem:") or 0
+    if not files:
+        return 0
+    mapped = sum(_bytes_in(pid, "status", "RssShmem:") or 0 for pid in family)
+    return max(0, sum(files.values()) - mapped)
 
 
 def descendants(pid: int) -> Iterator[int]:

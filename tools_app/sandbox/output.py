@@ -11,15 +11,15 @@ from tools_app.sandbox import binary
 _CHUNK = 64 * 1024
 _PAUSE_S = 0.001  # once the limit is reached: slows a flooding program to about 60 MB/s and frees the event loop
 _CONTINUATION = bytes(range(0x80, 0xC0))
-_LINE_SHARE = 16  # divisor of the limit; a partial line at the cut is dropped unless it is longer than this share
+_LINE_DIVISOR = 16  # divisor of the limit; a partial line at the cut is dropped unless it is longer than this share
 
 
-class KeptOutput:
+class BoundedOutput:
     """The first and the last half of `limit` bytes of output, and its total size."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._head = self._tail = self._newest = b""
+        self._head = self._tail = self._last_byte = b""
         self.size = 0
         self._line_ends = 0
 
@@ -29,7 +29,7 @@ class KeptOutput:
 
     @property
     def lines(self) -> int:
-        return self._line_ends + (self.size > 0 and not self._newest.endswith(b"\n"))
+        return self._line_ends + (self.size > 0 and not self._last_byte.endswith(b"\n"))
 
     def add(self, chunk: bytes) -> None:
         if not chunk:
@@ -39,21 +39,21 @@ class KeptOutput:
         self._tail = (self._tail + chunk[room:])[-(self._limit - self._limit // 2) :]
         self.size += len(chunk)
         self._line_ends += chunk.count(b"\n")
-        self._newest = chunk[-1:]
+        self._last_byte = chunk[-1:]
 
     def text(self) -> str:
         """Return the entire output, or both ends around a line that reports the gap. Binary data is only named."""
         if not self.truncated:
             return _readable(self._head + self._tail)
-        head, tail = binary.parts_of(self._head), binary.parts_of(self._tail)
+        head, tail = binary.split_binary(self._head), binary.split_binary(self._tail)
         if head.binary and tail.binary and not head.after and not tail.before:
             size = self.size - len(head.before) - len(tail.after)
-            return f"{_decoded(head.before)}{binary.named(size, head.kind)}\n{_decoded(tail.after)}"
+            return f"{_decode(head.before)}{binary.summary_line(size, head.data_format)}\n{_decode(tail.after)}"
         return self._both_ends()
 
     def _both_ends(self) -> str:
         """Return both ends in complete lines, unless a line is very long."""
-        longest_line = self._limit // _LINE_SHARE
+        longest_line = self._limit // _LINE_DIVISOR
         head_end = self._head.rfind(b"\n", max(0, len(self._head) - longest_line)) + 1
         tail_begin = self._tail.find(b"\n", 0, longest_line) + 1
         is_by_line = bool(head_end and tail_begin)
@@ -69,15 +69,15 @@ class KeptOutput:
         return f"{before}{'' if before.endswith(chr(10)) else chr(10)}{gap}\n{_readable(tail)}"
 
 
-class Output:
+class CommandOutput:
     """The output of a program: the first `limit` bytes are stored, the first `shown` bytes go to `on_output`."""
 
-    def __init__(self, limit: int, on_output: Callable[[str], None], shown: int | None = None) -> None:
-        self.kept = KeptOutput(limit)
-        self._shown = limit if shown is None else shown
+    def __init__(self, limit: int, on_output: Callable[[str], None], stream_limit: int | None = None) -> None:
+        self.stored = BoundedOutput(limit)
+        self._stream_limit = limit if stream_limit is None else stream_limit
         self._on_output = on_output
-        self._unfinished = b""  # the first bytes of an incomplete character
-        self._binary = 0  # size so far of the current binary data
+        self._incomplete = b""  # the first bytes of an incomplete character
+        self._binary_size = 0  # size so far of the current binary data
 
     async def read_from(self, pipe: IO[bytes]) -> None:
         """Read to the end, even past the limit, so that the program never waits for a full pipe."""
@@ -87,59 +87,59 @@ class Output:
         try:
             while chunk := await stream.read(_CHUNK):
                 self.add(chunk)
-                if self.kept.truncated:
+                if self.stored.truncated:
                     await asyncio.sleep(_PAUSE_S)
             self.finish()
         finally:
             transport.close()
 
     def add(self, chunk: bytes) -> None:
-        shown = self._unfinished + chunk[: max(0, self._shown - self.kept.size)]
-        self.kept.add(chunk)
-        end = len(shown) - _begun_character(shown)
-        self._unfinished = shown[end:]
-        self._show(shown[:end])
+        streamed = self._incomplete + chunk[: max(0, self._stream_limit - self.stored.size)]
+        self.stored.add(chunk)
+        end = len(streamed) - _incomplete_length(streamed)
+        self._incomplete = streamed[end:]
+        self._emit(streamed[:end])
 
     def finish(self) -> None:
         """Emit the remaining bytes."""
-        self._show(self._unfinished)
-        if self._binary and self.kept.size <= self._shown:
+        self._emit(self._incomplete)
+        if self._binary_size and self.stored.size <= self._stream_limit:
             self._on_output(self._end_of_binary())
 
-    def _show(self, data: bytes) -> None:
+    def _emit(self, data: bytes) -> None:
         if not data:
             return
-        parts = binary.parts_of(data)
+        parts = binary.split_binary(data)
         texts = []
-        if self._binary and (parts.before or not parts.binary):
+        if self._binary_size and (parts.before or not parts.binary):
             texts.append(self._end_of_binary())
-        texts.append(_decoded(parts.before))
-        if parts.binary and not self._binary:
-            texts.append(f"{binary.begun(parts.kind)}\n")
-        self._binary += len(parts.binary)
+        texts.append(_decode(parts.before))
+        if parts.binary and not self._binary_size:
+            texts.append(f"{binary.start_line(parts.data_format)}\n")
+        self._binary_size += len(parts.binary)
         if parts.after:
-            texts += [self._end_of_binary(), _decoded(parts.after)]
+            texts += [self._end_of_binary(), _decode(parts.after)]
         if text := "".join(texts):
             self._on_output(text)
 
     def _end_of_binary(self) -> str:
-        size, self._binary = self._binary, 0
-        return f"{binary.ended(size)}\n"
+        size, self._binary_size = self._binary_size, 0
+        return f"{binary.end_line(size)}\n"
 
 
 def _readable(data: bytes) -> str:
-    parts = binary.parts_of(data)
+    parts = binary.split_binary(data)
     if not parts.binary:
-        return _decoded(data)
-    return f"{_decoded(parts.before)}{binary.named(len(parts.binary), parts.kind)}\n{_decoded(parts.after)}"
+        return _decode(data)
+    return f"{_decode(parts.before)}{binary.summary_line(len(parts.binary), parts.data_format)}\n{_decode(parts.after)}"
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     """Decode UTF-8, without an incomplete character at the end."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(data)
 
 
-def _begun_character(data: bytes) -> int:
+def _incomplete_length(data: bytes) -> int:
     """Return the number of bytes at the end of `data` that start an incomplete UTF-8 character."""
     for length in (1, 2, 3):
         lead = data[-length] if len(data) >= length else 0

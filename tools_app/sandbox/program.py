@@ -14,10 +14,10 @@ from tools_app.sandbox import supervision
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class ProcessSpec:
     """A program to start. It inherits the open file descriptors `files`. Without `owner` it keeps the server's uid."""
 
-    words: Sequence[str]
+    argv: Sequence[str]
     environment: Mapping[str, str]
     directory: Path = Path("/")
     owner: Owner | None = None
@@ -31,7 +31,7 @@ class Program:
         """
         uid, gid = self.owner or (None, None)
         process = subprocess.Popen(
-            self.words,
+            self.argv,
             env=self.environment,
             cwd=self.directory,
             stdin=self.stdin,
@@ -60,29 +60,29 @@ class ProcessGroup:
         return {self.pid}
 
     @property
-    def in_files(self) -> int:
+    def bytes_in_files(self) -> int:
         return 0
 
     @property
     def is_running(self) -> bool:
         return self._process.poll() is None
 
-    async def exited(self) -> None:
+    async def wait_until_exited(self) -> None:
         """Wait until the process has exited. It stays a zombie until it is reaped, so its pid is not reused."""
         descriptor = os.pidfd_open(self.pid)
         try:
-            await readable(descriptor)
+            await wait_until_readable(descriptor)
         finally:
             os.close(descriptor)
 
-    def left(self) -> list[int]:
-        return supervision.members(self.pid)
+    def remaining_pids(self) -> list[int]:
+        return supervision.group_members(self.pid)
 
-    async def gone(self) -> None:
+    async def wait_until_gone(self) -> None:
         if self._process.returncode is None:
-            await self.exited()
+            await self.wait_until_exited()
 
-    def request_end(self) -> None:
+    def terminate(self) -> None:
         supervision.signal_group(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
@@ -90,12 +90,12 @@ class ProcessGroup:
         if self._process.returncode is None:
             supervision.signal_group(self.pid, signal.SIGKILL)
 
-    def exit_code(self) -> int:
+    def reap(self) -> int:
         code = self._process.wait()
         return code if code >= 0 else 128 - code
 
 
-async def readable(descriptor: int) -> None:
+async def wait_until_readable(descriptor: int) -> None:
     """Wait until the descriptor has data or is at its end."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()

@@ -15,32 +15,32 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tools_app.errors import PortUnreachable, SandboxUnavailable
 from tools_app.sandbox import memory
-from tools_app.sandbox.program import MemoryFiles, ProcessGroup, Program, readable
+from tools_app.sandbox.program import MemoryFiles, ProcessGroup, ProcessSpec, wait_until_readable
 from tools_app.sandbox.shell_command import PATH
 
 if TYPE_CHECKING:
     from tools_app.network.proxy.server import FilteringProxy
 
 _ANSWER_S = 15.0  # a spawner that does not answer within this time counts as dead
-_MOST = 64  # maximum bytes of a message
-_ROOM = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(4)
+_MAX_MESSAGE = 64  # maximum bytes of a message
+_ANCILLARY_BYTES = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class SpawnRequest:
     """A command for the spawner.
 
     `limits` are both soft and hard limits, by the names of the module `resource`. `hidden` and `fixed` are the absolute
     paths of a mask.
     """
 
-    words: Sequence[str]
+    argv: Sequence[str]
     environment: Mapping[str, str]
     limits: Mapping[str, int]
     hidden: Sequence[str] = ()
     fixed: Sequence[str] = ()
 
-    def in_memory(self, files: MemoryFiles) -> int:
+    def to_memory_file(self, files: MemoryFiles) -> int:
         return files.add(json.dumps(vars(self)))
 
 
@@ -49,24 +49,24 @@ class SessionSandbox:
 
     def __init__(self, program: ProcessGroup, control: socket.socket) -> None:
         self._program, self._control = program, control
-        self._proxy: asyncio.Task[asyncio.Server] | None = None
+        self._proxy_listener: asyncio.Task[asyncio.Server] | None = None
         self.commands: set[int] = set()  # pids of the first process of each
-        self.in_files = 0  # bytes in memory file systems when a command last ended
+        self.bytes_in_files = 0  # bytes in memory file systems when a command last ended
 
     @classmethod
-    async def start(cls, words: Callable[[MemoryFiles, int], Sequence[str]]) -> "SessionSandbox":
+    async def start(cls, build_argv: Callable[[MemoryFiles, int], Sequence[str]]) -> "SessionSandbox":
         """Start the sandbox with the command line that `words` builds from the spawner's descriptor.
 
         Raises: SandboxUnavailable, OSError
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, MemoryFiles() as files:
-            named = words(files, files.adopt(theirs.fileno()))
+            argv = build_argv(files, files.adopt(theirs.fileno()))
             environment = {"PATH": PATH, "LANG": "C.UTF-8"}
-            program = Program(words=named, environment=environment, files=files.descriptors).start()
+            program = ProcessSpec(argv=argv, environment=environment, files=files.descriptors).start()
         sandbox = cls(program, ours)
         try:
-            data, _ = await _message(ours)
+            data, _ = await _receive(ours)
         except BaseException:
             await sandbox.end()
             raise
@@ -80,7 +80,7 @@ class SessionSandbox:
     def is_up(self) -> bool:
         return self._program.is_running
 
-    async def spawn(self, request: Request, stdin: int = DEVNULL) -> "Spawned":
+    async def spawn(self, request: SpawnRequest, stdin: int = DEVNULL) -> "SpawnedCommand":
         """Start a command.
 
         Raises: SandboxUnavailable if the sandbox has ended.
@@ -94,41 +94,42 @@ class SessionSandbox:
             with MemoryFiles() as files, theirs:
                 source = files.add("") if stdin == DEVNULL else stdin
                 files.callback(os.close, writing)
-                self._send(b"R", [request.in_memory(files), source, writing, theirs.fileno()])
-            data, ancillary = await _message(ours)
-            pid = _sender(ancillary)
+                self._send(b"R", [request.to_memory_file(files), source, writing, theirs.fileno()])
+            data, ancillary = await _receive(ours)
+            pid = _sender_pid(ancillary)
             if not data or not pid:
                 raise SandboxUnavailable("The session's sandbox starts no command at the moment. Try again.")
             process = os.pidfd_open(pid)
             on_failure.pop_all()
-        return Spawned(pid, process, ours, reading, self)
+        return SpawnedCommand(pid, process, ours, reading, self)
 
     async def open_port(self, port: int) -> socket.socket:
         """Return a connection to `port` on the sandbox's loopback.
 
         Raises: PortUnreachable
         """
-        found = await self._handed_out(f"C{port}".encode())
-        if found is None:
+        connection = await self._request_socket(f"C{port}".encode())
+        if connection is None:
             raise PortUnreachable(f"Nothing listens on port {port} in the sandbox.")
-        found.setblocking(False)
-        return found
+        connection.setblocking(False)
+        return connection
 
     async def attach(self, proxy: "FilteringProxy") -> None:
         """Let `proxy` serve its port on the sandbox's loopback."""
-        if self._proxy is None:
-            self._proxy = asyncio.create_task(self._listen(proxy))
-        await asyncio.shield(self._proxy)
+        if self._proxy_listener is None:
+            self._proxy_listener = asyncio.create_task(self._listen(proxy))
+        await asyncio.shield(self._proxy_listener)
 
     async def end(self) -> None:
         """Kill everything in the sandbox and wait until it is gone."""
-        if self._proxy is not None:
-            self._proxy.cancel()
-            if self._proxy.done() and not self._proxy.cancelled() and not self._proxy.exception():
-                self._proxy.result().close()
+        if self._proxy_listener is not None:
+            self._proxy_listener.cancel()
+            listener = self._proxy_listener
+            if listener.done() and not listener.cancelled() and not listener.exception():
+                listener.result().close()
         self.kill()
-        await self._program.gone()
-        self._program.exit_code()
+        await self._program.wait_until_gone()
+        self._program.reap()
         self._program.output.close()
         self._control.close()
 
@@ -136,23 +137,23 @@ class SessionSandbox:
         self._program.kill()
 
     async def _listen(self, proxy: "FilteringProxy") -> asyncio.Server:
-        listener = await self._handed_out(b"L")
+        listener = await self._request_socket(b"L")
         if listener is None:
             raise SandboxUnavailable()
         return await proxy.listen(listener)
 
-    async def _handed_out(self, request: bytes) -> socket.socket | None:
+    async def _request_socket(self, request: bytes) -> socket.socket | None:
         """Request a TCP socket of the sandbox's network. Return None if there is none."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours:
             with theirs, suppress(SandboxUnavailable):
                 self._send(request, [theirs.fileno()])
-            _, ancillary = await _message(ours)
-        found = [socket.socket(fileno=number) for number in _descriptors(ancillary)]
-        if len(found) == 1 and found[0].family in (socket.AF_INET, socket.AF_INET6):
-            return found[0]
-        for other in found:
-            other.close()
+            _, ancillary = await _receive(ours)
+        sockets = [socket.socket(fileno=number) for number in _received_descriptors(ancillary)]
+        if len(sockets) == 1 and sockets[0].family in (socket.AF_INET, socket.AF_INET6):
+            return sockets[0]
+        for unexpected in sockets:
+            unexpected.close()
         return None
 
     def _send(self, letter: bytes, descriptors: Sequence[int]) -> None:
@@ -162,7 +163,7 @@ class SessionSandbox:
             raise SandboxUnavailable("The session's sandbox has ended. Try again: a new one starts.") from error
 
 
-class Spawned:
+class SpawnedCommand:
     """A command in a session's sandbox, as `supervision.Running`.
 
     `pid` belongs to the first process of the command's pid namespace. This process waits until it is killed, and all
@@ -172,7 +173,7 @@ class Spawned:
     def __init__(self, pid: int, process: int, status: socket.socket, output: int, sandbox: SessionSandbox) -> None:
         self.pid, self._process, self._status, self._sandbox = pid, process, status, sandbox
         self.output: IO[bytes] = open(output, "rb", buffering=0)
-        self._said = b""
+        self._exit_message = b""
         sandbox.commands.add(pid)
 
     @property
@@ -180,58 +181,59 @@ class Spawned:
         return set(self._sandbox.commands)
 
     @property
-    def in_files(self) -> int:
+    def bytes_in_files(self) -> int:
         return memory.in_temporary_files(self.pid)
 
-    async def exited(self) -> None:
-        await readable(self._status.fileno())
+    async def wait_until_exited(self) -> None:
+        await wait_until_readable(self._status.fileno())
         # Read now: a later send to the closed peer would fail, and the error would hide this message.
         with suppress(OSError):
-            self._said = self._status.recv(_MOST, socket.MSG_DONTWAIT)
+            self._exit_message = self._status.recv(_MAX_MESSAGE, socket.MSG_DONTWAIT)
 
-    def left(self) -> list[int]:
+    def remaining_pids(self) -> list[int]:
         return [pid for pid in memory.descendants(self.pid) if pid != self.pid]
 
-    async def gone(self) -> None:
-        await readable(self._process)
+    async def wait_until_gone(self) -> None:
+        await wait_until_readable(self._process)
 
-    def request_end(self) -> None:
+    def terminate(self) -> None:
         with suppress(OSError):
             self._status.send(b"T")
 
     def kill(self) -> None:
-        self._sandbox.in_files = self.in_files
+        self._sandbox.bytes_in_files = self.bytes_in_files
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
 
-    def exit_code(self) -> int:
+    def reap(self) -> int:
         self._sandbox.commands.discard(self.pid)
         os.close(self._process)
         self._status.close()
-        return int(self._said) if self._said.isdigit() and len(self._said) <= 3 else 128 + signal.SIGKILL
+        has_code = self._exit_message.isdigit() and len(self._exit_message) <= 3
+        return int(self._exit_message) if has_code else 128 + signal.SIGKILL
 
 
-async def _message(channel: socket.socket) -> tuple[bytes, list[Any]]:
+async def _receive(channel: socket.socket) -> tuple[bytes, list[Any]]:
     """Return data and ancillary data of the next message; both empty at the end of the channel or on a timeout."""
     try:
         async with asyncio.timeout(_ANSWER_S):
-            await readable(channel.fileno())
+            await wait_until_readable(channel.fileno())
         flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
-        data, ancillary, _, _ = channel.recvmsg(_MOST, _ROOM, flags)
+        data, ancillary, _, _ = channel.recvmsg(_MAX_MESSAGE, _ANCILLARY_BYTES, flags)
     except OSError:
         return b"", []
     return data, ancillary
 
 
-def _sender(ancillary: Sequence[Any]) -> int:
+def _sender_pid(ancillary: Sequence[Any]) -> int:
     """Return the sender's pid, verified by the kernel and valid in our pid namespace, or 0."""
-    of_kind = [content for _, kind, content in ancillary if kind == socket.SCM_CREDENTIALS]
-    return int(struct.unpack("3i", of_kind[0])[0]) if of_kind else 0
+    credentials = [content for _, kind, content in ancillary if kind == socket.SCM_CREDENTIALS]
+    return int(struct.unpack("3i", credentials[0])[0]) if credentials else 0
 
 
-def _descriptors(ancillary: Sequence[Any]) -> list[int]:
-    found = array.array("i")
+def _received_descriptors(ancillary: Sequence[Any]) -> list[int]:
+    descriptors = array.array("i")
     for _, kind, content in ancillary:
         if kind == socket.SCM_RIGHTS:
-            found.frombytes(content[: len(content) - len(content) % found.itemsize])
-    return found.tolist()
+            descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
+    return descriptors.tolist()

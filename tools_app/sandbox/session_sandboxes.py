@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from tools_app.sandbox.session_sandbox import SessionSandbox
 
 IDLE_S = 1800.0
-MOST_IDLE = 8  # busy ones are bounded by the limit on running commands
-MOST_IDLE_BYTES = 1024**3  # in /tmp and /dev/shm of all idle sandboxes together; a single one may hold 576 MB
+MAX_IDLE = 8  # busy ones are bounded by the limit on running commands
+MAX_IDLE_BYTES = 1024**3  # in /tmp and /dev/shm of all idle sandboxes together; a single one may hold 576 MB
 
-Start = Callable[[], Awaitable[SessionSandbox]]
+StartSandbox = Callable[[], Awaitable[SessionSandbox]]
 
 
 @dataclass
-class _Place:
+class _Slot:
     """A session's sandbox with its users. A command of another `kind` needs a new sandbox."""
 
     kind: Hashable
@@ -41,11 +41,11 @@ class SessionSandboxes:
     """
 
     def __init__(self) -> None:
-        self._places: dict[str, _Place] = {}
+        self._slots: dict[str, _Slot] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def used(self, session: str, kind: Hashable, start: Start) -> AsyncIterator[SessionSandbox]:
+    async def acquire(self, session: str, kind: Hashable, start: StartSandbox) -> AsyncIterator[SessionSandbox]:
         """Yield the session's sandbox and keep it up inside the block. Without a session, yield a temporary one."""
         if not session:
             sandbox = await start()
@@ -54,70 +54,70 @@ class SessionSandboxes:
             finally:
                 await asyncio.shield(sandbox.end())
             return
-        place = self._place(session, kind, start)
-        place.users += 1
-        self._rest(session, place)
+        slot = self._slot_for(session, kind, start)
+        slot.users += 1
+        self._restart_timer(session, slot)
         try:
-            yield await asyncio.shield(place.starting)
+            yield await asyncio.shield(slot.starting)
         finally:
-            place.users -= 1
-            self._rest(session, place)
-            self._make_room()
+            slot.users -= 1
+            self._restart_timer(session, slot)
+            self._end_excess_idle()
 
-    def found(self, session: str) -> SessionSandbox | None:
-        place = self._places.get(session)
-        return place.starting.result() if place and _is_up(place.starting) else None
+    def get(self, session: str) -> SessionSandbox | None:
+        slot = self._slots.get(session)
+        return slot.starting.result() if slot and _is_up(slot.starting) else None
 
     def sessions(self) -> set[str]:
-        return set(self._places)
+        return set(self._slots)
 
-    def idle(self) -> set[str]:
+    def idle_sessions(self) -> set[str]:
         """Return the sessions without a running command. Their sandbox does not tie them to this process."""
-        return {session for session, place in list(self._places.items()) if not place.users}
+        return {session for session, slot in list(self._slots.items()) if not slot.users}
 
     async def end(self, session: str) -> None:
         """End a session's sandbox and all its commands immediately."""
-        if place := self._places.pop(session, None):
-            await self._ended(place)
+        if slot := self._slots.pop(session, None):
+            await self._end_slot(slot)
 
-    def _place(self, session: str, kind: Hashable, start: Start) -> _Place:
-        place = self._places.pop(session, None)
-        if place and (not place.is_usable or (place.kind != kind and not place.users)):
-            self._beside(self._ended(place))
-            place = None
-        if place is None:
-            place = _Place(kind, asyncio.ensure_future(start()))
-        self._places[session] = place
-        return place
+    def _slot_for(self, session: str, kind: Hashable, start: StartSandbox) -> _Slot:
+        slot = self._slots.pop(session, None)
+        if slot and (not slot.is_usable or (slot.kind != kind and not slot.users)):
+            self._run_in_background(self._end_slot(slot))
+            slot = None
+        if slot is None:
+            slot = _Slot(kind, asyncio.ensure_future(start()))
+        self._slots[session] = slot
+        return slot
 
-    def _rest(self, session: str, place: _Place) -> None:
+    def _restart_timer(self, session: str, slot: _Slot) -> None:
         """Restart the timer that ends an idle sandbox."""
-        if place.timer:
-            place.timer.cancel()
-        if not place.users and self._places.get(session) is place:
+        if slot.timer:
+            slot.timer.cancel()
+        if not slot.users and self._slots.get(session) is slot:
             loop = asyncio.get_running_loop()
-            place.timer = loop.call_later(IDLE_S, lambda: self._beside(self.end(session)))
+            slot.timer = loop.call_later(IDLE_S, lambda: self._run_in_background(self.end(session)))
 
-    def _make_room(self) -> None:
-        idle = [(session, place) for session, place in self._places.items() if not place.users]
-        held = [place.starting.result().in_files if _is_up(place.starting) else 0 for _, place in idle]
-        for number, (session, place) in enumerate(idle):
-            if len(idle) - number > MOST_IDLE or sum(held[number:]) > MOST_IDLE_BYTES:
-                del self._places[session]
-                self._beside(self._ended(place))
+    def _end_excess_idle(self) -> None:
+        idle = [(session, slot) for session, slot in self._slots.items() if not slot.users]
+        sizes = [slot.starting.result().bytes_in_files if _is_up(slot.starting) else 0 for _, slot in idle]
+        for number, (session, slot) in enumerate(idle):
+            if len(idle) - number > MAX_IDLE or sum(sizes[number:]) > MAX_IDLE_BYTES:
+                del self._slots[session]
+                self._run_in_background(self._end_slot(slot))
 
-    async def _ended(self, place: _Place) -> None:
-        if place.timer:
-            place.timer.cancel()
-        if place.starting.get_loop() is not asyncio.get_running_loop():
-            if _is_up(place.starting):  # its event loop has ended
-                place.starting.result().kill()
+    async def _end_slot(self, slot: _Slot) -> None:
+        if slot.timer:
+            slot.timer.cancel()
+        if slot.starting.get_loop() is not asyncio.get_running_loop():
+            if _is_up(slot.starting):  # its event loop has ended
+                slot.starting.result().kill()
             return
-        await asyncio.wait({place.starting})
-        if not place.starting.cancelled() and not place.starting.exception():
-            await place.starting.result().end()
+        await asyncio.wait({slot.starting})
+        if not slot.starting.cancelled() and not slot.starting.exception():
+            await slot.starting.result().end()
 
-    def _beside(self, work: "Awaitable[None]") -> None:
+    def _run_in_background(self, work: "Awaitable[None]") -> None:
         task = asyncio.ensure_future(work)
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)

@@ -11,7 +11,7 @@ from shutil import which
 
 from tools_app.errors import InvalidArguments, SandboxUnavailable, ToolError
 from tools_app.files.paths import VIEW
-from tools_app.sandbox.base import WORKSPACE, Command, Limits
+from tools_app.sandbox.base import WORKSPACE, CommandLimits, ShellCommand
 
 MAX_TEXT = 120_000  # bytes; Linux accepts 128 KiB in one argument
 
@@ -42,7 +42,7 @@ _OFFLINE = {
 _NAME = re.compile(r"(?!LD_|GLIBC_|MALLOC_)[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
-def limited_shell(command: Command, *, count_processes: bool = True) -> list[str]:
+def limited_shell_argv(command: ShellCommand, *, count_processes: bool = True) -> list[str]:
     """Return a shell command line with limits, marked as the first process to kill when memory is short.
 
     Raises: SandboxUnavailable if util-linux is missing.
@@ -53,16 +53,16 @@ def limited_shell(command: Command, *, count_processes: bool = True) -> list[str
     limits = dict(kernel_limits(command.limits))
     if not count_processes:
         del limits["RLIMIT_NPROC"]
-    bounds = [f"--{name.removeprefix('RLIMIT_').lower()}={most}" for name, most in limits.items()]
-    return [choom, "-n", "1000", "--", prlimit, *bounds, "--", *shell(command)]
+    options = [f"--{name.removeprefix('RLIMIT_').lower()}={limit}" for name, limit in limits.items()]
+    return [choom, "-n", "1000", "--", prlimit, *options, "--", *shell_argv(command)]
 
 
-def shell(command: Command) -> list[str]:
+def shell_argv(command: ShellCommand) -> list[str]:
     """Return the command line of bash, or of sh if there is no bash."""
     return [which("bash", path=PATH) or "/bin/sh", "-c", "--", command.text]
 
 
-def kernel_limits(limits: Limits) -> dict[str, int]:
+def kernel_limits(limits: CommandLimits) -> dict[str, int]:
     """Return the limits by their names in the module `resource`.
 
     Memory is RLIMIT_DATA, not the address space: Node.js and Java reserve far more addresses than they use.
@@ -77,7 +77,7 @@ def kernel_limits(limits: Limits) -> dict[str, int]:
     }
 
 
-def check(command: Command) -> None:
+def check_command(command: ShellCommand) -> None:
     """Check that a sandbox can run the command.
 
     Raises: ToolError if none can.
@@ -92,7 +92,7 @@ def check(command: Command) -> None:
         raise InvalidArguments("The command is too long. Write a script with the tool file, and run that.")
 
 
-def environment(command: Command, *, home: str, has_network: bool, path: str = PATH) -> dict[str, str]:
+def command_environment(command: ShellCommand, *, home: str, has_network: bool, path: str = PATH) -> dict[str, str]:
     """Return the environment variables of a command.
 
     Raises: ToolError for an invalid name or value.
@@ -101,7 +101,7 @@ def environment(command: Command, *, home: str, has_network: bool, path: str = P
         if not _NAME.fullmatch(name) or "\0" in value:
             raise ToolError(f"{name!r} cannot be set as an environment variable.")
     programs = [str(layer.mount / "bin") for layer in command.layers]
-    fixed = {
+    variables = {
         "PATH": ":".join([f"{home}/.local/bin", *programs, path]),
         "HOME": home,
         "LANG": "C.UTF-8",
@@ -110,15 +110,15 @@ def environment(command: Command, *, home: str, has_network: bool, path: str = P
         **_UNATTENDED,
     }
     if not has_network:
-        fixed |= _OFFLINE
-    if command.outlet:
-        fixed |= command.outlet.environment
-    return fixed | dict(command.environment)
+        variables |= _OFFLINE
+    if command.proxy_access:
+        variables |= command.proxy_access.environment
+    return variables | dict(command.environment)
 
 
-def views(command: Command) -> Iterator[tuple[Path, str]]:
+def view_mounts(command: ShellCommand) -> Iterator[tuple[Path, str]]:
     """Yield each read-only folder with its mount point."""
-    inside = WORKSPACE
+    mount = WORKSPACE
     for view in command.views:
-        inside = f"{inside}/{VIEW}"
-        yield view, inside
+        mount = f"{mount}/{VIEW}"
+        yield view, mount

@@ -28,7 +28,7 @@ _NO_DEVICES_OR_PROGRAMS = 2 | 4 | 8  # nosuid, nodev, noexec
 _READ_ONLY, _REMOUNT, _BIND, _PRIVATE = 1, 32, 4096, 1 << 18 | 16384
 _SET_DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _CAPABILITY_VERSION = 0x2008_0522
-_COVERED = ("sys", "sysrq-trigger", "irq", "bus")  # like bubblewrap: root of the namespace can write to some of these
+_READ_ONLY_PROC = ("sys", "sysrq-trigger", "irq", "bus")  # like bubblewrap, as the namespace's root could write there
 _SHARED_PAGES = 16384  # System V memory that no process needs to hold: 64 MiB, as in Docker's /dev/shm
 _MASKED_FILE, _MASKED_FOLDER = b"/run/agentsite-masked", b"/run/agentsite-masked.d"  # mode 0000
 _CONNECT_S = 0.1  # loopback answers immediately, or after a second if its queue is full; other requests wait here
@@ -40,33 +40,33 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _call("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
+    _libc_call("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
     for folder in sys.argv[5:]:
         _require_mounted(*folder.split(":", 2))
-    inner = _inner_namespace(*sys.argv[2:4])
+    inner = _create_inner_namespace(*sys.argv[2:4])
     listener = socket.socket()
     listener.bind(
         ("127.0.0.1", int(sys.argv[4]))
     )  # before any command can bind it; refuses connections until it listens
     control.send(b"ready")
     while True:
-        letter, descriptors = _received(control)
+        letter, descriptors = _receive(control)
         if not letter:
             return
         with suppress(OSError):  # the server sees the closed descriptors as the answer
-            _serve(letter, descriptors, inner, listener)
+            _handle(letter, descriptors, inner, listener)
         for descriptor in descriptors:
             os.close(descriptor)
 
 
 def _require_mounted(device: str, inode: str, path: str) -> None:
     """Exit if a folder is not the session's: a program may have replaced it by a link before the mount."""
-    found = os.stat(path)
-    if (found.st_dev, found.st_ino) != (int(device), int(inode)):
+    mounted = os.stat(path)
+    if (mounted.st_dev, mounted.st_ino) != (int(device), int(inode)):
         sys.exit(f"{path} is not the session's folder: it was replaced by a link.")
 
 
-def _received(control: socket.socket) -> tuple[bytes, list[int]]:
+def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
     data, ancillary, _, _ = control.recvmsg(64, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC)
     descriptors = array.array("i")
     for _, _, content in ancillary:
@@ -74,17 +74,17 @@ def _received(control: socket.socket) -> tuple[bytes, list[int]]:
     return data, descriptors.tolist()
 
 
-def _serve(letter: bytes, descriptors: list[int], inner: int, listener: socket.socket) -> None:
+def _handle(letter: bytes, descriptors: list[int], inner: int, listener: socket.socket) -> None:
     if letter[:1] == b"R":
-        _run_apart(descriptors, inner)
+        _start_in_new_namespace(descriptors, inner)
     elif letter[:1] == b"C":
-        with _connected(int(letter[1:])) as connection:
-            _hand_over(connection, descriptors[0])
+        with _connect(int(letter[1:])) as connection:
+            _send_socket(connection, descriptors[0])
     else:
-        _hand_over(listener, descriptors[0])
+        _send_socket(listener, descriptors[0])
 
 
-def _connected(port: int) -> socket.socket:
+def _connect(port: int) -> socket.socket:
     """Connect to loopback by IPv4, or else by IPv6."""
     try:
         return socket.create_connection(("127.0.0.1", port), _CONNECT_S)
@@ -92,33 +92,33 @@ def _connected(port: int) -> socket.socket:
         return socket.create_connection(("::1", port), _CONNECT_S)
 
 
-def _hand_over(gift: socket.socket, reply: int) -> None:
+def _send_socket(connection: socket.socket, reply: int) -> None:
     with socket.socket(fileno=os.dup(reply)) as channel:
-        channel.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [gift.fileno()]))])
+        channel.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [connection.fileno()]))])
 
 
-def _run_apart(descriptors: list[int], inner: int) -> None:
+def _start_in_new_namespace(descriptors: list[int], inner: int) -> None:
     """Start the first process of a new pid namespace, from a fork because unshare(2) works once a process."""
-    between = os.fork()
-    if between:
-        os.waitpid(between, 0)
+    middle = os.fork()
+    if middle:
+        os.waitpid(middle, 0)
         return
     try:
-        _call("unshare", _NEW_PID | _NEW_NS | _NEW_IPC)
+        _libc_call("unshare", _NEW_PID | _NEW_NS | _NEW_IPC)
         if os.fork() == 0:
-            _be_first(descriptors, inner)
+            _run_as_init(descriptors, inner)
     finally:
         os._exit(0)
 
 
-def _be_first(descriptors: list[int], inner: int) -> None:
+def _run_as_init(descriptors: list[int], inner: int) -> None:
     """Start the command, report its end, then wait to be killed, which ends the entire namespace."""
-    request, stdin, output, status = descriptors
+    request_file, stdin, output, status = descriptors
     os.setsid()
     _mount_proc()
-    with open(request, "rb") as file:
-        order = json.load(file)
-    _mask(order["hidden"], order["fixed"])
+    with open(request_file, "rb") as file:
+        request = json.load(file)
+    _apply_mask(request["hidden"], request["fixed"])
     channel = socket.socket(fileno=status)
     wake, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(woken)
@@ -126,8 +126,8 @@ def _be_first(descriptors: list[int], inner: int) -> None:
     channel.send(b"started")  # the kernel adds our pid as the server sees it
     command = os.fork()
     if command == 0:
-        _become(order, stdin, output, inner)
-    _give_up_capabilities()
+        _exec_command(request, stdin, output, inner)
+    _drop_capabilities()
     for descriptor in (0, 1, 2, stdin, output, inner):
         os.close(descriptor)
     poll = select.poll()
@@ -156,20 +156,20 @@ def _reap(command: int, channel: socket.socket) -> None:
                 channel.send(str(code).encode())
 
 
-def _become(order: dict[str, Any], stdin: int, output: int, inner: int) -> NoReturn:
+def _exec_command(request: dict[str, Any], stdin: int, output: int, inner: int) -> NoReturn:
     """Turn into the command, with its limits, in the inner user namespace."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")  # the first process that the kernel kills when memory is short
-        _call("setns", inner, _NEW_USER)
-        _give_up_capabilities()
+        _libc_call("setns", inner, _NEW_USER)
+        _drop_capabilities()
         for source, target in ((stdin, 0), (output, 1), (output, 2)):
             os.dup2(source, target)
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        for name, most in order["limits"].items():
-            resource.setrlimit(getattr(resource, name), (most, most))
-        os.execve(order["words"][0], order["words"], order["environment"])  # noqa: S606
+        for name, limit in request["limits"].items():
+            resource.setrlimit(getattr(resource, name), (limit, limit))
+        os.execve(request["argv"][0], request["argv"], request["environment"])  # noqa: S606
     except (OSError, ValueError) as error:
         os.write(output, f"{error}\n".encode())
     finally:
@@ -177,18 +177,18 @@ def _become(order: dict[str, Any], stdin: int, output: int, inner: int) -> NoRet
 
 
 def _mount_proc() -> None:
-    _call("mount", None, b"/", None, _PRIVATE, None)
-    _call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
+    _libc_call("mount", None, b"/", None, _PRIVATE, None)
+    _libc_call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
     with suppress(OSError), open("/proc/sys/kernel/shmall", "w") as file:  # older kernels only allow it to root
         file.write(str(_SHARED_PAGES))
-    for name in _COVERED:
+    for name in _READ_ONLY_PROC:
         path = f"/proc/{name}".encode()
         if os.path.exists(path):
-            _call("mount", path, path, None, _BIND, None)
-            _call("mount", path, path, None, _BIND | _REMOUNT | _READ_ONLY | _NO_DEVICES_OR_PROGRAMS, None)
+            _libc_call("mount", path, path, None, _BIND, None)
+            _libc_call("mount", path, path, None, _BIND | _REMOUNT | _READ_ONLY | _NO_DEVICES_OR_PROGRAMS, None)
 
 
-def _mask(hidden: list[str], fixed: list[str]) -> None:
+def _apply_mask(hidden: list[str], fixed: list[str]) -> None:
     """Hide files, and fix folders: a mount point cannot be renamed. Paths that are gone need no mask."""
     for path in map(os.fsencode, sorted(fixed)):
         _bind(path, path)
@@ -198,21 +198,21 @@ def _mask(hidden: list[str], fixed: list[str]) -> None:
 
 def _bind(source: bytes, target: bytes) -> None:
     try:
-        _call("mount", source, target, None, _BIND, None)
+        _libc_call("mount", source, target, None, _BIND, None)
     except OSError:
         if os.path.exists(target):  # it still exists, and is no dangling link
             raise
 
 
-def _inner_namespace(uid: str, gid: str) -> int:
+def _create_inner_namespace(uid: str, gid: str) -> int:
     """Return a descriptor of the user namespace for commands, and forbid further user namespaces."""
-    _call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
+    _libc_call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
     with open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("1")
     ours, its = socket.socketpair()
     child = os.fork()
     if child == 0:
-        _call("unshare", _NEW_USER)
+        _libc_call("unshare", _NEW_USER)
         its.send(b".")
         its.recv(1)
         os._exit(0)
@@ -228,15 +228,15 @@ def _inner_namespace(uid: str, gid: str) -> int:
     return inner
 
 
-def _give_up_capabilities() -> None:
+def _drop_capabilities() -> None:
     for capability in range(64):
         if _libc.prctl(_DROP_BOUND, capability, 0, 0, 0):
             break  # there are no more capabilities
-    _call("prctl", _AMBIENT, _CLEAR_AMBIENT, 0, 0, 0)
-    _call("capset", (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)())
+    _libc_call("prctl", _AMBIENT, _CLEAR_AMBIENT, 0, 0, 0)
+    _libc_call("capset", (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)())
 
 
-def _call(name: str, *arguments: Any) -> None:
+def _libc_call(name: str, *arguments: Any) -> None:
     """Call a function of libc.
 
     Raises: OSError

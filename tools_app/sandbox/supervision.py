@@ -11,14 +11,14 @@ from typing import IO, Protocol
 
 from tools_app.files import quota
 from tools_app.sandbox import memory
-from tools_app.sandbox.base import Limits, Outcome, Started
-from tools_app.sandbox.output import Output
+from tools_app.sandbox.base import CommandLimits, CommandOutcome, ProcessIdentity
+from tools_app.sandbox.output import CommandOutput
 
-_GONE_WITHIN_MS = 2000
-_LONGEST_LINE = 60  # characters
+_EXIT_TIMEOUT_MS = 2000
+_MAX_COMMAND_LINE = 60  # characters
 
 
-def group_of(pid: int) -> Started:
+def process_identity(pid: int) -> ProcessIdentity:
     """Return the process group that `pid` leads.
 
     Raises: ProcessLookupError if there is no such process.
@@ -28,10 +28,10 @@ def group_of(pid: int) -> Started:
     except FileNotFoundError:
         raise ProcessLookupError(pid) from None
     after_name = stat.rpartition(")")[2].split()  # the name may contain spaces and brackets
-    return Started(pid=pid, start_time=int(after_name[19]))
+    return ProcessIdentity(pid=pid, start_time=int(after_name[19]))
 
 
-def processor_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Return the CPU time of the process and its ended children, in seconds; 0 if it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -40,13 +40,13 @@ def processor_seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def members(pid: int) -> list[int]:
+def group_members(pid: int) -> list[int]:
     """Return the pids of the group without its leader."""
     found = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal() and entry.name != str(pid))
-    return [each for each in found if _group(each) == pid]
+    return [each for each in found if _group_id(each) == pid]
 
 
-def _group(pid: int) -> int:
+def _group_id(pid: int) -> int:
     """Return the group of a process, or 0 if it has just exited."""
     try:
         return os.getpgid(pid)
@@ -57,11 +57,11 @@ def _group(pid: int) -> int:
 def command_line(pid: int) -> str:
     """Return the command line of a process, shortened; '' if the process has ended."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return ""
-    line = " ".join(" ".join(words).split())
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+    line = " ".join(" ".join(arguments).split())
+    return line if len(line) <= _MAX_COMMAND_LINE else f"{line[: _MAX_COMMAND_LINE - 1]}…"
 
 
 def signal_group(pid: int, number: signal.Signals) -> None:
@@ -70,12 +70,12 @@ def signal_group(pid: int, number: signal.Signals) -> None:
         os.killpg(pid, number)
 
 
-def end_group(started: Started) -> None:
+def end_group(started: ProcessIdentity) -> None:
     """Kill the group and wait up to two seconds for its leader. Do nothing if the pid was reused."""
     with suppress(ProcessLookupError):
         leader = os.pidfd_open(started.pid)
         try:
-            if group_of(started.pid) == started:  # checked after opening: from here on the pid cannot be reused
+            if process_identity(started.pid) == started:  # checked after opening: from here on the pid cannot be reused
                 signal_group(started.pid, signal.SIGKILL)
                 _wait_for_exit(leader)
         finally:
@@ -85,16 +85,16 @@ def end_group(started: Started) -> None:
 def _wait_for_exit(process: int) -> None:
     poll = select.poll()
     poll.register(process, select.POLLIN)
-    poll.poll(_GONE_WITHIN_MS)
+    poll.poll(_EXIT_TIMEOUT_MS)
 
 
 _GRACE_S = 0.5  # between SIGTERM and SIGKILL
-_ENDS_ITSELF_S, _LOOKS = 0.1, 5  # a pipeline may end a little after its shell
+_PIPELINE_END_S, _PIPELINE_CHECKS = 0.1, 5  # a pipeline may end a little after its shell
 
 _SAMPLING_S = 0.5  # the kernel counts CPU time in ticks, so it ends a process a little early or late
 
 
-class Running(Protocol):
+class RunningCommand(Protocol):
     """A running command.
 
     `siblings` are the pids of all commands that share its memory limit, including its own. `in_files` is the number of
@@ -108,103 +108,103 @@ class Running(Protocol):
     def siblings(self) -> Collection[int]: ...
 
     @property
-    def in_files(self) -> int: ...
+    def bytes_in_files(self) -> int: ...
 
-    async def exited(self) -> None:
+    async def wait_until_exited(self) -> None:
         """Wait until the exit code is known. The pid is not reused before `exit_code` is called."""
 
-    def left(self) -> list[int]:
+    def remaining_pids(self) -> list[int]:
         """Return the pids of its remaining processes, once the first has exited."""
 
-    async def gone(self) -> None:
+    async def wait_until_gone(self) -> None:
         """Wait until no process is left, after `kill`."""
 
-    def request_end(self) -> None:
+    def terminate(self) -> None:
         """Send SIGTERM to all its processes."""
 
     def kill(self) -> None: ...
 
-    def exit_code(self) -> int:
+    def reap(self) -> int:
         """Release its resources and return the exit code; 128 + n for signal n."""
 
 
 async def supervise(
-    running: Running,
-    limits: Limits,
+    running: RunningCommand,
+    limits: CommandLimits,
     *,
     folders: Sequence[Path] = (),
     on_output: Callable[[str], None],
-    on_start: Callable[[Started], None],
-) -> Outcome:
+    on_start: Callable[[ProcessIdentity], None],
+) -> CommandOutcome:
     """Supervise a command until it ends, exceeds a limit or is cancelled. No process of it is left.
 
     `folders` together must not grow beyond the limit of a workspace.
     """
     left_behind: tuple[str, ...] = ()
-    output = Output(limits.output, on_output, limits.shown)
+    output = CommandOutput(limits.output, on_output, limits.streamed)
     reading = asyncio.create_task(output.read_from(running.output))
-    exited = asyncio.create_task(running.exited())
-    greedy = asyncio.create_task(
-        memory.exceeded(running.pid, limits.memory, lambda: running.siblings, lambda: running.in_files)
+    exited = asyncio.create_task(running.wait_until_exited())
+    memory_watch = asyncio.create_task(
+        memory.wait_until_exceeded(running.pid, limits.memory, lambda: running.siblings, lambda: running.bytes_in_files)
     )
-    filling = asyncio.create_task(_overflow(folders, limits.workspace))
+    disk_watch = asyncio.create_task(_wait_for_overflow(folders, limits.workspace))
     try:
-        on_start(group_of(running.pid))
+        on_start(process_identity(running.pid))
         done, _ = await asyncio.wait(
-            {exited, greedy, filling}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
+            {exited, memory_watch, disk_watch}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
         )
-        computed = processor_seconds(running.pid) if exited in done else 0.0
+        computed = cpu_seconds(running.pid) if exited in done else 0.0
         if exited in done:
             left_behind = await _left_behind(running)
     finally:
-        greedy.cancel()
-        filling.cancel()
-        ending = asyncio.create_task(_end(running, exited, reading))
+        memory_watch.cancel()
+        disk_watch.cancel()
+        ending = asyncio.create_task(_end_command(running, exited, reading))
         await asyncio.shield(ending)
     for task in (*done, reading):
         if not task.cancelled():
             task.result()  # an internal error, or one of `on_output`
     exit_code = ending.result()
-    return Outcome(
+    return CommandOutcome(
         exit_code=exit_code,
-        output=output.kept.text(),
-        truncated=output.kept.truncated,
+        output=output.stored.text(),
+        truncated=output.stored.truncated,
         timed_out=not done,
-        out_of_memory=greedy in done and exited not in done,
-        out_of_space=filling in done and exited not in done,
+        out_of_memory=memory_watch in done and exited not in done,
+        out_of_space=disk_watch in done and exited not in done,
         out_of_cpu_time=exit_code == 128 + signal.SIGKILL and computed > limits.processor_s - _SAMPLING_S,
         left_behind=left_behind,
     )
 
 
-async def _overflow(folders: Sequence[Path], most: int | None) -> None:
+async def _wait_for_overflow(folders: Sequence[Path], max_bytes: int | None) -> None:
     """Return when the folders exceed the limit; never, if there is none."""
-    if not folders or most is None:
+    if not folders or max_bytes is None:
         await asyncio.Event().wait()
     else:
-        await quota.exceeded(folders, most)
+        await quota.exceeded(folders, max_bytes)
 
 
-async def _left_behind(running: Running) -> tuple[str, ...]:
+async def _left_behind(running: RunningCommand) -> tuple[str, ...]:
     """Return the command lines of processes that outlive their shell, apart from the short end of a pipeline."""
-    for _ in range(_LOOKS):
-        if not running.left():
+    for _ in range(_PIPELINE_CHECKS):
+        if not running.remaining_pids():
             return ()
-        await asyncio.sleep(_ENDS_ITSELF_S / _LOOKS)
-    return tuple(filter(None, map(command_line, running.left())))
+        await asyncio.sleep(_PIPELINE_END_S / _PIPELINE_CHECKS)
+    return tuple(filter(None, map(command_line, running.remaining_pids())))
 
 
-async def _end(running: Running, exited: "asyncio.Task[None]", reading: "asyncio.Task[None]") -> int:
+async def _end_command(running: RunningCommand, exited: "asyncio.Task[None]", reading: "asyncio.Task[None]") -> int:
     """End the remaining processes and return the exit code.
 
     The end of the output shows that nothing is left; `killpg(pid, 0)` would count zombies.
     """
-    running.request_end()
+    running.terminate()
     await asyncio.wait({exited, reading}, timeout=_GRACE_S)
     running.kill()
-    await running.gone()
+    await running.wait_until_gone()
     await asyncio.wait({exited})
     await asyncio.wait({reading}, timeout=_GRACE_S)
     reading.cancel()  # a process outside the group holds the other end
     await asyncio.wait({reading})
-    return running.exit_code()
+    return running.reap()

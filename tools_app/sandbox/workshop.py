@@ -26,7 +26,9 @@ OFF, AUTOMATIC = "0", "1"  # values of AGENTSITE_WORKSHOP; any other is the fold
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "workshop.txt"
 _SECONDS = 900
 # Variables passed on to pip and uv. They configure how packages are fetched, and exclude the server's secrets.
-_KEPT = ("PIP_", "UV_", "SSL_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "HOME", "PATH", "LANG")
+_PASSED_VARIABLES = (
+    *("PIP_", "UV_", "SSL_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "HOME", "PATH", "LANG"),
+)
 
 
 class CannotInstall(Exception):
@@ -40,7 +42,7 @@ def layer(setting: str, var: Path) -> Layer | None:
     """
     if setting == OFF:
         return None
-    folder = _folder(var) if setting == AUTOMATIC else Path(setting)
+    folder = _workshop_folder(var) if setting == AUTOMATIC else Path(setting)
     return Layer(folder=folder, mount=MOUNT) if folder and folder.is_dir() else None
 
 
@@ -56,24 +58,26 @@ def install(var: Path) -> None:
 
     Raises: CannotInstall with a sentence that gives the reason.
     """
-    folder, python = _folder(var), _interpreter()
+    folder, python = _workshop_folder(var), _interpreter()
     if folder is None or python is None:
         raise CannotInstall("commands have no Python")
-    with _locked(var) as lock:
+    with _install_lock(var) as lock:
         if folder.is_dir():
             return
-        _remove_others(folder)
+        prefix, _, _ = folder.name.rpartition("-")
+        for outdated in folder.parent.glob(f"{prefix}-*"):  # same interpreter, older requirements
+            shutil.rmtree(outdated, ignore_errors=True)
         draft = folder.with_name(f"{folder.name}.partial")
         shutil.rmtree(draft, ignore_errors=True)
-        for words in _steps(python, draft):
-            _run(words, lock)
+        for argv in _install_commands(python, draft):
+            _run(argv, lock)
         draft.rename(folder)
 
 
-def _steps(python: Path, draft: Path) -> Iterator[Sequence[str]]:
+def _install_commands(python: Path, draft: Path) -> Iterator[Sequence[str]]:
     """Yield the commands that install it, with uv or else with pip. Wheels only: no package code runs on the server."""
-    own = str(draft / "bin" / "python3")
-    wanted = ["--only-binary", ":all:", "--require-hashes", "-r", str(_REQUIREMENTS)]
+    draft_python = str(draft / "bin" / "python3")
+    selection = ["--only-binary", ":all:", "--require-hashes", "-r", str(_REQUIREMENTS)]
     if uv := which("uv", path=str(Path(sys.executable).parent)):
         yield [
             uv,
@@ -85,30 +89,30 @@ def _steps(python: Path, draft: Path) -> Iterator[Sequence[str]]:
             str(python),
             str(draft),
         ]
-        yield [uv, "pip", "install", "--python", own, "--compile-bytecode", *wanted]
+        yield [uv, "pip", "install", "--python", draft_python, "--compile-bytecode", *selection]
     else:
         yield [str(python), "-m", "venv", "--without-pip", "--system-site-packages", str(draft)]
-        yield [sys.executable, "-m", "pip", "--python", own, "install", "--ignore-installed", *wanted]
+        yield [sys.executable, "-m", "pip", "--python", draft_python, "install", "--ignore-installed", *selection]
     yield ["chmod", "-R", "a+rX", str(draft)]  # commands may run as another user
 
 
-def _run(words: Sequence[str], lock: int) -> None:
+def _run(argv: Sequence[str], lock: int) -> None:
     """Run one step. A child that outlives the server keeps the lock, so that the next installation waits for it."""
-    environment = {name: value for name, value in os.environ.items() if name.upper().startswith(_KEPT)}
+    environment = {name: value for name, value in os.environ.items() if name.upper().startswith(_PASSED_VARIABLES)}
     try:
         ended = subprocess.run(
-            words, env=environment, umask=0o022, pass_fds=[lock], stdin=subprocess.DEVNULL,
+            argv, env=environment, umask=0o022, pass_fds=[lock], stdin=subprocess.DEVNULL,
             capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotInstall(str(error)) from error
     if ended.returncode:
-        said = [line.strip() for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
-        raise CannotInstall(said[-1][:300] if said else f"{words[0]} ended with exit code {ended.returncode}")
+        messages = [line.strip() for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
+        raise CannotInstall(messages[-1][:300] if messages else f"{argv[0]} ended with exit code {ended.returncode}")
 
 
 @contextmanager
-def _locked(var: Path) -> Iterator[int]:
+def _install_lock(var: Path) -> Iterator[int]:
     descriptor = os.open(var / "workshop.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -118,7 +122,7 @@ def _locked(var: Path) -> Iterator[int]:
 
 
 @cache
-def _folder(var: Path) -> Path | None:
+def _workshop_folder(var: Path) -> Path | None:
     """Return the workshop's folder, named after the interpreter and the content of the requirements."""
     if (python := _interpreter()) is None:
         return None
@@ -126,15 +130,8 @@ def _folder(var: Path) -> Path | None:
     return var / f"workshop-{python.resolve().name}-{digest}"
 
 
-def _remove_others(folder: Path) -> None:
-    """Remove workshops of the same interpreter with older requirements."""
-    kind, _, _ = folder.name.rpartition("-")
-    for other in folder.parent.glob(f"{kind}-*"):
-        shutil.rmtree(other, ignore_errors=True)
-
-
 def _interpreter() -> Path | None:
     """Return the Python that commands find."""
     prefix = python_prefix()
-    found = which("python3", path=f"{PATH}:{prefix / 'bin'}" if prefix else PATH)
-    return Path(found) if found else None
+    path = which("python3", path=f"{PATH}:{prefix / 'bin'}" if prefix else PATH)
+    return Path(path) if path else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tools_app import held_resources
 from tools_app.errors import ToolError
-from tools_app.sandbox import Command, KeptOutput, Outcome, Outlet, Sandbox, Started
+from tools_app.sandbox import BoundedOutput, CommandOutcome, ProcessIdentity, ProxyAccess, Sandbox, ShellCommand
 from tools_app.shell.endings import advice, reason_of_kill
 from tools_app.shell.terminal import shown_by_terminal
 
@@ -30,9 +30,9 @@ class Start:
     """A command to start in a sandbox, with its network access. `ended` is called after it ends."""
 
     sandbox: Sandbox
-    command: Command
-    outlet: AbstractAsyncContextManager[Outlet | None]
-    started: Callable[[Started], None]
+    command: ShellCommand
+    proxy_access: AbstractAsyncContextManager[ProxyAccess | None]
+    started: Callable[[ProcessIdentity], None]
     ended: Callable[[], None]
 
 
@@ -41,7 +41,7 @@ class Job:
 
     def __init__(self, number: int, start: Start) -> None:
         self.number, self._command = number, start.command
-        self._unread = KeptOutput(KEPT)
+        self._unread = BoundedOutput(KEPT)
         self._changed = asyncio.Event()
         self._has_printed = False
         self._began, self._seconds = time.monotonic(), 0.0
@@ -50,10 +50,10 @@ class Job:
         self._task = asyncio.create_task(self._run(start, source))
         self._task.add_done_callback(lambda _: self._changed.set())
 
-    async def _run(self, start: Start, source: int) -> Outcome:
+    async def _run(self, start: Start, source: int) -> CommandOutcome:
         try:
-            async with start.outlet as outlet:
-                command = replace(start.command, outlet=outlet, stdin=source)
+            async with start.proxy_access as access:
+                command = replace(start.command, proxy_access=access, stdin=source)
                 return await start.sandbox.run(command, on_output=self._take, on_start=start.started)
         finally:
             self._seconds = time.monotonic() - self._began
@@ -129,7 +129,7 @@ class Job:
 
     def take_output(self) -> str:
         """Return the output since the last reading without waiting."""
-        unread, self._unread = self._unread, KeptOutput(KEPT)
+        unread, self._unread = self._unread, BoundedOutput(KEPT)
         return shown_by_terminal(unread.text())
 
     def write(self, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools_app.files import in_units
-from tools_app.sandbox import Command, Limits, Outcome
+from tools_app.sandbox import CommandLimits, CommandOutcome, ShellCommand
 from tools_app.shell.syntax import parse_script
 
 MAX_TIMEOUT_S = 600
@@ -15,7 +15,7 @@ _KILLED, _TOO_LARGE = 128 + 9, 128 + 25  # exit codes for SIGKILL and SIGXFSZ
 _FULL = 16 * 1024**2  # free bytes below which a disk counts as full
 
 
-def reason_of_kill(outcome: Outcome, limits: Limits) -> str:
+def reason_of_kill(outcome: CommandOutcome, limits: CommandLimits) -> str:
     """Return the limit that the command was killed for, in a few words; '' if it ended by itself."""
     if outcome.timed_out:
         return f"killed after {limits.wall_s:.0f} s"
@@ -28,7 +28,7 @@ def reason_of_kill(outcome: Outcome, limits: Limits) -> str:
     return ""
 
 
-def advice(command: Command, outcome: Outcome, *, in_background: bool = False) -> str:
+def advice(command: ShellCommand, outcome: CommandOutcome, *, in_background: bool = False) -> str:
     """Return a sentence about the limit that the command reached, or ''.
 
     Most limits only show in the error message of the program that the kernel refused. After success, only the last line
@@ -57,7 +57,7 @@ def advice(command: Command, outcome: Outcome, *, in_background: bool = False) -
     return ""
 
 
-def _about_time(limits: Limits, *, in_background: bool) -> str:
+def _about_time(limits: CommandLimits, *, in_background: bool) -> str:
     if in_background:
         return f"The time limit of a background command is {limits.wall_s / 3600:.0f} hours. Start it again if needed."
     if limits.wall_s >= MAX_TIMEOUT_S:
@@ -65,26 +65,26 @@ def _about_time(limits: Limits, *, in_background: bool) -> str:
     return f"timeout_s was its limit. Set it higher (at most {MAX_TIMEOUT_S}), or leave it running with background."
 
 
-def _about_memory(limits: Limits) -> str:
+def _about_memory(limits: CommandLimits) -> str:
     return (
         f"The limit is {_binary(limits.memory)} for all commands of the session together, files in /tmp included. "
         "Work on less at a time."
     )
 
 
-def _about_file_size(limits: Limits) -> str:
+def _about_file_size(limits: CommandLimits) -> str:
     return f"A file can have at most {_binary(limits.file_size)}. Split it, or compress it while it is written."
 
 
-def _about_open_files(limits: Limits) -> str:
+def _about_open_files(limits: CommandLimits) -> str:
     return f"A process can have {limits.open_files:,} files open. Close them sooner, or open fewer at once."
 
 
-def _about_processes(limits: Limits) -> str:
+def _about_processes(limits: CommandLimits) -> str:
     return f"At most {limits.processes} processes and threads run at once. Use fewer workers, such as -j4."
 
 
-def _about_space(limits: Limits, workspace: Path) -> str:
+def _about_space(limits: CommandLimits, workspace: Path) -> str:
     if shutil.disk_usage(workspace).free < _FULL:
         return "The server's disk is full. Delete what is not needed, or tell the person."
     return (
@@ -123,7 +123,7 @@ def _of_system(*messages: str) -> str:
 
 
 _NO_SPACE = re.compile(rf"{_of_system('No space left on device', 'Disk quota exceeded')}|\bENOSPC: ")
-_SIGNS: list[tuple[re.Pattern[str], Callable[[Limits], str]]] = [
+_SIGNS: list[tuple[re.Pattern[str], Callable[[CommandLimits], str]]] = [
     (
         re.compile(
             r"[Cc](?:annot|an't|ould not) fork|fork failed|can't start new thread|pthread_create failed"

@@ -16,7 +16,7 @@ from tools_app.errors import ToolError
 from tools_app.network import Fetched, NetworkPolicy, check_url
 from tools_app.network.fetch import fetch
 from tools_app.paging import end_of_page, next_call, size
-from tools_app.sandbox import Started
+from tools_app.sandbox import ProcessIdentity
 from tools_app.web.reader import (
     Page,
     WebDocument,
@@ -161,7 +161,7 @@ def shows_nothing(page: Page, fetched: Fetched) -> bool:
 
 
 async def read_with_javascript(
-    fetched: Fetched, policy: NetworkPolicy, service: ReaderService | None, started: Callable[[Started], None]
+    fetched: Fetched, policy: NetworkPolicy, service: ReaderService | None, started: Callable[[ProcessIdentity], None]
 ) -> Page | None:
     """Read the page with the reader service or the browser. Return None if neither succeeds."""
     if service:

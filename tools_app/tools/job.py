@@ -64,7 +64,7 @@ async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
     if running.has_ended:
         jobs.forget(context.session, arguments.id)
     content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}{running.left_behind}]"]))
-    served = await ports.listening(context.session) if jobs.jobs_of(context.session) else []
+    served = await ports.listening_ports(context.session) if jobs.jobs_of(context.session) else []
     return ToolResult(
         content=content,
         cut="middle",

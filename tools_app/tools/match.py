@@ -18,7 +18,7 @@ from tools_app.files.paths import parts
 from tools_app.matching.in_documents import search_documents
 from tools_app.matching.patterns import Answer, Query
 from tools_app.paging import next_call, size
-from tools_app.sandbox import Started, supervision
+from tools_app.sandbox import ProcessIdentity, supervision
 
 TIMEOUT_S = 20.0
 _WORDS = 400  # bytes of the texts around a page
@@ -109,7 +109,7 @@ def _next_page(arguments: MatchArguments, offset: int) -> str:
     return next_call("match", **(given | {"offset": offset}))
 
 
-async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
+async def search(query: Query, on_start: Callable[[ProcessIdentity], None]) -> Answer:
     """Run the search in a child process, which is killed if the search is cancelled.
 
     Raises: ToolError if the search fails or takes too long.
@@ -118,7 +118,7 @@ async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
         *COMMAND, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}, start_new_session=True
     )
     try:
-        on_start(supervision.group_of(process.pid))
+        on_start(supervision.process_identity(process.pid))
         async with asyncio.timeout(TIMEOUT_S):
             output, errors = await process.communicate(json.dumps(asdict(query)).encode())
     except TimeoutError as error:

@@ -11,7 +11,15 @@ from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import JobStarted
-from tools_app.sandbox import Command, KeptOutput, Limits, Outcome, Outlet, outlet, ports
+from tools_app.sandbox import (
+    BoundedOutput,
+    CommandLimits,
+    CommandOutcome,
+    ProxyAccess,
+    ShellCommand,
+    ports,
+    proxy_access,
+)
 from tools_app.shell.background_jobs import MOST_NAMED, Start, jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.endings import MAX_TIMEOUT_S, advice, reason_of_kill
@@ -55,19 +63,19 @@ async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
     command = replace(_command(arguments, context), mask=await asyncio.to_thread(context.mask))
     if arguments.background:
         return await _start(command, context)
-    async with _outlet(context) as outlet:
-        return await _run(replace(command, outlet=outlet), context)
+    async with _proxy_access(context) as access:
+        return await _run(replace(command, proxy_access=access), context)
 
 
-def _outlet(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
+def _proxy_access(context: ToolContext) -> AbstractAsyncContextManager[ProxyAccess | None]:
     """Return network access to the hosts that an administrator allows, or nothing if there are none."""
-    return outlet.open_outlet(context.network) if context.network.only else nullcontext()
+    return proxy_access.open_proxy_access(context.network) if context.network.only else nullcontext()
 
 
-def _command(arguments: ShellArguments, context: ToolContext) -> Command:
+def _command(arguments: ShellArguments, context: ToolContext) -> ShellCommand:
     text, environment = as_variables(arguments.command, context.secrets)
     seconds = LONGEST_JOB_S if arguments.background else arguments.timeout_s
-    return Command(
+    return ShellCommand(
         text=text,
         environment=environment,
         layers=context.layers(),
@@ -77,28 +85,28 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
         home=context.workspace.make_home(),
         owner=context.workspace.owner,
         time_zone=context.time_zone,
-        limits=Limits(wall_s=seconds, workspace=context.workspace.most, shown=sys.maxsize),
+        limits=CommandLimits(wall_s=seconds, workspace=context.workspace.most, streamed=sys.maxsize),
     )
 
 
-async def _start(command: Command, context: ToolContext) -> ToolResult:
+async def _start(command: ShellCommand, context: ToolContext) -> ToolResult:
     """Start the command in the background, and return its output until it is silent for a moment or ends."""
     start = Start(
         sandbox=context.sandbox,
         command=command,
-        outlet=_outlet(context),
+        proxy_access=_proxy_access(context),
         started=context.started,
         ended=context.job_ended,
     )
     if jobs.jobs_of(context.session):
         jobs.newly_served(
-            context.session, await ports.listening(context.session)
+            context.session, await ports.listening_ports(context.session)
         )  # ports that are already in use are not its own
     job = jobs.start(context.session, start, context.last_job)
     context.so_far(lambda: f"{job.take_output()}\n[the command was ended, too]")
     try:
         await job.settle()
-        served = await ports.listening(context.session)
+        served = await ports.listening_ports(context.session)
     except asyncio.CancelledError:  # the model would never learn its number
         await job.end()
         jobs.forget(context.session, job.number)
@@ -117,9 +125,9 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
     )
 
 
-async def _run(command: Command, context: ToolContext) -> ToolResult:
+async def _run(command: ShellCommand, context: ToolContext) -> ToolResult:
     began = time.monotonic()
-    running, so_far = RunningOutput(), KeptOutput(command.limits.output)
+    running, so_far = RunningOutput(), BoundedOutput(command.limits.output)
     context.so_far(lambda: shown_by_terminal(so_far.text()))
 
     def heard(text: str) -> None:
@@ -143,7 +151,7 @@ async def _run(command: Command, context: ToolContext) -> ToolResult:
     )
 
 
-def _left(outcome: Outcome) -> str:
+def _left(outcome: CommandOutcome) -> str:
     """Return a note of the processes that ended with the command, or ''."""
     if not outcome.left_behind:
         return ""

@@ -23,7 +23,7 @@ from tools_app.contract import ToolDefinition, ToolVisibility
 from tools_app.json_schema.model_schemas import brief, first_sentence
 from tools_app.policy import Policy, VisibleTools, policy_for
 from tools_app.sandbox import Sandbox
-from tools_app.sandbox.probe import Contents, contents
+from tools_app.sandbox.probe import SandboxContents, sandbox_contents
 
 
 class Head(NamedTuple):
@@ -112,9 +112,9 @@ def inputs_of(
     )
 
 
-def _found(visible: VisibleTools, sandbox: Sandbox, agent: Agent | None) -> Contents:
+def _found(visible: VisibleTools, sandbox: Sandbox, agent: Agent | None) -> SandboxContents:
     """Return the programs and packages that commands find, if there is a shell."""
-    return contents(sandbox, layers(sandbox, agent)) if "shell" in visible.names else Contents()
+    return sandbox_contents(sandbox, layers(sandbox, agent)) if "shell" in visible.names else SandboxContents()
 
 
 def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:

@@ -9,7 +9,7 @@ from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.provider import openai_result, openai_text
 from tests.tasks_app.engine.conftest import call, result
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.choice import choose_sandbox
 
 READ = call("file", action="list", path=".")
 WRITE = call("file", action="write", path="report.md", content="x")
@@ -113,7 +113,7 @@ def test_restricted_paths_and_blocked_commands_are_refused_with_and_without_safe
 
 
 def test_no_program_finds_a_restricted_file_either(play, agent):
-    if strongest("bubblewrap").probe():
+    if choose_sandbox("bubblewrap").probe():
         pytest.skip("commands run in no sandbox that masks files")
     agent(restricted_paths=[".env"])
     run = play(call("shell", command="grep -r KEPT ."), result())

@@ -15,7 +15,7 @@ from tests.waiting import takes_less_than, until
 from tools_app import held_resources
 from tools_app.browser.program import chromium_path
 from tools_app.models import AllowedAddress
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.choice import choose_sandbox
 
 pytestmark = pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
 PAGES = {"/": "<title>Shop</title><h1>Apples</h1><button onclick=\"this.textContent='Bought'\">Buy</button>"}
@@ -111,7 +111,7 @@ def test_a_role_without_the_browser_never_sees_it(ask_http: Callable[..., Run], 
 def test_a_server_that_the_agent_writes_is_opened_in_its_browser(
     ask_http: Callable[..., Run], http_provider: Any
 ) -> None:
-    if (sandbox := strongest("bubblewrap")).probe():
+    if (sandbox := choose_sandbox("bubblewrap")).probe():
         pytest.skip(sandbox.probe())
     serve = "echo '<title>Mine</title><h1>It works</h1>' > index.html; exec python3 -m http.server 8123"
     wait = "until curl -sf http://sandbox:8123/; do sleep 0.05; done"

@@ -15,7 +15,7 @@ from tasks_app.run import UnitOfWork
 from tasks_app.runtime import admission, broadcast, lease, process
 from tasks_app.worker import jobs, reaper
 from tests.tasks_app.engine.conftest import call, result
-from tools_app.sandbox import Started, supervision
+from tools_app.sandbox import ProcessIdentity, supervision
 
 
 class Killed(BaseException):
@@ -114,7 +114,7 @@ def test_the_file_of_a_dead_host_goes_when_its_leases_have_run_out_and_no_progra
         lease_owner=ELSEWHERE, lease_expires_at=timezone.now() - timedelta(seconds=1)
     )
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as same_pid_here:
-        group = supervision.group_of(same_pid_here.pid)
+        group = supervision.process_identity(same_pid_here.pid)
         with of_another_host.open("a") as file:
             file.write(json.dumps({"pid": group.pid, "start_time": group.start_time}) + "\n")
         look()
@@ -127,7 +127,7 @@ def test_the_file_of_a_dead_host_goes_when_its_leases_have_run_out_and_no_progra
 def test_a_process_whose_file_was_removed_keeps_its_name_and_what_it_has_started(settings):
     name = process.name()
     path = settings.RUN_DIR / name.partition(":")[2]
-    process.record_group(Started(pid=1, start_time=2))
+    process.record_group(ProcessIdentity(pid=1, start_time=2))
     before = path.read_text()
     path.unlink()
     assert process.name() == name

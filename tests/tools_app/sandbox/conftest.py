@@ -16,7 +16,7 @@ import pytest
 
 from tests.waiting import until
 from tools_app.files import workspace_owner
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.choice import choose_sandbox
 
 PROJECT = Path(__file__).resolve().parents[3]
 PROGRAM = Path(__file__).with_name("run_one_command.py")
@@ -82,7 +82,7 @@ class Server:
 @pytest.fixture(params=["root", "ordinary user"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     """One that runs bubblewrap as root (folders open to root alone), one as somebody else."""
-    if why := strongest("bubblewrap").probe():
+    if why := choose_sandbox("bubblewrap").probe():
         pytest.skip(f"bubblewrap does not work here: {why}")
     if request.param == "root":
         if os.geteuid() != 0:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tools_app.errors import ToolError
-from tools_app.sandbox import Command, Limits, Sandbox
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox import CommandLimits, Sandbox, ShellCommand
+from tools_app.sandbox.choice import choose_sandbox
 
 
 async def run(sandbox: Sandbox, *, cancel_at: str = "", limits: Any = (), **order: Any) -> dict[str, Any]:
-    command = Command(limits=Limits(**dict(limits)), **order)
+    command = ShellCommand(limits=CommandLimits(**dict(limits)), **order)
     shown: list[str] = []
 
     def show(text: str) -> None:
@@ -37,7 +37,7 @@ async def run(sandbox: Sandbox, *, cancel_at: str = "", limits: Any = (), **orde
 def main() -> None:
     order = json.load(sys.stdin)
     workspace = Path(order.pop("workspace"))
-    answer = asyncio.run(run(strongest(order.pop("backend")), workspace=workspace, **order))
+    answer = asyncio.run(run(choose_sandbox(order.pop("backend")), workspace=workspace, **order))
     json.dump(answer, sys.stdout)
 
 

@@ -9,8 +9,8 @@ import pytest
 from tools_app.contract import ToolContext
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, workspace_owner
-from tools_app.sandbox import Command, Outcome
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox import CommandOutcome, ShellCommand
+from tools_app.sandbox.choice import choose_sandbox
 from tools_app.sandbox.session_sandboxes import sandboxes
 from tools_app.shell import restrictions
 from tools_app.shell.restrictions import UNRESTRICTED, Restrictions
@@ -33,7 +33,7 @@ cat /proc/self/root/workspace/.env /proc/1/root/workspace/.env /proc/$$/cwd/vaul
 
 @pytest.fixture
 async def tool_context(tool_context: ToolContext, tmp_path: Path) -> AsyncIterator[ToolContext]:
-    if (found := strongest("bubblewrap")).probe():
+    if (found := choose_sandbox("bubblewrap")).probe():
         pytest.skip(found.probe())
     yield replace(tool_context, sandbox=found, workspace=Workspace(tmp_path / "workspace", owner=workspace_owner()))
     await sandboxes.end("a session")
@@ -49,9 +49,9 @@ def root(tool_context: ToolContext) -> Path:
     return root
 
 
-async def run(context: ToolContext, text: str, restrictions: Restrictions = RESTRICTED) -> Outcome:
+async def run(context: ToolContext, text: str, restrictions: Restrictions = RESTRICTED) -> CommandOutcome:
     root = context.workspace.make_root()
-    command = Command(text=text, session="a session", workspace=root, mask=restrictions.mask(Workspace(root)))
+    command = ShellCommand(text=text, session="a session", workspace=root, mask=restrictions.mask(Workspace(root)))
     return await context.sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)
 
 

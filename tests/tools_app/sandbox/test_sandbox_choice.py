@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from tools_app.errors import SandboxUnavailable
-from tools_app.sandbox import Command, Sandbox, choice
+from tools_app.sandbox import Sandbox, ShellCommand, choice
 from tools_app.sandbox.bubblewrap import Bubblewrap
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.choice import choose_sandbox
 from tools_app.sandbox.docker import Docker
 
 
 @pytest.fixture(autouse=True)
 def nothing_known() -> Iterator[None]:
-    choice.forget()
+    choice.clear_cache()
     yield
-    choice.forget()
+    choice.clear_cache()
 
 
 @pytest.fixture
@@ -28,27 +28,27 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(sandbox: Sandbox, folder: Path) -> None:
-    command = Command(text="touch made", workspace=folder)
+    command = ShellCommand(text="touch made", workspace=folder)
     asyncio.run(sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None))
 
 
 def test_the_strongest_that_works_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Docker, "probe", lambda self: "")
     monkeypatch.setattr(Bubblewrap, "probe", lambda self: "namespaces are off")
-    assert strongest(allow_local=True).name == "docker"
-    choice.forget()
+    assert choose_sandbox(allow_local=True).name == "docker"
+    choice.clear_cache()
     monkeypatch.setattr(Bubblewrap, "probe", lambda self: "")
-    assert strongest(allow_local=True).name == "bubblewrap"
+    assert choose_sandbox(allow_local=True).name == "bubblewrap"
 
 
 @pytest.mark.usefixtures("broken")
 def test_a_server_of_one_person_falls_back_on_local() -> None:
-    assert strongest(allow_local=True).name == "local"
+    assert choose_sandbox(allow_local=True).name == "local"
 
 
 @pytest.mark.usefixtures("broken")
 def test_a_server_of_many_runs_nothing_and_says_why(tmp_path: Path) -> None:
-    sandbox = strongest(allow_local=False)
+    sandbox = choose_sandbox(allow_local=False)
     assert sandbox.name == "none"
     assert "namespaces are off" in sandbox.probe()
     with pytest.raises(SandboxUnavailable, match="no engine"):
@@ -58,21 +58,21 @@ def test_a_server_of_many_runs_nothing_and_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("broken")
 def test_a_sandbox_that_is_named_is_never_replaced_by_another() -> None:
-    assert strongest("bubblewrap", allow_local=True).name == "none"
-    assert strongest("local", allow_local=False).name == "local"
+    assert choose_sandbox("bubblewrap", allow_local=True).name == "none"
+    assert choose_sandbox("local", allow_local=False).name == "local"
 
 
 def test_an_unknown_name_is_said() -> None:
-    assert "'bubble'" in strongest("bubble", allow_local=True).probe()
+    assert "'bubble'" in choose_sandbox("bubble", allow_local=True).probe()
 
 
 def test_it_probes_once() -> None:
-    assert strongest("local") is strongest("local")
+    assert choose_sandbox("local") is choose_sandbox("local")
 
 
 def test_a_probe_can_be_asked_for_on_an_event_loop() -> None:
     async def ask() -> str:
-        return strongest("local").probe()
+        return choose_sandbox("local").probe()
 
     assert asyncio.run(ask()) == ""
 
@@ -95,4 +95,4 @@ def test_a_program_that_is_not_bubblewrap_is_found_out() -> None:
 
 
 def test_every_sandbox_is_honest_about_its_weakness() -> None:
-    assert all(strongest(name).weakness.endswith(".") for name in ("bubblewrap", "docker", "local", "unknown"))
+    assert all(choose_sandbox(name).weakness.endswith(".") for name in ("bubblewrap", "docker", "local", "unknown"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import takes_less_than
-from tools_app.sandbox import Command, Limits, Outcome
+from tools_app.sandbox import CommandLimits, CommandOutcome, ShellCommand
 from tools_app.sandbox.docker import Docker
 
 CLIENT = """#!/bin/sh
@@ -26,17 +26,21 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "log"
 
 
-def run(text: str, show: Callable[[str], None] = lambda text: None, **limits: Any) -> Outcome:
+def run(text: str, show: Callable[[str], None] = lambda text: None, **limits: Any) -> CommandOutcome:
     environment = {"TOKEN": "se'sa\nme $HOME"}
-    command = Command(
-        text=text, workspace=Path("/srv/w"), home=Path("/srv/h"), limits=Limits(**limits), environment=environment
+    command = ShellCommand(
+        text=text,
+        workspace=Path("/srv/w"),
+        home=Path("/srv/h"),
+        limits=CommandLimits(**limits),
+        environment=environment,
     )
     return asyncio.run(Docker().run(command, on_output=show, on_start=lambda started: None))
 
 
 def test_the_command_and_its_environment_arrive_as_they_are(log: Path) -> None:
     outcome = run("""echo "$TOKEN"; echo 'it''s' "$((1 + 2))"; cat; exit 3""")
-    assert outcome == Outcome(exit_code=3, output="se'sa\nme $HOME\nits 3\n")
+    assert outcome == CommandOutcome(exit_code=3, output="se'sa\nme $HOME\nits 3\n")
 
 
 def test_neither_of_them_shows_among_the_arguments(log: Path) -> None:

@@ -10,20 +10,20 @@ import pytest
 
 from tests.waiting import check_bound
 from tools_app.files import workspace_owner
-from tools_app.sandbox import Command
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox import ShellCommand
+from tools_app.sandbox.choice import choose_sandbox
 
 ROUNDS = 15
 
 
 def test_it_adds_little(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if reason := (sandbox := strongest("bubblewrap")).probe():
+    if reason := (sandbox := choose_sandbox("bubblewrap")).probe():
         pytest.skip(reason)
     if owner := workspace_owner():
         os.chown(tmp_path, *owner)
 
     async def sandboxed() -> None:
-        command = Command(text="true", workspace=tmp_path)
+        command = ShellCommand(text="true", workspace=tmp_path)
         await sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)
 
     async def bare() -> None:

@@ -12,9 +12,9 @@ from tests.waiting import takes_less_than
 from tools_app.errors import PortUnreachable
 from tools_app.files import workspace_owner
 from tools_app.files.owner import UNPRIVILEGED
-from tools_app.sandbox import Command, Limits, Outcome
+from tools_app.sandbox import CommandLimits, CommandOutcome, ShellCommand
 from tools_app.sandbox.local import Local
-from tools_app.sandbox.ports import connect, listening
+from tools_app.sandbox.ports import connect, listening_ports
 
 
 @pytest.fixture
@@ -27,13 +27,15 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-def run(text: str, workspace: Path, limits: Limits | None = None) -> Outcome:
-    command = Command(text=text, workspace=workspace, limits=limits or Limits(), environment={"TOKEN": "sesame"})
+def run(text: str, workspace: Path, limits: CommandLimits | None = None) -> CommandOutcome:
+    command = ShellCommand(
+        text=text, workspace=workspace, limits=limits or CommandLimits(), environment={"TOKEN": "sesame"}
+    )
     return asyncio.run(Local().run(command, on_output=lambda text: None, on_start=lambda started: None))
 
 
 def test_it_runs_in_the_workspace(workspace: Path) -> None:
-    assert run("echo $TOKEN > made; cat made", workspace) == Outcome(exit_code=0, output="sesame\n")
+    assert run("echo $TOKEN > made; cat made", workspace) == CommandOutcome(exit_code=0, output="sesame\n")
     assert (workspace / "made").exists()
 
 
@@ -58,7 +60,7 @@ def test_root_is_given_up(workspace: Path) -> None:
 async def test_a_port_of_the_session_is_reached_and_no_other_of_the_machine(workspace: Path) -> None:
     program = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1]); s.accept()"
     said: list[str] = []
-    command = Command(text=f'python3 -u -c "{program}"', workspace=workspace, session="ours")
+    command = ShellCommand(text=f'python3 -u -c "{program}"', workspace=workspace, session="ours")
     running = asyncio.create_task(Local().run(command, on_output=said.append, on_start=lambda started: None))
     async with asyncio.timeout(30):
         while not said:  # noqa: ASYNC110  a list has no event
@@ -67,7 +69,7 @@ async def test_a_port_of_the_session_is_reached_and_no_other_of_the_machine(work
         for session, port in (("other", int(said[0])), ("ours", of_the_server.getsockname()[1])):
             with pytest.raises(PortUnreachable):
                 await connect(session, port)
-    assert (await listening("ours"), await listening("other")) == ([int(said[0])], [])
+    assert (await listening_ports("ours"), await listening_ports("other")) == ([int(said[0])], [])
     _, writer = await connect("ours", int(said[0]))
     assert (await running).exit_code == 0
     writer.close()
@@ -81,11 +83,11 @@ def test_processes_in_the_background_end_with_the_command(workspace: Path) -> No
 
 def test_a_command_that_takes_too_long_is_killed_even_if_it_ignores_the_request(workspace: Path) -> None:
     with takes_less_than(5):
-        assert run("trap '' TERM; while :; do sleep 0.1; done", workspace, Limits(wall_s=0.2)).timed_out
+        assert run("trap '' TERM; while :; do sleep 0.1; done", workspace, CommandLimits(wall_s=0.2)).timed_out
 
 
 def test_a_command_may_clean_up_before_it_is_killed(workspace: Path) -> None:
-    run("trap 'touch cleaned; exit' TERM; while :; do sleep 0.05; done", workspace, Limits(wall_s=0.3))
+    run("trap 'touch cleaned; exit' TERM; while :; do sleep 0.05; done", workspace, CommandLimits(wall_s=0.3))
     assert (workspace / "cleaned").exists()
 
 
@@ -97,7 +99,7 @@ def test_an_error_while_output_is_shown_is_not_swallowed(workspace: Path) -> Non
     def fail(text: str) -> None:
         raise ValueError(text)
 
-    command = Command(text="echo lost", workspace=workspace)
+    command = ShellCommand(text="echo lost", workspace=workspace)
     with pytest.raises(ValueError, match="lost"):
         asyncio.run(Local().run(command, on_output=fail, on_start=lambda started: None))
 
@@ -108,5 +110,5 @@ def test_a_process_that_left_the_group_does_not_hold_the_command_up(workspace: P
 
 
 def test_processor_time_is_bounded_and_said_to_be(workspace: Path) -> None:
-    outcome = run("while :; do :; done", workspace, Limits(cpu_s=1, wall_s=20))
+    outcome = run("while :; do :; done", workspace, CommandLimits(cpu_s=1, wall_s=20))
     assert (outcome.exit_code, outcome.out_of_cpu_time) == (128 + 9, True)

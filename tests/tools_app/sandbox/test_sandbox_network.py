@@ -9,7 +9,7 @@ from tests.tools_app.test_network_guard import hello, serving
 from tools_app.contract import ToolContext
 from tools_app.files import Workspace, workspace_owner
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.choice import choose_sandbox
 
 FETCH = """python3 - <<'END'
 import urllib.request
@@ -27,7 +27,7 @@ def workspace(workspace: Workspace) -> Workspace:
 
 @pytest.fixture
 def tool_context(tool_context: ToolContext) -> ToolContext:
-    if (found := strongest("bubblewrap")).probe():
+    if (found := choose_sandbox("bubblewrap")).probe():
         pytest.skip(found.probe())
     return replace(tool_context, sandbox=found, network=NetworkPolicy(only=frozenset()))
 

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from tests.pictures import picture
 from tools_app.files import clipped
-from tools_app.sandbox.output import KeptOutput, Output
+from tools_app.sandbox.output import BoundedOutput, CommandOutput
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"], include_characters="\n\t\r"), max_size=200)
 
 
-def output_of(chunks: list[bytes], limit: int = 1024**2) -> tuple[KeptOutput, str]:
+def output_of(chunks: list[bytes], limit: int = 1024**2) -> tuple[BoundedOutput, str]:
     shown: list[str] = []
-    output = Output(limit, shown.append)
+    output = CommandOutput(limit, shown.append)
     for chunk in chunks:
         output.add(chunk)
     output.finish()
-    return output.kept, "".join(shown)
+    return output.stored, "".join(shown)
 
 
 def in_chunks(data: bytes, size: int = 65_536) -> list[bytes]:

@@ -9,17 +9,17 @@ import pytest
 
 from tools_app.errors import SandboxUnavailable
 from tools_app.files import workspace_owner
-from tools_app.sandbox import Command, bubblewrap
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox import ShellCommand, bubblewrap
+from tools_app.sandbox.choice import choose_sandbox
 
 
 def run(text: str, folder: Path) -> str:
-    if reason := (sandbox := strongest("bubblewrap")).probe():
+    if reason := (sandbox := choose_sandbox("bubblewrap")).probe():
         pytest.skip(f"bubblewrap does not work here: {reason}")
     (workspace := folder / "workspace").mkdir()
     if owner := workspace_owner():
         os.chown(workspace, *owner)
-    command = Command(text=text, workspace=workspace)
+    command = ShellCommand(text=text, workspace=workspace)
     return asyncio.run(sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)).output
 
 

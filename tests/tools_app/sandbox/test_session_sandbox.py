@@ -15,8 +15,8 @@ from tools_app.errors import FetchFailed, PortUnreachable, SandboxUnavailable
 from tools_app.files import Workspace, workspace_owner
 from tools_app.network import NetworkPolicy
 from tools_app.network.fetch import fetch
-from tools_app.sandbox import Command, Limits, Outcome, ports, session_sandboxes
-from tools_app.sandbox.choice import strongest
+from tools_app.sandbox import CommandLimits, CommandOutcome, ShellCommand, ports, session_sandboxes
+from tools_app.sandbox.choice import choose_sandbox
 from tools_app.sandbox.ports import SandboxPorts, connect
 from tools_app.sandbox.program import MemoryFiles
 from tools_app.sandbox.session_sandbox import SessionSandbox
@@ -36,7 +36,7 @@ MIB = 1024**2
 
 @pytest.fixture
 async def tool_context(tool_context: ToolContext, tmp_path: Path) -> AsyncIterator[ToolContext]:
-    if (found := strongest("bubblewrap")).probe():
+    if (found := choose_sandbox("bubblewrap")).probe():
         pytest.skip(found.probe())
     space = Workspace(tmp_path / "workspace", owner=workspace_owner(), home=tmp_path / "home")
     network = NetworkPolicy(sandbox=SandboxPorts(session="a session"), only=frozenset())
@@ -46,14 +46,14 @@ async def tool_context(tool_context: ToolContext, tmp_path: Path) -> AsyncIterat
         await sandboxes.end(session)
 
 
-async def run(context: ToolContext, text: str, session: str = "a session", **limits: int) -> Outcome:
-    command = Command(
+async def run(context: ToolContext, text: str, session: str = "a session", **limits: int) -> CommandOutcome:
+    command = ShellCommand(
         text=text,
         session=session,
         workspace=context.workspace.make_root(),
         views=context.workspace.views,
         home=context.workspace.make_home(),
-        limits=Limits(**limits),
+        limits=CommandLimits(**limits),
     )
     return await context.sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)
 
@@ -74,9 +74,9 @@ async def test_a_server_in_the_background_is_reached_by_its_session_alone(
     while "Serving" not in begun.content:
         begun = await call("job", action="read", id=1, wait_s=20)
         named += begun.metadata["ports"]
-    assert named == await ports.listening("a session") == [8123]  # named once
+    assert named == await ports.listening_ports("a session") == [8123]  # named once
     assert (await call("job", action="read", id=1, wait_s=0)).metadata["ports"] == []
-    assert await ports.listening("another") == []
+    assert await ports.listening_ports("another") == []
     assert (await run(tool_context, READ)).output == "served\n\n"
     fetched = await fetch(
         "http://sandbox:8123/", replace(tool_context.network, only=None), max_bytes=1000, timeout_s=10
@@ -100,18 +100,18 @@ async def is_reached_from_another_process(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(ports, "_folder", folder / "ports")
     await ports.listen()
     with monkeypatch.context() as other:
-        other.setattr(ports.sandboxes, "found", lambda session: None)
-        assert await ports._open_elsewhere("a session", 8123) is None  # its own answer is none
+        other.setattr(ports.sandboxes, "get", lambda session: None)
+        assert await ports._open_at_peer("a session", 8123) is None  # its own answer is none
     with monkeypatch.context() as other:
         other.setattr(ports.os, "getpid", lambda: 1)
-        found = await ports._open_elsewhere("a session", 8123)
+        found = await ports._open_at_peer("a session", 8123)
         assert found
         reader, writer = await asyncio.open_connection(sock=found)
         writer.write(b"GET / HTTP/1.0\r\n\r\n")
         assert (await reader.read()).endswith(b"served\n")
         writer.close()
-        assert await ports._open_elsewhere("a session", 8124) is None
-        assert await ports._open_elsewhere("another", 8123) is None
+        assert await ports._open_at_peer("a session", 8124) is None
+        assert await ports._open_at_peer("another", 8123) is None
     for server in ports._servers:
         server.close()
 
@@ -189,14 +189,14 @@ async def test_temporary_files_count_as_memory_of_the_session(
     await run(tool_context, "head -c 60M /dev/zero > /tmp/big; head -c 50M /dev/zero > /dev/shm/big")
     assert (await run(tool_context, "sleep 30", memory=100 * MIB)).out_of_memory
     assert (await run(tool_context, "sleep 0.6; echo fits", memory=300 * MIB)).output == "fits\n"
-    monkeypatch.setattr(session_sandboxes, "MOST_IDLE_BYTES", 40 * MIB)
+    monkeypatch.setattr(session_sandboxes, "MAX_IDLE_BYTES", 40 * MIB)
     await run(tool_context, "true", "another")
     assert sandboxes.sessions() == {"another"}
 
 
 async def test_a_sandbox_that_died_is_replaced(tool_context: ToolContext) -> None:
     await run(tool_context, "true")
-    sandbox = sandboxes.found("a session")
+    sandbox = sandboxes.get("a session")
     assert sandbox
     sandbox.kill()
     await eventually(lambda: not sandbox.is_up)
@@ -206,10 +206,10 @@ async def test_a_sandbox_that_died_is_replaced(tool_context: ToolContext) -> Non
 async def test_idle_ones_end_and_are_bounded_in_number(
     tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_sandboxes, "MOST_IDLE", 1)
+    monkeypatch.setattr(session_sandboxes, "MAX_IDLE", 1)
     await run(tool_context, "true")
     await run(tool_context, "true", "another")
-    assert sandboxes.sessions() == sandboxes.idle() == {"another"}
+    assert sandboxes.sessions() == sandboxes.idle_sessions() == {"another"}
     monkeypatch.setattr(session_sandboxes, "IDLE_S", 0.01)
     await run(tool_context, "true", "another")
     await eventually(lambda: not sandboxes.sessions())

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tools_app.files import workspace_owner
-from tools_app.sandbox import Command, Layer, workshop
-from tools_app.sandbox.choice import NoSandbox, strongest
-from tools_app.sandbox.probe import Contents, contents
+from tools_app.sandbox import Layer, ShellCommand, workshop
+from tools_app.sandbox.choice import NoSandbox, choose_sandbox
+from tools_app.sandbox.probe import SandboxContents, sandbox_contents
 
 Run = Callable[..., str]
 
@@ -18,14 +18,14 @@ Run = Callable[..., str]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """What a command says that has these layers."""
-    if reason := (sandbox := strongest("bubblewrap")).probe():
+    if reason := (sandbox := choose_sandbox("bubblewrap")).probe():
         pytest.skip(f"bubblewrap does not work here: {reason}")
     (workspace := tmp_path / "workspace").mkdir()
     if owner := workspace_owner():
         os.chown(workspace, *owner)
 
     def run(text: str, *layers: Layer) -> str:
-        command = Command(text=text, workspace=workspace, layers=layers)
+        command = ShellCommand(text=text, workspace=workspace, layers=layers)
         return asyncio.run(sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)).output
 
     return run
@@ -50,13 +50,13 @@ def test_what_commands_find_is_asked_of_the_sandbox_itself(run: Run, tmp_path: P
     folder = greeter(tmp_path / "environment", "one")
     (folder / "bin" / "python3").write_text("#!/bin/sh\necho pandas statistics\n")
     (folder / "bin" / "python3").chmod(0o755)
-    found = contents(strongest("bubblewrap"), (Layer(folder=folder, mount=folder),))
+    found = sandbox_contents(choose_sandbox("bubblewrap"), (Layer(folder=folder, mount=folder),))
     assert "python3" in found.programs
     assert found.packages == ("pandas", "statistics")
 
 
 def test_where_commands_cannot_run_nothing_is_found() -> None:
-    assert contents(NoSandbox("for this test")) == Contents()
+    assert sandbox_contents(NoSandbox("for this test")) == SandboxContents()
 
 
 class TestTheWorkshop:
@@ -72,19 +72,19 @@ class TestTheWorkshop:
         def steps(python: Path, draft: Path) -> list[list[str]]:
             return [["mkdir", str(draft)], ["sh", "-c", "echo no registry >&2; exit 1"]]
 
-        monkeypatch.setattr(workshop, "_steps", steps)
+        monkeypatch.setattr(workshop, "_install_commands", steps)
         with pytest.raises(workshop.CannotInstall, match="no registry"):
             workshop.install(tmp_path)
         assert workshop.is_missing("1", tmp_path)
 
     def test_is_installed_once_and_replaces_an_older_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        kind = workshop._folder(tmp_path).name.rpartition("-")[0]
+        kind = workshop._workshop_folder(tmp_path).name.rpartition("-")[0]
         (old := tmp_path / f"{kind}-0123").mkdir()
-        monkeypatch.setattr(workshop, "_steps", lambda python, draft: [["mkdir", str(draft)]])
+        monkeypatch.setattr(workshop, "_install_commands", lambda python, draft: [["mkdir", str(draft)]])
         workshop.install(tmp_path)
         assert workshop.layer("1", tmp_path).folder.is_dir()
         assert not old.exists()
-        monkeypatch.setattr(workshop, "_steps", lambda python, draft: [["false"]])
+        monkeypatch.setattr(workshop, "_install_commands", lambda python, draft: [["false"]])
         workshop.install(tmp_path)  # it is there: nothing is done
 
     def test_its_installer_gets_none_of_the_servers_secrets(
@@ -94,7 +94,7 @@ class TestTheWorkshop:
         monkeypatch.setenv("PIP_INDEX_URL", "y")
         seen = tmp_path / "seen"
         look = ["sh", "-c", f"env > {seen}"]
-        monkeypatch.setattr(workshop, "_steps", lambda python, draft: [look, ["mkdir", str(draft)]])
+        monkeypatch.setattr(workshop, "_install_commands", lambda python, draft: [look, ["mkdir", str(draft)]])
         workshop.install(tmp_path)
         assert "PIP_INDEX_URL=y" in seen.read_text()
         assert "SECRET_KEY" not in seen.read_text()

@@ -13,7 +13,7 @@ from tools_app.network.policy import SANDBOX
 if TYPE_CHECKING:
     from tools_app.network.proxy.server import FilteringProxy
 
-PORT = 3128  # port of the proxy on the sandbox's loopback
+PROXY_PORT = 3128  # port of the proxy on the sandbox's loopback
 
 _LOCAL = f"localhost,127.0.0.1,{SANDBOX}"
 
@@ -22,7 +22,7 @@ _proxies = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outlet:
+class ProxyAccess:
     """A command's credential for the proxy, valid while its passage is open."""
 
     proxy: "FilteringProxy"
@@ -32,18 +32,18 @@ class Outlet:
     @property
     def environment(self) -> dict[str, str]:
         """The proxy variables, in capitals and in lower case, because programs differ in what they read."""
-        address = f"http://{self.user}:{self.password}@127.0.0.1:{PORT}"
+        address = f"http://{self.user}:{self.password}@127.0.0.1:{PROXY_PORT}"
         names = {"HTTP_PROXY": address, "HTTPS_PROXY": address, "ALL_PROXY": address, "NO_PROXY": _LOCAL}
         return names | {name.lower(): value for name, value in names.items()}
 
 
 @asynccontextmanager
-async def open_outlet(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
+async def open_proxy_access(policy: NetworkPolicy) -> AsyncIterator[ProxyAccess]:
     """Open network access for one command. Closing it also cuts off processes that the command left behind."""
     proxy = _proxy()
     passage = proxy.open(policy)
     try:
-        yield Outlet(proxy=proxy, user=passage.user, password=passage.password)
+        yield ProxyAccess(proxy=proxy, user=passage.user, password=passage.password)
     finally:
         proxy.close(passage)
 
