@@ -144,7 +144,7 @@ def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition,
         raise _refusal(
             context, call, CallStatus.BLOCKED, _unavailable(context.settings.policy, definition, context.loaded_groups)
         )
-    if why := context.settings.policy.restrictions.why_not(arguments, context.workspace):
+    if why := context.settings.policy.restrictions.refusal_reason(arguments, context.workspace):
         raise _refusal(context, call, CallStatus.BLOCKED, f"Refused: {why} Do not try to do this by other means.")
     judgement = context.settings.policy.judge(definition, arguments, context.workspace)
     call.log.danger = judgement.danger.word

@@ -28,7 +28,7 @@ from tools_app.matching.patterns import rules_of
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables
 from tools_app.shell.syntax import parse_script
-from tools_app.shell.terminal import RunningOutput, shown_by_terminal
+from tools_app.shell.terminal import TerminalStream, render_terminal
 from tools_app.web.reader import decode_text
 from tools_app.web.untrusted import enclose
 
@@ -177,8 +177,8 @@ ENTRY_POINTS = {
     "script": parse_script,
     "danger of a script": judgement,
     "secrets of a script": lambda text: as_variables(f"echo [secret:A] {text}", {"[secret:A]": "x"}),
-    "terminal": shown_by_terminal,
-    "running terminal": lambda text: _in_pieces(RunningOutput().feed, text, 50),
+    "terminal": render_terminal,
+    "running terminal": lambda text: _in_pieces(TerminalStream().feed, text, 50),
     "difference": lambda text: unified(text, text[::-1], "a.txt"),
     "edit": lambda text: replace(text.encode(), text[:7], "b", everywhere=True, limit=10**7),
     "edit that fits nowhere": lambda text: replace(text.encode(), "x\ny", "b", everywhere=False, limit=10**7),

@@ -61,7 +61,7 @@ async def test_it_runs_on_is_written_to_and_read(call: Call) -> None:
     assert begun.content.startswith("ready\n[job 1 is running")
     answered = await call("job", action="write", id=1, input="one\n", wait_s=20)
     assert answered.content == "got one\n[job 1 is running]"
-    jobs.job("a session", 1).close_input()
+    jobs.get("a session", 1).close_input()
     ended = await call("job", action="read", id=1, wait_s=20)
     assert ended.content.startswith("bye")
 
@@ -90,7 +90,7 @@ async def test_what_it_left_behind_is_named(call: Call) -> None:
 
 async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
     await call("shell", command="sleep 1.5; exit 3", background=True)
-    await eventually(lambda: jobs.job("a session", 1).has_ended)
+    await eventually(lambda: jobs.get("a session", 1).has_ended)
     assert held_resources.held_for("a session").keys() == {"job 1", "ended job 1"}
     read = await call("job", action="read", id=1)
     assert re.fullmatch(r"\[job 1 ended with exit code 3 after \d\.\d s\]", read.content)
@@ -108,10 +108,10 @@ async def test_killed_it_leaves_no_process(call: Call, started: list[ProcessIden
 
 async def test_what_nobody_reads_is_kept_up_to_a_bound(call: Call) -> None:
     await call("shell", command="sleep 2; seq 300000; echo last; sleep 1000", background=True)
-    await eventually(lambda: "last\n" in jobs.job("a session", 1)._unread.text()[-10:])
+    await eventually(lambda: "last\n" in jobs.get("a session", 1)._unread.text()[-10:])
     read = (await call("job", action="read", id=1)).content
     assert read.endswith("300000\nlast\n[job 1 is running]")
-    assert len(read) < room.KEPT + 1000
+    assert len(read) < room.MAX_UNREAD + 1000
     assert re.search(r"\n\[… [\d,]+ of 300,001 lines \(.*\) of output were not kept …\]\n", read)
 
 
@@ -124,7 +124,7 @@ def test_a_call_of_an_older_conversation_is_understood() -> None:
 
 
 async def test_there_are_not_more_than_four(call: Call) -> None:
-    for _ in range(room.MOST):
+    for _ in range(room.MAX_JOBS):
         await call("shell", command="sleep 1000", background=True)
     with pytest.raises(ToolError, match="4 commands run in the background already"):
         await call("shell", command="sleep 1000", background=True)

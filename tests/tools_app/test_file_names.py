@@ -149,7 +149,7 @@ def test_a_restricted_file_is_so_in_every_spelling(workspace: Workspace, path: s
             patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-a\n+b\n*** End Patch"
             arguments |= {"path": ".", "content": patch}
     given = base.validate(registry.get(name), {k: v for k, v in arguments.items() if v is not None})
-    assert "restricted" in restrictions.why_not(given, workspace)
+    assert "restricted" in restrictions.refusal_reason(given, workspace)
 
 
 async def test_the_history_keeps_every_name_and_puts_it_back(workspace: Workspace, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def why_not(workspace: Workspace, tool: str, restrictions: Restrictions = RESTRICTED, **arguments: Any) -> str:
-    return restrictions.why_not(registry.get(tool).arguments(**arguments), workspace)
+    return restrictions.refusal_reason(registry.get(tool).arguments(**arguments), workspace)
 
 
 @pytest.mark.parametrize(

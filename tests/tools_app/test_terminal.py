@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tools_app.shell.terminal import RunningOutput, shown_by_terminal
+from tools_app.shell.terminal import TerminalStream, render_terminal
 
 
 @pytest.mark.parametrize(
@@ -27,19 +27,19 @@ from tools_app.shell.terminal import RunningOutput, shown_by_terminal
     ],
 )
 def test_a_line_is_what_a_terminal_shows(output: str, shown: str) -> None:
-    assert shown_by_terminal(output) == shown
+    assert render_terminal(output) == shown
 
 
 def test_a_long_line_that_is_drawn_again_and_again_costs_no_more_than_its_length() -> None:
-    assert shown_by_terminal("x\b" * 200_000 + "y") == "y"
-    assert shown_by_terminal("\r".join(f"{n:6}" for n in range(100_000))) == " 99999"
+    assert render_terminal("x\b" * 200_000 + "y") == "y"
+    assert render_terminal("\r".join(f"{n:6}" for n in range(100_000))) == " 99999"
 
 
 @pytest.mark.parametrize("erase", ["\x1b[1K", "\x1b[2K"])
 def test_a_long_line_that_is_erased_again_and_again_costs_no_more_than_its_length(erase: str) -> None:
     began = time.process_time()
-    assert shown_by_terminal("x" * 50_000 + erase * 10_000 + "\ry") == "y"
-    assert shown_by_terminal("x" * 50_000 + f"{erase}y" * 10_000).strip() == "y"
+    assert render_terminal("x" * 50_000 + erase * 10_000 + "\ry") == "y"
+    assert render_terminal("x" * 50_000 + f"{erase}y" * 10_000).strip() == "y"
     assert time.process_time() - began < 1
 
 
@@ -58,13 +58,13 @@ def test_a_long_line_that_is_erased_again_and_again_costs_no_more_than_its_lengt
     ],
 )
 def test_running_output_has_no_codes_and_is_only_added_to(chunks: list[str], shown: str) -> None:
-    running = RunningOutput(every_s=0)
+    running = TerminalStream(every_s=0)
     assert "".join(map(running.feed, chunks)) == shown
 
 
 def test_a_progress_bar_is_said_again_twice_a_second_and_as_it_ends() -> None:
     now = 0.0
-    running = RunningOutput(clock=lambda: now)
+    running = TerminalStream(clock=lambda: now)
     said = ""
     for percent in range(101):
         said += running.feed(f"\r{percent:3} %")

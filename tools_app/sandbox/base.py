@@ -24,8 +24,8 @@ class CommandLimits:
     `cpu_s`, `open_files` and `file_size` apply to each process. `memory` applies to each process and to all processes
     of the session together, `processes` to the session. `temporary` bounds files outside workspace and home.
     `workspace` bounds the total size of these two, including existing files; None leaves it to the disk. `output` is
-    the number of bytes stored, `shown` the number streamed while the command runs; None streams as much as is stored.
-    Without `cpu_s`, all cores may compute until `wall_s`.
+    the number of bytes stored, `streamed` the number passed on while the command runs; None streams as much as is
+    stored. Without `cpu_s`, all cores may compute until `wall_s`.
     """
 
     wall_s: float = 120

@@ -58,7 +58,7 @@ def start_line(kind: str) -> str:
 
 
 def end_line(size: int) -> str:
-    """Return the line that follows `begun` once the size is known."""
+    """Return the line that follows `start_line` once the size is known."""
     return f"[these were {size:,} bytes of binary output]"
 
 

@@ -70,7 +70,7 @@ class BoundedOutput:
 
 
 class CommandOutput:
-    """The output of a program: the first `limit` bytes are stored, the first `shown` bytes go to `on_output`."""
+    """The output of a program: the first `limit` bytes are stored, the first `stream_limit` bytes go to `on_output`."""
 
     def __init__(self, limit: int, on_output: Callable[[str], None], stream_limit: int | None = None) -> None:
         self.stored = BoundedOutput(limit)

@@ -48,7 +48,7 @@ class ProcessSpec:
 
 
 class ProcessGroup:
-    """A started program with its process group, as `supervision.Running`."""
+    """A started program with its process group, as `supervision.RunningCommand`."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None

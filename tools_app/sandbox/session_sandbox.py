@@ -55,7 +55,7 @@ class SessionSandbox:
 
     @classmethod
     async def start(cls, build_argv: Callable[[MemoryFiles, int], Sequence[str]]) -> "SessionSandbox":
-        """Start the sandbox with the command line that `words` builds from the spawner's descriptor.
+        """Start the sandbox with the command line that `build_argv` returns from the spawner's descriptor.
 
         Raises: SandboxUnavailable, OSError
         """
@@ -164,7 +164,7 @@ class SessionSandbox:
 
 
 class SpawnedCommand:
-    """A command in a session's sandbox, as `supervision.Running`.
+    """A command in a session's sandbox, as `supervision.RunningCommand`.
 
     `pid` belongs to the first process of the command's pid namespace. This process waits until it is killed, and all
     others end with it.

@@ -37,7 +37,7 @@ def _is_up(starting: "asyncio.Task[SessionSandbox]") -> bool:
 class SessionSandboxes:
     """The sandboxes by session, least recently used first.
 
-    All methods run on one event loop, except `found` and `sessions`, which any thread may call.
+    All methods run on one event loop, except `get` and `sessions`, which any thread may call.
     """
 
     def __init__(self) -> None:

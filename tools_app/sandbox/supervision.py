@@ -97,8 +97,8 @@ _SAMPLING_S = 0.5  # the kernel counts CPU time in ticks, so it ends a process a
 class RunningCommand(Protocol):
     """A running command.
 
-    `siblings` are the pids of all commands that share its memory limit, including its own. `in_files` is the number of
-    bytes of that memory held in files.
+    `siblings` are the pids of all commands that share its memory limit, including its own. `bytes_in_files` is the
+    number of bytes of that memory held in files.
     """
 
     pid: int

@@ -10,53 +10,53 @@ from dataclasses import dataclass, replace
 from tools_app import held_resources
 from tools_app.errors import ToolError
 from tools_app.sandbox import BoundedOutput, CommandOutcome, ProcessIdentity, ProxyAccess, Sandbox, ShellCommand
-from tools_app.shell.endings import advice, reason_of_kill
-from tools_app.shell.terminal import shown_by_terminal
+from tools_app.shell.endings import advice, kill_reason
+from tools_app.shell.terminal import render_terminal
 
 IDLE_S = 1800.0  # seconds without a call that uses a job of the session
-MOST = 4  # in one session
-MOST_HERE = 50  # in one process
-MOST_NAMED = 3  # processes named that ended with a command
+MAX_JOBS = 4  # in one session
+MAX_PROCESS_JOBS = 50  # in one process
+MAX_NAMED_PROCESSES = 3  # processes named that ended with a command
 
-FIRST_WORDS_S = 1.0  # without any output; then the job counts as running
+FIRST_OUTPUT_S = 1.0  # without any output; then the job counts as running
 SILENCE_S = 0.5  # without further output
-SETTLES_WITHIN_S = 5.0  # for a job that prints all the time
+MAX_SETTLE_S = 5.0  # for a job that prints all the time
 
-KEPT = 256 * 1024  # bytes of unread output: the beginning and the end
+MAX_UNREAD = 256 * 1024  # bytes of unread output: the beginning and the end
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
-    """A command to start in a sandbox, with its network access. `ended` is called after it ends."""
+class JobRequest:
+    """A command to start in a sandbox, with its network access. `on_end` is called after its end."""
 
     sandbox: Sandbox
     command: ShellCommand
     proxy_access: AbstractAsyncContextManager[ProxyAccess | None]
-    started: Callable[[ProcessIdentity], None]
-    ended: Callable[[], None]
+    on_start: Callable[[ProcessIdentity], None]
+    on_end: Callable[[], None]
 
 
 class Job:
     """A background command, running in a task of the event loop. Models refer to it by `number`."""
 
-    def __init__(self, number: int, start: Start) -> None:
-        self.number, self._command = number, start.command
-        self._unread = BoundedOutput(KEPT)
+    def __init__(self, number: int, request: JobRequest) -> None:
+        self.number, self._command = number, request.command
+        self._unread = BoundedOutput(MAX_UNREAD)
         self._changed = asyncio.Event()
         self._has_printed = False
-        self._began, self._seconds = time.monotonic(), 0.0
+        self._started_at, self._seconds = time.monotonic(), 0.0
         source, self._input = os.pipe()
         os.set_blocking(self._input, False)
-        self._task = asyncio.create_task(self._run(start, source))
+        self._task = asyncio.create_task(self._run(request, source))
         self._task.add_done_callback(lambda _: self._changed.set())
 
-    async def _run(self, start: Start, source: int) -> CommandOutcome:
+    async def _run(self, request: JobRequest, source: int) -> CommandOutcome:
         try:
-            async with start.proxy_access as access:
-                command = replace(start.command, proxy_access=access, stdin=source)
-                return await start.sandbox.run(command, on_output=self._take, on_start=start.started)
+            async with request.proxy_access as access:
+                command = replace(request.command, proxy_access=access, stdin=source)
+                return await request.sandbox.run(command, on_output=self._on_output, on_start=request.on_start)
         finally:
-            self._seconds = time.monotonic() - self._began
+            self._seconds = time.monotonic() - self._started_at
             os.close(source)
             self.close_input()
 
@@ -66,20 +66,20 @@ class Job:
 
     @property
     def failed(self) -> bool:
-        """Return whether the job could not be run; `ending` raises the reason."""
-        return self.has_ended and not self.was_ended and self._task.exception() is not None
+        """Return whether the job could not be run; `state` raises the reason."""
+        return self.has_ended and not self.was_cancelled and self._task.exception() is not None
 
     @property
-    def was_ended(self) -> bool:
+    def was_cancelled(self) -> bool:
         """Return whether the job was cancelled by a call or by the end of the session."""
         return self._task.cancelled()
 
     @property
     def exit_code(self) -> int | None:
-        return self._task.result().exit_code if self.has_ended and not self.was_ended else None
+        return self._task.result().exit_code if self.has_ended and not self.was_cancelled else None
 
     @property
-    def ending(self) -> str:
+    def state(self) -> str:
         """The state of the job as a sentence.
 
         Raises: ToolError if it could not be started.
@@ -89,16 +89,18 @@ class Job:
         if self._task.cancelled():
             return f"job {self.number} was ended"
         outcome = self._task.result()
-        if reason := reason_of_kill(outcome, self._command.limits):
+        if reason := kill_reason(outcome, self._command.limits):
             return f"job {self.number} was {reason}"
         return f"job {self.number} ended with exit code {outcome.exit_code} after {self._seconds:.1f} s"
 
     @property
     def left_behind(self) -> str:
         """A note on the processes that were ended with the job, with advice; '' if there were none."""
-        left = () if self.exit_code is None else self._task.result().left_behind
-        named = ", ".join(f"`{line}`" for line in left[:MOST_NAMED])
-        return f"; ended with it: {named}. Run that itself with background, without & or nohup" if named else ""
+        command_lines = () if self.exit_code is None else self._task.result().left_behind
+        shown_lines = ", ".join(f"`{line}`" for line in command_lines[:MAX_NAMED_PROCESSES])
+        if not shown_lines:
+            return ""
+        return f"; ended with it: {shown_lines}. Run that itself with background, without & or nohup"
 
     @property
     def advice(self) -> str:
@@ -109,11 +111,11 @@ class Job:
 
     async def settle(self) -> None:
         """Wait until the job has ended or has paused its output."""
-        until = time.monotonic() + SETTLES_WITHIN_S
-        while not self.has_ended and (left := until - time.monotonic()) > 0:
+        deadline = time.monotonic() + MAX_SETTLE_S
+        while not self.has_ended and (remaining := deadline - time.monotonic()) > 0:
             self._changed.clear()
             try:
-                async with asyncio.timeout(min(left, SILENCE_S if self._has_printed else FIRST_WORDS_S)):
+                async with asyncio.timeout(min(remaining, SILENCE_S if self._has_printed else FIRST_OUTPUT_S)):
                     await self._changed.wait()
             except TimeoutError:
                 return
@@ -129,8 +131,8 @@ class Job:
 
     def take_output(self) -> str:
         """Return the output since the last reading without waiting."""
-        unread, self._unread = self._unread, BoundedOutput(KEPT)
-        return shown_by_terminal(unread.text())
+        unread, self._unread = self._unread, BoundedOutput(MAX_UNREAD)
+        return render_terminal(unread.text())
 
     def write(self, text: str) -> None:
         """Write to the standard input.
@@ -143,8 +145,8 @@ class Job:
         except (BlockingIOError, BrokenPipeError):
             written = 0
         if written != len(data):
-            taken = max(written, 0)
-            raise ToolError(f"Job {self.number} took {taken} of {len(data)} bytes: it does not read its input now.")
+            accepted = max(written, 0)
+            raise ToolError(f"Job {self.number} took {accepted} of {len(data)} bytes: it does not read its input now.")
 
     def close_input(self) -> None:
         """Close the standard input, so that the program reads its end."""
@@ -152,106 +154,106 @@ class Job:
         if descriptor >= 0:
             os.close(descriptor)
 
-    def on_end(self, then: Callable[[], None]) -> None:
-        self._task.add_done_callback(lambda _: then())
+    def add_end_callback(self, callback: Callable[[], None]) -> None:
+        self._task.add_done_callback(lambda _: callback())
 
     async def end(self) -> None:
         """Kill the process group. Do nothing if the job has ended."""
         self._task.cancel()
         await asyncio.wait({self._task})
 
-    def _take(self, text: str) -> None:
+    def _on_output(self, text: str) -> None:
         self._has_printed = True
         self._unread.add(text.encode(errors="replace"))
         self._changed.set()
 
 
-class Jobs:
+class BackgroundJobs:
     """The background jobs of this process by session. All methods run on one event loop."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, dict[int, Job]] = {}
-        self._idle: dict[str, asyncio.TimerHandle] = {}
-        self._announced: dict[str, set[int]] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._announced_ports: dict[str, set[int]] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    def start(self, session: str, start: Start, used: int = 0) -> Job:
-        """Start a job with a number above `used`, the highest number that the session has used before.
+    def start(self, session: str, request: JobRequest, highest_used: int = 0) -> Job:
+        """Start a job with a number above `highest_used`, the highest that the session has used before.
 
         Raises: ToolError if there are too many jobs.
         """
         jobs = self._jobs.setdefault(session, {})
-        if sum(not job.has_ended for job in jobs.values()) >= MOST:
-            raise ToolError(f"{MOST} commands run in the background already. End one with the tool job first.")
-        if sum(len(each) for each in self._jobs.values()) >= MOST_HERE:
+        if sum(not job.has_ended for job in jobs.values()) >= MAX_JOBS:
+            raise ToolError(f"{MAX_JOBS} commands run in the background already. End one with the tool job first.")
+        if sum(len(session_jobs) for session_jobs in self._jobs.values()) >= MAX_PROCESS_JOBS:
             raise ToolError("Too many commands run in the background on this server. Try again later.")
-        number = max(used, *jobs, 0) + 1
-        job = jobs[number] = Job(number, start)
-        held_resources.hold(session, _name(number), f"the background command {number}")
-        job.on_end(lambda: self._has_ended(session, job, start))
-        self.used(session)
+        number = max(highest_used, *jobs, 0) + 1
+        job = jobs[number] = Job(number, request)
+        held_resources.hold(session, _resource_name(number), f"the background command {number}")
+        job.add_end_callback(lambda: self._on_job_end(session, job, request))
+        self.restart_timer(session)
         return job
 
-    def job(self, session: str, number: int) -> Job:
+    def get(self, session: str, number: int) -> Job:
         """Return a job and restart the idle timer.
 
         Raises: ToolError if there is no such job.
         """
-        self.used(session)
+        self.restart_timer(session)
         try:
             return self._jobs[session][number]
         except KeyError:
-            known = ", ".join(str(each) for each in self._jobs.get(session, {})) or "none"
-            raise ToolError(f"There is no job {number}. Jobs of this session: {known}.") from None
+            numbers = ", ".join(str(existing) for existing in self._jobs.get(session, {})) or "none"
+            raise ToolError(f"There is no job {number}. Jobs of this session: {numbers}.") from None
 
     def jobs_of(self, session: str) -> list[Job]:
         return list(self._jobs.get(session, {}).values())
 
-    def newly_served(self, session: str, served: Iterable[int]) -> list[int]:
+    def new_ports(self, session: str, served: Iterable[int]) -> list[int]:
         """Return the ports in `served` that were not in the previous call for this session."""
-        before, self._announced[session] = self._announced.get(session, set()), set(served)
-        return sorted(self._announced[session] - before)
+        announced, self._announced_ports[session] = self._announced_ports.get(session, set()), set(served)
+        return sorted(self._announced_ports[session] - announced)
 
     def forget(self, session: str, number: int) -> None:
         """Drop a job that has ended and whose output has been read."""
         jobs = self._jobs.get(session, {})
         jobs.pop(number, None)
-        held_resources.release(session, _name(number))
+        held_resources.release(session, _resource_name(number))
         held_resources.release(session, f"{held_resources.ENDED} {number}")
         if not jobs:
             self._jobs.pop(session, None)
-            self._announced.pop(session, None)
+            self._announced_ports.pop(session, None)
 
-    def used(self, session: str) -> None:
+    def restart_timer(self, session: str) -> None:
         """Restart the timer that ends the session's idle jobs."""
-        if timer := self._idle.pop(session, None):
+        if timer := self._timers.pop(session, None):
             timer.cancel()
-        self._idle[session] = asyncio.get_running_loop().call_later(IDLE_S, self._leave, session)
+        self._timers[session] = asyncio.get_running_loop().call_later(IDLE_S, self._end_in_background, session)
 
     async def end(self, session: str) -> None:
         """End all jobs of a session."""
-        if timer := self._idle.pop(session, None):
+        if timer := self._timers.pop(session, None):
             timer.cancel()
         for job in self.jobs_of(session):
             self.forget(session, job.number)
             await job.end()
 
-    def _has_ended(self, session: str, job: Job, start: Start) -> None:
+    def _on_job_end(self, session: str, job: Job, request: JobRequest) -> None:
         """Leave a notice that the job has ended, unless a call ended it."""
-        if job.was_ended or self._jobs.get(session, {}).get(job.number) is not job:
+        if job.was_cancelled or self._jobs.get(session, {}).get(job.number) is not job:
             return
-        ending = f"job {job.number} ended by a failure of the sandbox" if job.failed else job.ending
-        held_resources.hold(session, f"{held_resources.ENDED} {job.number}", f"{ending[0].upper()}{ending[1:]}.")
-        start.ended()
+        state = f"job {job.number} ended by a failure of the sandbox" if job.failed else job.state
+        held_resources.hold(session, f"{held_resources.ENDED} {job.number}", f"{state[0].upper()}{state[1:]}.")
+        request.on_end()
 
-    def _leave(self, session: str) -> None:
+    def _end_in_background(self, session: str) -> None:
         task = asyncio.create_task(self.end(session))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
 
-def _name(number: int) -> str:
+def _resource_name(number: int) -> str:
     return f"{held_resources.JOB} {number}"
 
 
-jobs = Jobs()
+jobs = BackgroundJobs()

@@ -9,7 +9,7 @@ from tools_app.contract import Danger, Judgement
 from tools_app.files import Workspace
 from tools_app.shell.deletions import Deletions
 from tools_app.shell.rules import rules_of
-from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand, parse_script
+from tools_app.shell.syntax import SUBSTITUTION_MARK, SimpleCommand, parse_script
 
 FORK_BOMB = "starts processes without end"
 RUNS_A_DOWNLOAD = "runs what it downloads or decodes"
@@ -17,8 +17,8 @@ HIDDEN = "cannot be read before it runs, and has words of dangerous commands in 
 
 _MAX_SCRIPTS = 20  # nested scripts; more suggest that something is hidden
 
-_BOMB = re.compile(r"([\w:.-]{1,30})\s*\(\s*\)\s*\{[^}]{0,200}?(?<![\w:.-])\1\s*\|\s*\1\s*&")
-_SOURCES = {
+_FORK_BOMB_PATTERN = re.compile(r"([\w:.-]{1,30})\s*\(\s*\)\s*\{[^}]{0,200}?(?<![\w:.-])\1\s*\|\s*\1\s*&")
+_DOWNLOADERS = {
     *("curl", "wget", "fetch", "aria2c", "nc", "ncat", "base64", "base32", "xxd", "openssl", "uudecode", "gunzip"),
     *("zcat"),
 }
@@ -50,51 +50,51 @@ def judgement(text: str, workspace: Workspace | None = None) -> Judgement:
 
     With a `workspace`, deletions of files that its history can restore do not count.
     """
-    found: dict[str, None] = {}  # an ordered set
+    rules: dict[str, None] = {}  # an ordered set
     seen: set[str] = set()
-    waiting = [text]
-    while waiting and len(seen) < _MAX_SCRIPTS:
-        script = waiting.pop(0)
+    queue = [text]
+    while queue and len(seen) < _MAX_SCRIPTS:
+        script = queue.pop(0)
         if script not in seen:
             seen.add(script)
-            rules, nested = _of_one(script, workspace, nested=script != text)
-            found |= dict.fromkeys(rules)
-            waiting += nested
-    if waiting and _SUSPICIOUS.search(text):
-        found[HIDDEN] = None
-    return Judgement(danger=Danger.DANGEROUS, rule="; ".join(found)) if found else Judgement(danger=Danger.MODERATE)
+            script_rules, nested = _judge_script(script, workspace, nested=script != text)
+            rules |= dict.fromkeys(script_rules)
+            queue += nested
+    if queue and _SUSPICIOUS.search(text):
+        rules[HIDDEN] = None
+    return Judgement(danger=Danger.DANGEROUS, rule="; ".join(rules)) if rules else Judgement(danger=Danger.MODERATE)
 
 
-def _of_one(text: str, workspace: Workspace | None, *, nested: bool) -> tuple[list[str], list[str]]:
+def _judge_script(text: str, workspace: Workspace | None, *, nested: bool) -> tuple[list[str], list[str]]:
     """Return the rules that apply to one script, and the scripts that it passes to other shells."""
     script = parse_script(text)
     commands = [inner for command in script.commands for inner in unwrapped_commands(command)]
-    rules = _rules(script.commands, workspace, nested=nested)
-    if _BOMB.search(text):
+    rules = _matching_rules(script.commands, workspace, nested=nested)
+    if _FORK_BOMB_PATTERN.search(text):
         rules.append(FORK_BOMB)
-    if any(_name(command) in _SOURCES for command in commands) and any(map(takes_its_program_from_outside, commands)):
+    if any(_program(command) in _DOWNLOADERS for command in commands) and any(map(reads_program_from_input, commands)):
         rules.append(RUNS_A_DOWNLOAD)
-    if (not script.complete or any(map(_has_no_literal_name, commands))) and _SUSPICIOUS.search(text):
+    if (not script.is_complete or any(map(_has_no_literal_name, commands))) and _SUSPICIOUS.search(text):
         rules.append(HIDDEN)
     return rules, [nested for command in commands for nested in scripts_in(command)]
 
 
-def _rules(commands: Sequence[SimpleCommand], workspace: Workspace | None, *, nested: bool) -> list[str]:
+def _matching_rules(commands: Sequence[SimpleCommand], workspace: Workspace | None, *, nested: bool) -> list[str]:
     deletions = Deletions(workspace, commands, nested=nested) if workspace else None
-    found: list[str] = []
+    matches: list[str] = []
     for outer in commands:
         for command in unwrapped_commands(outer):
             rules = rules_of(command)
-            found += deletions.rules(rules, command, outer) if deletions else rules
-    return found
+            matches += deletions.filter_rules(rules, command, outer) if deletions else rules
+    return matches
 
 
-def _name(command: SimpleCommand) -> str:
+def _program(command: SimpleCommand) -> str:
     return command.words[0] if command.words else ""
 
 
 def _has_no_literal_name(command: SimpleCommand) -> bool:
-    return _name(command) not in ("[", "[[") and bool(_NOT_LITERAL.search(_name(command)))
+    return _program(command) not in ("[", "[[") and bool(_NOT_LITERAL.search(_program(command)))
 
 
 def unwrapped_commands(command: SimpleCommand) -> Iterator[SimpleCommand]:
@@ -102,11 +102,11 @@ def unwrapped_commands(command: SimpleCommand) -> Iterator[SimpleCommand]:
 
     The options of wrappers differ, so each remainder of its words counts as a possible command.
     """
-    words = _bare(command.words)
+    words = _without_prefixes(command.words)
     yield replace(command, words=words)
     if words and words[0] in _WRAPPERS:
         for start in range(1, min(len(words), _MAX_WRAPPED)):
-            yield replace(command, words=_bare(words[start:]))
+            yield replace(command, words=_without_prefixes(words[start:]))
 
 
 def scripts_in(command: SimpleCommand) -> Iterator[str]:
@@ -125,10 +125,10 @@ def scripts_in(command: SimpleCommand) -> Iterator[str]:
         yield from (word for word in arguments if " " in word)
 
 
-def takes_its_program_from_outside(command: SimpleCommand) -> bool:
+def reads_program_from_input(command: SimpleCommand) -> bool:
     """Return whether this is a shell or an interpreter that reads its program from a pipe or a substitution."""
     name, *arguments = command.words or [""]
-    substituted = any(SUBSTITUTION in word for word in arguments)
+    substituted = any(SUBSTITUTION_MARK in word for word in arguments)
     if name in ("eval", "source", "."):
         return substituted
     if name not in _SHELLS and not _INTERPRETER.fullmatch(name):
@@ -137,13 +137,13 @@ def takes_its_program_from_outside(command: SimpleCommand) -> bool:
     return substituted or (command.piped_from is not None and (not has_program or "-s" in arguments))
 
 
-def _bare(words: Sequence[str]) -> list[str]:
+def _without_prefixes(words: Sequence[str]) -> list[str]:
     """Strip leading keywords and assignments, and the folder of the program."""
     start = 0
     while start < len(words) and (words[start] in _KEYWORDS or _ASSIGNMENT.fullmatch(words[start])):
         start += 1
-    rest = list(words[start:])
-    return [posixpath.basename(rest[0]) or rest[0], *rest[1:]] if rest else []
+    remaining = list(words[start:])
+    return [posixpath.basename(remaining[0]) or remaining[0], *remaining[1:]] if remaining else []
 
 
 def _is_cluster_with(word: str, letters: str) -> bool:

@@ -11,16 +11,16 @@ from tools_app.sandbox import CommandLimits, CommandOutcome, ShellCommand
 from tools_app.shell.syntax import parse_script
 
 MAX_TIMEOUT_S = 600
-_KILLED, _TOO_LARGE = 128 + 9, 128 + 25  # exit codes for SIGKILL and SIGXFSZ
-_FULL = 16 * 1024**2  # free bytes below which a disk counts as full
+_SIGKILL_CODE, _SIGXFSZ_CODE = 128 + 9, 128 + 25  # exit codes for SIGKILL and SIGXFSZ
+_MIN_FREE_BYTES = 16 * 1024**2  # free bytes below which a disk counts as full
 
 
-def reason_of_kill(outcome: CommandOutcome, limits: CommandLimits) -> str:
+def kill_reason(outcome: CommandOutcome, limits: CommandLimits) -> str:
     """Return the limit that the command was killed for, in a few words; '' if it ended by itself."""
     if outcome.timed_out:
         return f"killed after {limits.wall_s:.0f} s"
     if outcome.out_of_memory:
-        return f"killed: it took more than {_binary(limits.memory)} of memory"
+        return f"killed: it took more than {_binary_size(limits.memory)} of memory"
     if outcome.out_of_space:
         return f"killed: the workspace held more than its {in_units(limits.workspace or 0)}; delete what is not needed"
     if outcome.out_of_cpu_time:
@@ -36,28 +36,28 @@ def advice(command: ShellCommand, outcome: CommandOutcome, *, in_background: boo
     """
     limits = command.limits
     if outcome.timed_out:
-        return _about_time(limits, in_background=in_background)
+        return _time_advice(limits, in_background=in_background)
     if outcome.out_of_memory:
-        return _about_memory(limits)
+        return _memory_advice(limits)
     if outcome.out_of_space:
         return ""
     if outcome.out_of_cpu_time:
         return f"The limit of a process is {limits.processor_s} s on all cores together. Do less at a time."
-    output = _own_words(command.text, outcome.output.rstrip())
-    words = output if outcome.exit_code else output.rpartition("\n")[2]
-    for sign, sentence in _SIGNS:
-        if sign.search(words):
-            return sentence(limits)
-    if _NO_SPACE.search(words):
-        return _about_space(limits, command.workspace)
-    if outcome.exit_code == _TOO_LARGE:
-        return _about_file_size(limits)
-    if outcome.exit_code == _KILLED:
-        return f"Something ended it with signal 9, as the system does when memory is short. {_about_memory(limits)}"
+    output = _own_messages(command.text, outcome.output.rstrip())
+    messages = output if outcome.exit_code else output.rpartition("\n")[2]
+    for pattern, advice_for in _LIMIT_MESSAGES:
+        if pattern.search(messages):
+            return advice_for(limits)
+    if _NO_SPACE_MESSAGE.search(messages):
+        return _space_advice(limits, command.workspace)
+    if outcome.exit_code == _SIGXFSZ_CODE:
+        return _file_size_advice(limits)
+    if outcome.exit_code == _SIGKILL_CODE:
+        return f"Something ended it with signal 9, as the system does when memory is short. {_memory_advice(limits)}"
     return ""
 
 
-def _about_time(limits: CommandLimits, *, in_background: bool) -> str:
+def _time_advice(limits: CommandLimits, *, in_background: bool) -> str:
     if in_background:
         return f"The time limit of a background command is {limits.wall_s / 3600:.0f} hours. Start it again if needed."
     if limits.wall_s >= MAX_TIMEOUT_S:
@@ -65,35 +65,35 @@ def _about_time(limits: CommandLimits, *, in_background: bool) -> str:
     return f"timeout_s was its limit. Set it higher (at most {MAX_TIMEOUT_S}), or leave it running with background."
 
 
-def _about_memory(limits: CommandLimits) -> str:
+def _memory_advice(limits: CommandLimits) -> str:
     return (
-        f"The limit is {_binary(limits.memory)} for all commands of the session together, files in /tmp included. "
+        f"The limit is {_binary_size(limits.memory)} for all commands of the session together, files in /tmp included. "
         "Work on less at a time."
     )
 
 
-def _about_file_size(limits: CommandLimits) -> str:
-    return f"A file can have at most {_binary(limits.file_size)}. Split it, or compress it while it is written."
+def _file_size_advice(limits: CommandLimits) -> str:
+    return f"A file can have at most {_binary_size(limits.file_size)}. Split it, or compress it while it is written."
 
 
-def _about_open_files(limits: CommandLimits) -> str:
+def _open_files_advice(limits: CommandLimits) -> str:
     return f"A process can have {limits.open_files:,} files open. Close them sooner, or open fewer at once."
 
 
-def _about_processes(limits: CommandLimits) -> str:
+def _processes_advice(limits: CommandLimits) -> str:
     return f"At most {limits.processes} processes and threads run at once. Use fewer workers, such as -j4."
 
 
-def _about_space(limits: CommandLimits, workspace: Path) -> str:
-    if shutil.disk_usage(workspace).free < _FULL:
+def _space_advice(limits: CommandLimits, workspace: Path) -> str:
+    if shutil.disk_usage(workspace).free < _MIN_FREE_BYTES:
         return "The server's disk is full. Delete what is not needed, or tell the person."
     return (
-        f"Temporary files, in /tmp and /dev/shm, can take {_binary(limits.temporary)}. Put large files into the "
+        f"Temporary files, in /tmp and /dev/shm, can take {_binary_size(limits.temporary)}. Put large files into the "
         "workspace, for example with TMPDIR."
     )
 
 
-def _binary(size: int) -> str:
+def _binary_size(size: int) -> str:
     return f"{size / 1024**3:.0f} GiB" if size >= 1024**3 else f"{size / 1024**2:.0f} MiB"
 
 
@@ -107,9 +107,9 @@ _QUOTING = frozenset(
 _SPEAKER = re.compile(r"(?:[^\s:/]*/)*([^\s:/]+): ")  # at the start of a line
 
 
-def _own_words(command: str, output: str) -> str:
+def _own_messages(command: str, output: str) -> str:
     """Return the output without lines that programs in `_QUOTING` may have quoted from elsewhere."""
-    names = {posixpath.basename(each.words[0]) for each in parse_script(command).commands if each.words}
+    names = {posixpath.basename(parsed.words[0]) for parsed in parse_script(command).commands if parsed.words}
     if not names <= _QUOTING:
         return output
     speakers = names | {"bash", "sh", "fatal", "error"}
@@ -117,33 +117,33 @@ def _own_words(command: str, output: str) -> str:
     return "\n".join(line for line, speaker in lines if speaker and speaker[1] in speakers)
 
 
-def _of_system(*messages: str) -> str:
+def _system_error(*messages: str) -> str:
     """Return a pattern for strerror texts, as programs print them after a colon or in brackets."""
     return rf"""(?:[:\]] +["']?|\()(?i:{"|".join(messages)})"""
 
 
-_NO_SPACE = re.compile(rf"{_of_system('No space left on device', 'Disk quota exceeded')}|\bENOSPC: ")
-_SIGNS: list[tuple[re.Pattern[str], Callable[[CommandLimits], str]]] = [
+_NO_SPACE_MESSAGE = re.compile(rf"{_system_error('No space left on device', 'Disk quota exceeded')}|\bENOSPC: ")
+_LIMIT_MESSAGES: list[tuple[re.Pattern[str], Callable[[CommandLimits], str]]] = [
     (
         re.compile(
             r"[Cc](?:annot|an't|ould not) fork|fork failed|can't start new thread|pthread_create failed"
             r"|unable to create (?:new )?native thread|failed to create new OS thread|\bspawn\w* \S+ EAGAIN"
-            rf"|uv_thread_create|BlockingIOError: \[Errno 11\]|{_of_system('Resource temporarily unavailable')}"
+            rf"|uv_thread_create|BlockingIOError: \[Errno 11\]|{_system_error('Resource temporarily unavailable')}"
         ),
-        _about_processes,
+        _processes_advice,
     ),
-    (re.compile(rf"{_of_system('Too many open files')}|\bEMFILE: "), _about_open_files),
+    (re.compile(rf"{_system_error('Too many open files')}|\bEMFILE: "), _open_files_advice),
     (
-        re.compile(rf"{_of_system('File too large')}|File size limit exceeded|\bEFBIG: |\bSIGXFSZ\b"),
-        _about_file_size,
+        re.compile(rf"{_system_error('File too large')}|File size limit exceeded|\bEFBIG: |\bSIGXFSZ\b"),
+        _file_size_advice,
     ),
     (
         re.compile(
-            rf"^(?:E +)?[\w.]*MemoryError\b|{_of_system('Cannot allocate memory')}|\bcannot allocate \d+ bytes"
+            rf"^(?:E +)?[\w.]*MemoryError\b|{_system_error('Cannot allocate memory')}|\bcannot allocate \d+ bytes"
             r"|std::bad_alloc|[Oo]ut of memory|OutOfMemoryError|memory exhausted|\bENOMEM\b"
             r"|memory allocation of \d+ bytes failed|buffer allocation failed",
             re.MULTILINE,
         ),
-        _about_memory,
+        _memory_advice,
     ),
 ]

@@ -22,12 +22,12 @@ from tools_app.sandbox import Mask
 from tools_app.shell.danger import scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
 
-_PATHS = ("path", "to", "image", "attachments")  # arguments of tools that name files, at any depth
-_SCRIPTS = ("command", "input")
-_WHOLE_FOLDERS = ("grep", "move", "delete")  # actions that reach everything below a folder
-_MOST_SCRIPTS = 20
-_MOST_FILES = 20_000  # files that are searched
-_MOST_MASKED_IN = 500_000  # files and folders; at this size the walk takes some seconds
+_PATH_ARGUMENTS = ("path", "to", "image", "attachments")  # arguments of tools that name files, at any depth
+_SCRIPT_ARGUMENTS = ("command", "input")
+_RECURSIVE_ACTIONS = ("grep", "move", "delete")  # actions that reach everything below a folder
+_MAX_SCRIPTS = 20
+_MAX_FILES = 20_000  # files that are searched
+_MAX_MASK_ENTRIES = 500_000  # files and folders; at this size the walk takes some seconds
 _HEADER = re.compile(r"^(?:---|\+\+\+|\*\*\* |rename |diff )(.*)$", re.MULTILINE)
 _RAW_WORD = re.compile(r"[^\s;&|<>()'\"`=,$]+")
 
@@ -43,23 +43,23 @@ class Restrictions:
     paths: Sequence[str] = ()
     commands: Sequence[str] = ()
 
-    def why_not(self, arguments: Arguments, workspace: Workspace) -> str:
+    def refusal_reason(self, arguments: Arguments, workspace: Workspace) -> str:
         """Return the reason, for the model, why a call is not allowed; '' if it is."""
         if not self.paths and not self.commands:
             return ""
-        given = arguments.model_dump(mode="json", exclude_none=True)
-        scripts = [str(given[name]) for name in _SCRIPTS if name in given]
+        values = arguments.model_dump(mode="json", exclude_none=True)
+        scripts = [str(values[name]) for name in _SCRIPT_ARGUMENTS if name in values]
         command = next((c for script in scripts for c in self.commands if _runs(script, c.split())), "")
         if command:
             return f"The command `{command}` is blocked here by an administrator."
         if not self.paths:
             return ""
-        named = [*_named(given), *_patched(given)]
-        named += [_real(path, workspace) for path in named]  # tools accept other spellings of a name
-        named += [word for script in scripts for word in _words(script)]
-        path = next((path for path in named if self._covers(path, workspace)), "")
-        if not path and given.get("action") in _WHOLE_FOLDERS:
-            path = self._below(str(given.get("path") or "."), workspace)
+        candidates = [*_argument_paths(values), *_patched_paths(values)]
+        candidates += [_real_path(path, workspace) for path in candidates]  # tools accept other spellings of a name
+        candidates += [word for script in scripts for word in _script_words(script)]
+        path = next((path for path in candidates if self._is_restricted(path, workspace)), "")
+        if not path and values.get("action") in _RECURSIVE_ACTIONS:
+            path = self._restricted_file_below(str(values.get("path") or "."), workspace)
         return f"{path} is restricted here by an administrator." if path else ""
 
     def mask(self, workspace: Workspace) -> Mask:
@@ -73,36 +73,36 @@ class Restrictions:
         if not self.paths:
             return Mask()
         hidden: tuple[str, ...] = ()
-        for begin, root in _places(workspace):
-            found, others = self._sorted_out(root, begin)
-            hidden += tuple(begin + path for path in (*found, *_same_files(root, found, others)))
-        above = {str(parent) for path in hidden for parent in PurePosixPath(path).parents} - {"."}
-        fixed = [path for path in above if not (workspace.views and path.split("/")[0] == VIEW)]  # read-only already
+        for prefix, root in _roots(workspace):
+            restricted, other_files = self._partition(root, prefix)
+            hidden += tuple(prefix + path for path in (*restricted, *_same_files(root, restricted, other_files)))
+        parents = {str(parent) for path in hidden for parent in PurePosixPath(path).parents} - {"."}
+        fixed = [path for path in parents if not (workspace.views and path.split("/")[0] == VIEW)]  # read-only already
         return Mask(hidden=hidden, fixed=tuple(fixed))
 
-    def _sorted_out(self, root: Path, begin: str) -> tuple[list[str], dict[int, list[str]]]:
+    def _partition(self, root: Path, prefix: str) -> tuple[list[str], dict[int, list[str]]]:
         """Return the restricted paths, without those below them, and the other files by inode."""
-        found, others, waiting, count = list[str](), dict[int, list[str]](), [""], 0
-        while waiting:
-            folder = waiting.pop()
+        restricted, other_files, folders, count = list[str](), dict[int, list[str]](), [""], 0
+        while folders:
+            folder = folders.pop()
             try:
                 entries = _entries(root / folder)
             except OSError:  # its content is unknown
-                found.append(folder)
+                restricted.append(folder)
                 continue
-            if (count := count + len(entries)) > _MOST_MASKED_IN:
+            if (count := count + len(entries)) > _MAX_MASK_ENTRIES:
                 raise ToolError("There are too many files to tell which are restricted here. Delete some first.")
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
-                if self._matches((begin + path).split("/"), self.paths):
-                    found.append(path)
+                if self._matches((prefix + path).split("/"), self.paths):
+                    restricted.append(path)
                 elif entry.is_dir(follow_symlinks=False):
-                    waiting.append(path)
+                    folders.append(path)
                 else:
-                    others.setdefault(entry.inode(), []).append(path)
-        return found, others
+                    other_files.setdefault(entry.inode(), []).append(path)
+        return restricted, other_files
 
-    def _covers(self, path: str, workspace: Workspace) -> bool:
+    def _is_restricted(self, path: str, workspace: Workspace) -> bool:
         """Return whether a path is restricted, or has wildcards that match an existing restricted file."""
         try:
             names = paths.parts(path)
@@ -112,7 +112,7 @@ class Restrictions:
             return True
         if not re.search(r"[*?\[]", path):
             return False
-        return any(fnmatchcase(found, "/".join(names)) for found in self._restricted_files(workspace))
+        return any(fnmatchcase(restricted, "/".join(names)) for restricted in self._restricted_files(workspace))
 
     @staticmethod
     def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
@@ -123,22 +123,22 @@ class Restrictions:
             for candidate in (beginnings if "/" in pattern.strip("/") else names)
         )
 
-    def _below(self, folder: str, workspace: Workspace) -> str:
+    def _restricted_file_below(self, folder: str, workspace: Workspace) -> str:
         """Return a restricted file in or below a folder, or ''."""
         try:
-            begin = "".join(f"{name}/" for name in paths.parts(_real(folder, workspace)))
+            prefix = "".join(f"{name}/" for name in paths.parts(_real_path(folder, workspace)))
         except ToolError:
             return ""
-        return next((found for found in self._restricted_files(workspace) if found.startswith(begin)), "")
+        return next((path for path in self._restricted_files(workspace) if path.startswith(prefix)), "")
 
     def _restricted_files(self, workspace: Workspace) -> Iterator[str]:
-        for begin, root in _places(workspace):
-            for found in _files(root):
-                if self._matches((begin + found).split("/"), self.paths):
-                    yield begin + found
+        for prefix, root in _roots(workspace):
+            for path in _files(root):
+                if self._matches((prefix + path).split("/"), self.paths):
+                    yield prefix + path
 
 
-def _real(path: str, workspace: Workspace) -> str:
+def _real_path(path: str, workspace: Workspace) -> str:
     """Return the path of the file that is meant, or `path` itself if none or several match."""
     try:
         return workspace.real_path(path) or path
@@ -146,20 +146,20 @@ def _real(path: str, workspace: Workspace) -> str:
         return path
 
 
-def _patched(given: dict[str, Any]) -> Iterator[str]:
+def _patched_paths(values: dict[str, Any]) -> Iterator[str]:
     """Yield the files named in the headers of a patch, which are relative to its folder."""
-    if given.get("action") != "patch":
+    if values.get("action") != "patch":
         return
-    for line in _HEADER.findall(str(given.get("content", ""))):
+    for line in _HEADER.findall(str(values.get("content", ""))):
         for word in [line.partition(": ")[2].strip(), line.strip(), *_RAW_WORD.findall(line)]:
-            yield f"{given['path']}/{word}"
-            yield f"{given['path']}/{word.partition('/')[2]}"  # without the prefix a/ or b/
+            yield f"{values['path']}/{word}"
+            yield f"{values['path']}/{word.partition('/')[2]}"  # without the prefix a/ or b/
 
 
 UNRESTRICTED = Restrictions()
 
 
-def _places(workspace: Workspace) -> Iterator[tuple[str, Path]]:
+def _roots(workspace: Workspace) -> Iterator[tuple[str, Path]]:
     """Yield the root and the read-only views of a delegated task, each with the prefix of its paths."""
     yield "", workspace.root
     for level, view in enumerate(workspace.views, 1):
@@ -178,12 +178,12 @@ def _entries(folder: Path) -> "list[os.DirEntry[str]]":
         return []
 
 
-def _same_files(root: Path, found: Sequence[str], others: Mapping[int, list[str]]) -> Iterator[str]:
-    for path in found:
+def _same_files(root: Path, restricted: Sequence[str], other_files: Mapping[int, list[str]]) -> Iterator[str]:
+    for path in restricted:
         with suppress(OSError):
             status = (root / path).lstat()
             if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
-                yield from others.get(status.st_ino, ())
+                yield from other_files.get(status.st_ino, ())
 
 
 def _files(root: Path) -> Iterator[str]:
@@ -191,23 +191,23 @@ def _files(root: Path) -> Iterator[str]:
     for folder, _, names in os.walk(root):
         for name in names:
             count += 1
-            if count > _MOST_FILES:
+            if count > _MAX_FILES:
                 return
             yield os.path.relpath(os.path.join(folder, name), root)
 
 
-def _named(value: Any, name: str = "") -> Iterator[str]:
+def _argument_paths(value: Any, name: str = "") -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _named(inner, key)
+            yield from _argument_paths(inner, key)
     elif isinstance(value, list):
-        for each in value:
-            yield from _named(each, name)
-    elif name in _PATHS and value:
+        for item in value:
+            yield from _argument_paths(item, name)
+    elif name in _PATH_ARGUMENTS and value:
         yield str(value)
 
 
-def _words(script: str) -> Iterator[str]:
+def _script_words(script: str) -> Iterator[str]:
     """Yield the words as a shell parses them, then the raw words: redirection targets, or text in other languages."""
     for words in _commands(script):
         yield from words
@@ -222,13 +222,13 @@ def _runs(script: str, command: Sequence[str]) -> bool:
 
 def _commands(script: str) -> Iterator[list[str]]:
     """Yield the words of every command that a script runs, directly or through other programs."""
-    waiting, seen = [script], set[str]()
-    while waiting and len(seen) < _MOST_SCRIPTS:
-        text = waiting.pop(0)
+    queue, seen = [script], set[str]()
+    while queue and len(seen) < _MAX_SCRIPTS:
+        text = queue.pop(0)
         if text in seen:
             continue
         seen.add(text)
         for command in parse_script(text).commands:
             for inner in unwrapped_commands(command):
                 yield [*inner.words, *inner.writes]
-                waiting += scripts_in(inner)
+                queue += scripts_in(inner)

@@ -24,47 +24,47 @@ A = TypeVar("A", bound=Arguments)
 
 def as_variables(command: str, secrets: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the command without placeholders, and its environment. `secrets` maps placeholders to values."""
-    found = list(placeholders(secrets).finditer(command)) if secrets else []
-    if not found:
+    matches = list(placeholders(secrets).finditer(command)) if secrets else []
+    if not matches:
         return command, {}
     names = {placeholder: f"SECRET_{number}" for number, placeholder in enumerate(secrets, 1)}
-    reader = _Reader(command)
-    reader.script("")
+    parser = _ExpansionParser(command)
+    parser.read_script("")
     parts, end = [], 0
-    for placeholder in found:
-        expansion = reader.expansion_at(placeholder.start())
+    for placeholder in matches:
+        expansion = parser.expansion_at(placeholder.start())
         value = secrets[placeholder[0]] if expansion is None else expansion % names[placeholder[0]]
         parts += [command[end : placeholder.start()], value]
         end = placeholder.end()
     return "".join([*parts, command[end:]]), {names[placeholder]: value for placeholder, value in secrets.items()}
 
 
-class _Reader(syntax.Reader):
-    """A reader that records how a variable must be written at each position to be expanded there."""
+class _ExpansionParser(syntax.ShellParser):
+    """A parser that records how a variable must be written at each position to be expanded there."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._expansions: list[tuple[int, int, str | None]] = []
 
-    def expansion_at(self, place: int) -> str | None:
-        """Return the format of a variable at `place`, None where nothing is expanded.
+    def expansion_at(self, position: int) -> str | None:
+        """Return the format of a variable at `position`, None where nothing is expanded.
 
         In text that was not parsed, such as a comment, the variable becomes a separate word.
         """
-        covering = (expansion for start, end, expansion in self._expansions if start <= place < end)
+        covering = (expansion for start, end, expansion in self._expansions if start <= position < end)
         return next(covering, '"${%s}"')
 
-    def _take(self, pattern: re.Pattern[str], end: int = syntax.END) -> re.Match[str] | None:
-        found = super()._take(pattern, end)
-        if found and (expansion := _EXPANSIONS.get((pattern, found.lastgroup or ""))):
-            self._expansions.append((*found.span(), expansion))
-        return found
+    def _match(self, pattern: re.Pattern[str], end: int = syntax.END) -> re.Match[str] | None:
+        match = super()._match(pattern, end)
+        if match and (expansion := _EXPANSIONS.get((pattern, match.lastgroup or ""))):
+            self._expansions.append((*match.span(), expansion))
+        return match
 
     def _read_here_documents(self) -> None:
-        began, has_literal = self._at, any(document.is_literal for document in self._here_documents)
+        start, has_literal = self._position, any(document.is_literal for document in self._here_documents)
         super()._read_here_documents()
         if has_literal:
-            self._expansions.append((began, self._at, None))
+            self._expansions.append((start, self._position, None))
 
 
 def with_secrets(arguments: A, secrets: Mapping[str, str], *names: str) -> A:
@@ -75,7 +75,7 @@ def with_secrets(arguments: A, secrets: Mapping[str, str], *names: str) -> A:
 
 def with_values(text: str, secrets: Mapping[str, str]) -> str:
     """Replace placeholders by their values, except for placeholders within a value."""
-    return placeholders(secrets).sub(lambda found: secrets[found[0]], text) if secrets else text
+    return placeholders(secrets).sub(lambda match: secrets[match[0]], text) if secrets else text
 
 
 def placeholders(secrets: Mapping[str, str]) -> re.Pattern[str]:

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 
 END = sys.maxsize
-SUBSTITUTION = "$(…)"  # stands for the output of another command within a word
+SUBSTITUTION_MARK = "$(…)"  # stands for the output of another command within a word
 _MAX_DEPTH = 40
 
 _BLANK = re.compile(r"(?:[ \t\r]|#[^\n]*)+")
@@ -40,18 +40,18 @@ class SimpleCommand:
 
 
 @dataclass
-class Script:
-    """The commands of a text. `complete` is False if a quote or bracket is unclosed and commands may be missing."""
+class ParsedScript:
+    """The commands of a text. `is_complete` is False if a quote or bracket is unclosed: commands may be missing."""
 
     commands: list[SimpleCommand] = field(default_factory=list)
-    complete: bool = True
+    is_complete: bool = True
 
 
-def parse_script(text: str) -> Script:
+def parse_script(text: str) -> ParsedScript:
     """Return all simple commands of `text`, including nested ones."""
-    reader = Reader(text.replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " "))
-    reader.script("")
-    return reader.found
+    parser = ShellParser(text.replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " "))
+    parser.read_script("")
+    return parser.result
 
 
 @dataclass(frozen=True)
@@ -69,113 +69,113 @@ def _keep_unknown(escape: re.Match[str]) -> str:
     return escape[0] if escape[1] in "\\'\"abfnrtvxuU01234567" else f"\\{escape[0]}"
 
 
-class Reader:
-    """A parser that reads the text once. Each method consumes one construct and advances `_at`."""
+class ShellParser:
+    """A parser that reads the text once. Each method consumes one construct and advances `_position`."""
 
     def __init__(self, text: str) -> None:
-        self.found = Script()
+        self.result = ParsedScript()
         self._text = text
-        self._at = 0
+        self._position = 0
         self._closers: list[str] = []
         self._here_documents: list[_HereDocument] = []
 
-    def script(self, closer: str) -> None:
+    def read_script(self, closer: str) -> None:
         """Read commands up to `closer`, or to the end."""
         if len(self._closers) >= _MAX_DEPTH:
-            self._give_up()
+            self._abort()
         self._closers.append(closer)
         command = SimpleCommand()
-        while self._at < len(self._text) and self._text[self._at] != closer:
-            command = self._part(command)
-        if closer and self._at >= len(self._text):
-            self._give_up()
-        self._at += len(closer)
+        while self._position < len(self._text) and self._text[self._position] != closer:
+            command = self._read_element(command)
+        if closer and self._position >= len(self._text):
+            self._abort()
+        self._position += len(closer)
         self._closers.pop()
 
-    def _part(self, command: SimpleCommand) -> SimpleCommand:
+    def _read_element(self, command: SimpleCommand) -> SimpleCommand:
         """Read the next element. Return the command that the following elements belong to."""
-        if self._take(_BLANK):
+        if self._match(_BLANK):
             return command
-        if redirection := self._take(_REDIRECTION):
-            self._redirect(command, redirection[1])
+        if redirection := self._match(_REDIRECTION):
+            self._read_redirection(command, redirection[1])
             return command
-        if operator := self._take(_OPERATOR):
+        if operator := self._match(_OPERATOR):
             if operator[0] == "(":
-                self.script(")")
+                self.read_script(")")
             elif operator[0] == "\n":
                 self._read_here_documents()
             return SimpleCommand(piped_from=command if operator[0] in ("|", "|&") else None)
-        self._keep(command).words.append(self._word())
+        self._record(command).words.append(self._read_word())
         return command
 
-    def _redirect(self, command: SimpleCommand, operator: str) -> None:
-        began = self._at
-        target = self._word()
+    def _read_redirection(self, command: SimpleCommand, operator: str) -> None:
+        start = self._position
+        target = self._read_word()
         if operator in ("<<", "<<-"):
-            is_literal = self._text[began : self._at] != target
+            is_literal = self._text[start : self._position] != target
             self._here_documents.append(_HereDocument(command, target, is_literal))
         elif operator == "<<<":
             command.text += target
         elif ">" in operator and not (operator == ">&" and (target.isdigit() or target == "-")):
-            self._keep(command).writes.append(target)
+            self._record(command).writes.append(target)
 
-    def _keep(self, command: SimpleCommand) -> SimpleCommand:
+    def _record(self, command: SimpleCommand) -> SimpleCommand:
         if not command.words and not command.writes:
-            self.found.commands.append(command)
+            self.result.commands.append(command)
         return command
 
     def _read_here_documents(self) -> None:
-        waiting, self._here_documents = self._here_documents, []
-        for document in waiting:
-            last_line = re.compile(rf"^\t*{re.escape(document.end)}$", re.MULTILINE).search(self._text, self._at)
-            start, end = self._at, last_line.start() if last_line else len(self._text)
+        documents, self._here_documents = self._here_documents, []
+        for document in documents:
+            last_line = re.compile(rf"^\t*{re.escape(document.end)}$", re.MULTILINE).search(self._text, self._position)
+            start, end = self._position, last_line.start() if last_line else len(self._text)
             document.command.text += self._text[start:end]
-            while not document.is_literal and self._at < end and (token := self._take(IN_HERE_DOCUMENT, end)):
-                self._meaning(token)
-            self._at = max(self._at, last_line.end() if last_line else end)
+            while not document.is_literal and self._position < end and (token := self._match(IN_HERE_DOCUMENT, end)):
+                self._token_text(token)
+            self._position = max(self._position, last_line.end() if last_line else end)
 
-    def _word(self) -> str:
-        pieces: list[str] = []
-        began = self._at
-        while not self._is_closed() and (token := self._take(WORD)):
-            pieces.append(self._meaning(token))
-        if self._at == began:  # a character that no token matches
-            self._at += 1
-        return "".join(pieces)
+    def _read_word(self) -> str:
+        parts: list[str] = []
+        start = self._position
+        while not self._is_closed() and (token := self._match(WORD)):
+            parts.append(self._token_text(token))
+        if self._position == start:  # a character that no token matches
+            self._position += 1
+        return "".join(parts)
 
     def _is_closed(self) -> bool:
-        return self._closers[-1] == "`" and self._text[self._at : self._at + 1] == "`"
+        return self._closers[-1] == "`" and self._text[self._position : self._position + 1] == "`"
 
-    def _meaning(self, token: re.Match[str]) -> str:
+    def _token_text(self, token: re.Match[str]) -> str:
         """Return the text of a token, after reading the construct that it opens."""
         match token.lastgroup:
             case "command":
-                self.script("`" if token[0] == "`" else ")")
-                return SUBSTITUTION
+                self.read_script("`" if token[0] == "`" else ")")
+                return SUBSTITUTION_MARK
             case "quote":
-                return self._quoted()
+                return self._read_quoted()
             case "escaped":
-                known = _ESCAPE.sub(_keep_unknown, token["escaped"])
-                return known.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
+                unescaped = _ESCAPE.sub(_keep_unknown, token["escaped"])
+                return unescaped.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
             case "open":
-                return self._give_up()
+                return self._abort()
             case group:
                 return token[group or 0]
 
-    def _quoted(self) -> str:
-        pieces: list[str] = []
-        while token := self._take(IN_QUOTES):
+    def _read_quoted(self) -> str:
+        parts: list[str] = []
+        while token := self._match(IN_QUOTES):
             if token.lastgroup == "end":
-                return "".join(pieces)
-            pieces.append(self._meaning(token))
-        return self._give_up()
+                return "".join(parts)
+            parts.append(self._token_text(token))
+        return self._abort()
 
-    def _give_up(self) -> str:
-        self.found.complete = False
-        self._at = len(self._text)
+    def _abort(self) -> str:
+        self.result.is_complete = False
+        self._position = len(self._text)
         return ""
 
-    def _take(self, pattern: re.Pattern[str], end: int = END) -> re.Match[str] | None:
-        if found := pattern.match(self._text, self._at, end):
-            self._at = found.end()
-        return found
+    def _match(self, pattern: re.Pattern[str], end: int = END) -> re.Match[str] | None:
+        if match := pattern.match(self._text, self._position, end):
+            self._position = match.end()
+        return match

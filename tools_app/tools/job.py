@@ -54,20 +54,20 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
     visible=lambda visibility: visibility.has_jobs,
 )
 async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
-    running = jobs.job(context.session, arguments.id)
+    running = jobs.get(context.session, arguments.id)
     if arguments.action == "kill":
         await running.end()
     elif arguments.input is not None:
         running.write(with_values(arguments.input, context.secrets))
-    context.so_far(lambda: f"[{running.ending}; what it prints is there for the next read]")
+    context.so_far(lambda: f"[{running.state}; what it prints is there for the next read]")
     text = await running.new_output(0 if arguments.action == "kill" else arguments.wait_s)
     if running.has_ended:
         jobs.forget(context.session, arguments.id)
-    content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}{running.left_behind}]"]))
+    content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.state}{running.left_behind}]"]))
     served = await ports.listening_ports(context.session) if jobs.jobs_of(context.session) else []
     return ToolResult(
         content=content,
         cut="middle",
         notes=[f"[{running.advice}]"] if running.advice else [],
-        metadata={"ports": jobs.newly_served(context.session, served)},
+        metadata={"ports": jobs.new_ports(context.session, served)},
     )

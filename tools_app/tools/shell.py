@@ -20,11 +20,11 @@ from tools_app.sandbox import (
     ports,
     proxy_access,
 )
-from tools_app.shell.background_jobs import MOST_NAMED, Start, jobs
+from tools_app.shell.background_jobs import MAX_NAMED_PROCESSES, JobRequest, jobs
 from tools_app.shell.danger import judgement
-from tools_app.shell.endings import MAX_TIMEOUT_S, advice, reason_of_kill
+from tools_app.shell.endings import MAX_TIMEOUT_S, advice, kill_reason
 from tools_app.shell.secrets import as_variables
-from tools_app.shell.terminal import RunningOutput, shown_by_terminal
+from tools_app.shell.terminal import TerminalStream, render_terminal
 
 DEFAULT_TIMEOUT_S = 120
 LONGEST_JOB_S = 24 * 3600
@@ -91,15 +91,15 @@ def _command(arguments: ShellArguments, context: ToolContext) -> ShellCommand:
 
 async def _start(command: ShellCommand, context: ToolContext) -> ToolResult:
     """Start the command in the background, and return its output until it is silent for a moment or ends."""
-    start = Start(
+    start = JobRequest(
         sandbox=context.sandbox,
         command=command,
         proxy_access=_proxy_access(context),
-        started=context.started,
-        ended=context.job_ended,
+        on_start=context.started,
+        on_end=context.job_ended,
     )
     if jobs.jobs_of(context.session):
-        jobs.newly_served(
+        jobs.new_ports(
             context.session, await ports.listening_ports(context.session)
         )  # ports that are already in use are not its own
     job = jobs.start(context.session, start, context.last_job)
@@ -111,11 +111,11 @@ async def _start(command: ShellCommand, context: ToolContext) -> ToolResult:
         await job.end()
         jobs.forget(context.session, job.number)
         raise
-    about: dict[str, Any] = {"job": job.number, "ports": jobs.newly_served(context.session, served)}
+    about: dict[str, Any] = {"job": job.number, "ports": jobs.new_ports(context.session, served)}
     if job.has_ended:
         jobs.forget(context.session, job.number)
         about["exit_code"] = job.exit_code
-    state = f"{job.ending}: it runs no more{job.left_behind}" if job.has_ended else f"{job.ending}; {_LEFT_RUNNING}"
+    state = f"{job.state}: it runs no more{job.left_behind}" if job.has_ended else f"{job.state}; {_LEFT_RUNNING}"
     return ToolResult(
         content="\n".join(filter(None, [job.take_output().rstrip("\n"), f"[{state}]"])),
         cut="middle",
@@ -127,8 +127,8 @@ async def _start(command: ShellCommand, context: ToolContext) -> ToolResult:
 
 async def _run(command: ShellCommand, context: ToolContext) -> ToolResult:
     began = time.monotonic()
-    running, so_far = RunningOutput(), BoundedOutput(command.limits.output)
-    context.so_far(lambda: shown_by_terminal(so_far.text()))
+    running, so_far = TerminalStream(), BoundedOutput(command.limits.output)
+    context.so_far(lambda: render_terminal(so_far.text()))
 
     def heard(text: str) -> None:
         so_far.add(text.encode(errors="replace"))
@@ -137,8 +137,8 @@ async def _run(command: ShellCommand, context: ToolContext) -> ToolResult:
 
     outcome = await context.sandbox.run(command, on_output=heard, on_start=context.started)
     seconds = round(time.monotonic() - began, 3)
-    output = shown_by_terminal(outcome.output).rstrip("\n")
-    ended = reason_of_kill(outcome, command.limits) or f"exit code {outcome.exit_code}, {seconds:.1f} s"
+    output = render_terminal(outcome.output).rstrip("\n")
+    ended = kill_reason(outcome, command.limits) or f"exit code {outcome.exit_code}, {seconds:.1f} s"
     ended += _left(outcome)
     hint = advice(command, outcome)
     return ToolResult(
@@ -155,6 +155,10 @@ def _left(outcome: CommandOutcome) -> str:
     """Return a note of the processes that ended with the command, or ''."""
     if not outcome.left_behind:
         return ""
-    more = f" and {len(outcome.left_behind) - MOST_NAMED} more" if len(outcome.left_behind) > MOST_NAMED else ""
-    named = ", ".join(f"`{line}`" for line in outcome.left_behind[:MOST_NAMED])
+    more = (
+        f" and {len(outcome.left_behind) - MAX_NAMED_PROCESSES} more"
+        if len(outcome.left_behind) > MAX_NAMED_PROCESSES
+        else ""
+    )
+    named = ", ".join(f"`{line}`" for line in outcome.left_behind[:MAX_NAMED_PROCESSES])
     return f"; ended with it: {named}{more}. What shall run on needs background=true"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tasks_app.runtime.live_stream import LiveStream
-from tools_app.shell.terminal import shown_by_terminal
+from tools_app.shell.terminal import render_terminal
 
 
 class Progress:
@@ -18,4 +18,4 @@ class Progress:
 
     def text(self) -> str:
         """Return the output so far. Call it only after the tool has ended."""
-        return self._so_far() if self._so_far else shown_by_terminal(self.stream.text("tool_output"))
+        return self._so_far() if self._so_far else render_terminal(self.stream.text("tool_output"))

@@ -100,6 +100,6 @@ def test_what_cannot_be_looked_into_is_masked_as_a_whole(
     monkeypatch.setattr(restrictions, "_entries", closed)
     assert set(RESTRICTED.mask(Workspace(root)).hidden) == {".env", "hard", "vault", "app", "plans/may/secret.md"}
     assert set(RESTRICTED.mask(Workspace(root)).fixed) == {"plans", "plans/may"}
-    monkeypatch.setattr(restrictions, "_MOST_MASKED_IN", 3)
+    monkeypatch.setattr(restrictions, "_MAX_MASK_ENTRIES", 3)
     with pytest.raises(ToolError, match="too many files"):
         RESTRICTED.mask(Workspace(root))
