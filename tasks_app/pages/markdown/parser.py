@@ -175,7 +175,7 @@ def structure() -> MarkdownIt:
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # `main.py` is not a link
     for scheme in ("//", "ftp:"):
         parser.linkify.add(scheme, None)
-    parser.normalizeLinkText = str  # type: ignore[assignment,method-assign]  show punycode, not look-alike letters
+    parser.normalizeLinkText = str  # type: ignore[assignment,method-assign]  # show punycode, not look-alike letters
     return parser
 
 
