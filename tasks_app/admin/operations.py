@@ -25,7 +25,7 @@ class SecretForm(WriteOnlyForm):
         cleaned = super().clean()
         value = cleaned.get("value") or self.instance.value
         if value and {"name", "owner", "value"} & set(self.changed_data):
-            refused = secrets.why_not_kept(cleaned.get("owner"), cleaned.get("name", ""), value)
+            refused = secrets.refusal_of(cleaned.get("owner"), cleaned.get("name", ""), value)
             if refused and refused.field in self.fields:
                 self.add_error(refused.field, str(refused))
         if cleaned.get("owner") and cleaned.get("roles"):

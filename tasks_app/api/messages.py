@@ -131,5 +131,5 @@ class WaitingMessage(GenericAPIView[Session]):
 
     @extend_schema(operation_id="sessions_messages_remove", request=None, responses={204: None})
     def delete(self, request: Request, session_id: UUID, message_id: int) -> Response:
-        services.take_back(writable_session(request.user, session_id), request.user, message_id)
+        services.delete_message(writable_session(request.user, session_id), request.user, message_id)
         return Response(status=204)

@@ -138,11 +138,11 @@ class KeptSerializer(serializers.Serializer[Any]):
     found = serializers.SerializerMethodField()
     found_in = serializers.SerializerMethodField()
 
-    def get_found(self, kept: secrets.Kept) -> int:
+    def get_found(self, kept: secrets.SavedSecret) -> int:
         return len(kept.found)
 
     @extend_schema_field(PlaceSerializer(many=True))
-    def get_found_in(self, kept: secrets.Kept) -> Any:
+    def get_found_in(self, kept: secrets.SavedSecret) -> Any:
         return PlaceSerializer(kept.found[:MOST_PLACES], many=True).data
 
 
@@ -161,7 +161,7 @@ class SecretList(ListAPIView[Secret]):
         serializer = self.get_serializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         given = serializer.validated_data
-        kept = secrets.keep(request.user, given["name"], given["value"])
+        kept = secrets.create(request.user, given["name"], given["value"])
         return Response(KeptSerializer(kept).data, 201)
 
 

@@ -14,7 +14,7 @@ from llm_app.sql.composed_query import Select
 from tasks_app.api.rows import Query, Rows, as_time
 from tasks_app.models import Session, SessionSearch, with_filing
 from tasks_app.models.session import parse_words, words_from_values
-from tasks_app.services.found_lines import found_line
+from tasks_app.services.found_lines import matching_line
 
 Row = Mapping[str, Any]
 COLUMNS = {  # what the database calls the fields of the JSON
@@ -60,7 +60,7 @@ def with_found_lines(rows: Sequence[Row], words: str) -> list[Row]:
     """Add to each row the line in which a search found its words."""
     wanted = parse_words(SessionSearch.parse(words).words)
     sessions = Session.objects.in_bulk([row["id"] for row in rows]) if wanted else {}
-    found = {pk: found_line(session, wanted) for pk, session in sessions.items()}
+    found = {pk: matching_line(session, wanted) for pk, session in sessions.items()}
     return [{**row, "found_line": found.get(row["id"], "")} for row in rows]
 
 

@@ -40,7 +40,7 @@ class Export(GenericAPIView[Session]):
     def get(self, request: Request, session_id: UUID) -> HttpResponse:
         session, query = visible_session(request.user, session_id), ExportQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
-        return text_download(*transfer.exported(session, query.validated_data["kind"]))
+        return text_download(*transfer.export(session, query.validated_data["kind"]))
 
 
 class ImportedSerializer(serializers.Serializer[Any]):
@@ -97,7 +97,7 @@ class Fork(GenericAPIView[Task]):
             return earlier
         serializer = ForkSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        with forks.prepared(task.session, serializer.validated_data["seq"], request.user) as store:
+        with forks.prepare(task.session, serializer.validated_data["seq"], request.user) as store:
             return self._stored(request, store)
 
     @idempotent

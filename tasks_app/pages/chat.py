@@ -138,7 +138,7 @@ def change_message(request: Request, session_id: UUID, message_id: int) -> HttpR
     session = writable_session(request.user, session_id)
     try:
         if posted(request, "remove"):
-            services.take_back(session, request.user, message_id)
+            services.delete_message(session, request.user, message_id)
         else:
             services.change_message(session, request.user, message_id, posted(request, "content"))
     except Refusal as error:

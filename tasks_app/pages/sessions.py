@@ -37,7 +37,7 @@ from tasks_app.models.session import parse_words, words_from_values
 from tasks_app.pages.markdown import first_words
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
-from tasks_app.services.found_lines import found_line
+from tasks_app.services.found_lines import matching_line
 from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
 from tasks_app.text.marked import marked, matches_in
 from tasks_app.workspace.downloads import text_download
@@ -158,7 +158,7 @@ def _set_found_lines(sessions: Iterable[Any], words: str) -> None:
     wanted = parse_words(words)
     for session in sessions if wanted else ():
         given = [word for word, _ in wanted]
-        line = found_line(session, wanted)
+        line = matching_line(session, wanted)
         plain = first_words(line)
         line = plain if matches_in(plain, given) == matches_in(line, given) else line
         session.found_line = marked(line, given, LINE) if line else []
@@ -252,14 +252,16 @@ def file(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_GET
 def export(request: Request, session_id: UUID) -> HttpResponse:
-    return text_download(*transfer.exported(visible_session(request.user, session_id), request.GET.get("kind", "")))
+    return text_download(*transfer.export(visible_session(request.user, session_id), request.GET.get("kind", "")))
 
 
 @signed_in
 def import_(request: Request) -> HttpResponse:
     """Import the conversations in a file of another program, and list the imported sessions."""
     if request.method != "POST":
-        return render(request, "sessions/import.html", {"most": MOST_CHATS, "most_messages": transfer.MOST_AT_ONCE})
+        return render(
+            request, "sessions/import.html", {"most": MOST_CHATS, "most_messages": transfer.MAX_IMPORTED_MESSAGES}
+        )
     try:
         if (file := request.FILES.get("file")) is None or (file.size or 0) > MOST_BYTES:
             raise transfer.NoExport()

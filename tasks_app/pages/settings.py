@@ -175,7 +175,7 @@ def save_secret(request: Request) -> HttpResponse:
     if not form.is_valid():
         return _page(request, secret=form)
     try:
-        kept = secrets.keep(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
+        kept = secrets.create(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
     except Refusal as error:
         form.add_error(error.field, sentences.translated(str(error)))
         return _page(request, secret=form)

@@ -129,7 +129,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     if link is None:
         return _wrong_link(request)
     session, after = link.session, request.GET.get("after", "")
-    said, later = transfer.spoken(session, int(after) if after.isdecimal() and len(after) < 10 else 0)
+    said, later = transfer.messages_page(session, int(after) if after.isdecimal() and len(after) < 10 else 0)
     context = {"title": transfer.redacted_title(session), "said": said, "after": after, "later": later, "link": link}
     response = render(request, "sessions/shared.html", context)
     response["X-Robots-Tag"], response["Referrer-Policy"] = "noindex, nofollow", "no-referrer"

@@ -32,15 +32,17 @@ from tasks_app.record import Draft, StoredPicture, append_entries, notice, redac
 from tasks_app.record.draft import result
 from tasks_app.record.item import Item
 from tasks_app.run import reminders
-from tasks_app.services.sessions import require_place
+from tasks_app.services.sessions import require_quota
 from tasks_app.workspace import file_history
 from tasks_app.workspace.folders import bytes_of, measure, require_disk, workspace_of
 from tools_app.files import workspace_copy
 
 NOT_RUN = "Not run: forked here."
-_NOT_THEN = " The file history does not go back to this entry: the files are from the oldest state that it knows."
+_HISTORY_TOO_SHORT = (
+    " The file history does not go back to this entry: the files are from the oldest state that it knows."
+)
 # Fields that are not copied. All others are, such as the model and denied tools.
-_OWN = {
+_UNCOPIED_FIELDS = {
     "id",
     "owner_id",
     "parent_id",
@@ -54,8 +56,8 @@ _OWN = {
     "chain_head",
     "files_bytes",
 }
-_OF_ITS_CALL = ("llm_call", "stream")  # metadata that is not copied: no LLM call produced the copy
-_OWN |= {"held_by", "held", "indexed_seq", "created_at", "updated_at"}
+_UNCOPIED_METADATA = ("llm_call", "stream")  # metadata that is not copied: no LLM call produced the copy
+_UNCOPIED_FIELDS |= {"held_by", "held", "indexed_seq", "created_at", "updated_at"}
 
 
 class NoSuchEntry(Refusal):
@@ -76,45 +78,40 @@ def fork(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) 
     redacted with the current secrets of `origin` and of the owner. Raises SessionsQuotaFull, NoSuchEntry, DiskFull,
     FilesQuotaFull and ToolError.
     """
-    with prepared(origin, seq, owner, files_at=files_at) as store:
+    with prepare(origin, seq, owner, files_at=files_at) as store:
         return store()
 
 
 @contextmanager
-def prepared(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) -> Iterator[Callable[[], Session]]:
+def prepare(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) -> Iterator[Callable[[], Session]]:
     """Copy the files, and yield the function that stores the fork: copying may take too long for a transaction.
 
     If the fork is not stored, its files are deleted. Raises what `fork` raises.
     """
-    require_place(owner)
+    require_quota(owner)
     entries = list(ContextEntry.objects.in_session(origin).filter(seq__lte=seq).select_related("task"))
     if seq != (entries[-1].seq if entries else 0):
         raise NoSuchEntry(field="seq")
-    copy = _session(origin, seq, owner, entries)
+    copy = _copy_session(origin, seq, owner, entries)
     require_disk(copy)
     try:
         left_out = workspace_copy.copy(workspace_of(origin), workspace_of(copy))
         files = file_history.fork_files(origin, seq if files_at is None else files_at, workspace_of(copy))
-        note = _NOT_THEN if files.begins_later else ""
-        forked = reminders.forked(left_out, files.newer, begins_later=files.begins_later)
-        _require_room(copy)
-        yield partial(_store, origin, copy, entries, forked, note)
+        note = _HISTORY_TOO_SHORT if files.begins_later else ""
+        fork_reminder = reminders.forked(left_out, files.newer, begins_later=files.begins_later)
+        measure(copy)
+        if bytes_of(copy.owner_id) + copy.files_bytes > Limits.current().user_bytes:
+            raise FilesQuotaFull()
+        yield partial(_store, origin, copy, entries, fork_reminder, note)
     finally:
         if not Session.objects.filter(pk=copy.pk).exists():
             shutil.rmtree(copy.workspace_path, ignore_errors=True)
 
 
-def _require_room(copy: Session) -> None:
-    """Measure the copied files and check the owner's quota. Raises FilesQuotaFull."""
-    measure(copy)
-    if bytes_of(copy.owner_id) + copy.files_bytes > Limits.current().user_bytes:
-        raise FilesQuotaFull()
-
-
-def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft, note: str) -> Session:
+def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], fork_reminder: Draft, note: str) -> Session:
     with transaction.atomic():
         copy.save(force_insert=True)
-        _copy_record(origin, copy, entries, forked, note)
+        _copy_record(origin, copy, entries, fork_reminder, note)
     return copy
 
 
@@ -132,19 +129,19 @@ def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Ses
     item = Item(entry=message)
     schema = orjson.loads(message.task.output_schema or "null")
     workflow = Workflow.objects.usable().filter(name=message.task.workflow.get("name")).first()
-    told: dict[str, Any] = {"attachments": item.attachments, "output_schema": schema, "workflow": workflow}
+    options: dict[str, Any] = {"attachments": item.attachments, "output_schema": schema, "workflow": workflow}
     try:
-        services.post_message(copy, author, content or item.text, **told)
+        services.post_message(copy, author, content or item.text, **options)
     except Exception:
         services.delete_session(copy)  # a fork without the message is useless
         raise
     return copy
 
 
-def _session(origin: Session, seq: int, owner: Any, entries: Sequence[ContextEntry]) -> Session:
+def _copy_session(origin: Session, seq: int, owner: Any, entries: Sequence[ContextEntry]) -> Session:
     """Return an unsaved copy of the session, without a model or project that its owner may not use."""
     fields = {field.attname: getattr(origin, field.attname) for field in Session._meta.concrete_fields}
-    copy = Session(**{name: value for name, value in fields.items() if name not in _OWN})
+    copy = Session(**{name: value for name, value in fields.items() if name not in _UNCOPIED_FIELDS})
     copy.owner, copy.parent, copy.parent_seq = owner, origin, seq
     if seq < origin.last_seq:
         copy.active_agent = _active_agent(entries)
@@ -157,7 +154,7 @@ def _session(origin: Session, seq: int, owner: Any, entries: Sequence[ContextEnt
 
 def _active_agent(entries: Sequence[ContextEntry]) -> Agent | None:
     """Return the agent that has the conversation at the last entry, if it was handed on and not answered yet."""
-    if not entries or (_is_answered(entries[-1].task) and _is_whole(entries[-1].task, entries[-1].seq)):
+    if not entries or (_is_answered(entries[-1].task) and _is_copied_whole(entries[-1].task, entries[-1].seq)):
         return None
     for entry in reversed(entries):
         if entry.task_id != entries[-1].task_id and _is_answered(entry.task):
@@ -167,22 +164,26 @@ def _active_agent(entries: Sequence[ContextEntry]) -> Agent | None:
     return None
 
 
-def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft, note: str) -> None:
+def _copy_record(
+    origin: Session, copy: Session, entries: Sequence[ContextEntry], fork_reminder: Draft, note: str
+) -> None:
     secrets, redactor = redactor_of(origin), redactor_of(copy)
     drafts: list[Draft] = []
     for original, members in groupby(entries, key=lambda entry: entry.task):
-        task = _task(copy, original, entries[-1].seq)
-        drafts = [_draft(entry).redacted(secrets) for entry in members]
+        task = _copy_task(copy, original, entries[-1].seq)
+        drafts = [_copy_draft(entry).redacted(secrets) for entry in members]
         append_entries(copy, task, drafts, redactor=redactor)
     if entries:
-        append_entries(copy, task, [*_closing(drafts), forked, _said(origin, task, note)], redactor=redactor)
+        append_entries(
+            copy, task, [*_close_open_call(drafts), fork_reminder, _fork_notice(origin, task, note)], redactor=redactor
+        )
 
 
-def _task(copy: Session, original: Task, seq: int) -> Task:
+def _copy_task(copy: Session, original: Task, seq: int) -> Task:
     """Save a copy of the task: as it ended if all its entries are copied, else as stopped. It has no cost here."""
     task = Task(session=copy, started_by=copy.owner, ended_at=timezone.now())
     task.agent_version_id = original.agent_version_id
-    if _is_whole(original, seq):
+    if _is_copied_whole(original, seq):
         for name in ("state", "stopped", "failure_code", "failure_detail", "plan", "final_result"):
             setattr(task, name, getattr(original, name))
     else:
@@ -195,12 +196,12 @@ def _is_answered(task: Task) -> bool:
     return task.state == TaskState.DONE and not task.is_cut_off
 
 
-def _is_whole(task: Task, seq: int) -> bool:
+def _is_copied_whole(task: Task, seq: int) -> bool:
     """Return whether the task ended at this entry or before."""
     return not task.is_active and not task.entries.filter(seq__gt=seq).exists()
 
 
-def _draft(entry: ContextEntry) -> Draft:
+def _copy_draft(entry: ContextEntry) -> Draft:
     return Draft(
         context_type=ContextType(entry.context_type),
         content=entry.content,
@@ -208,22 +209,22 @@ def _draft(entry: ContextEntry) -> Draft:
         tool_call=ToolCall(**entry.call) if entry.call else None,
         tool_call_id=entry.tool_call_id,
         images=[StoredPicture(**picture) for picture in entry.pictures],
-        metadata={name: value for name, value in entry.metadata.items() if name not in _OF_ITS_CALL},
+        metadata={name: value for name, value in entry.metadata.items() if name not in _UNCOPIED_METADATA},
         discarded=bool(entry.metadata.get("discarded")),
         given_role=entry.role if entry.context_type == ContextType.CLIENT_HISTORY else "",
     )
 
 
-def _closing(drafts: Sequence[Draft]) -> list[Draft]:
+def _close_open_call(drafts: Sequence[Draft]) -> list[Draft]:
     """Return a rejected result for a call that the copy would leave open. The fork never runs the origin's call."""
-    last = next((draft for draft in reversed(drafts) if draft.in_context), None)
-    if last is None or last.tool_call is None:
+    last_draft = next((draft for draft in reversed(drafts) if draft.in_context), None)
+    if last_draft is None or last_draft.tool_call is None:
         return []
-    closed = result(last.tool_call.id, NOT_RUN, CallStatus.REJECTED)
-    return [closed, *reminders.deferred(last.metadata.get("deferred", ()))]
+    rejected = result(last_draft.tool_call.id, NOT_RUN, CallStatus.REJECTED)
+    return [rejected, *reminders.deferred(last_draft.metadata.get("deferred", ()))]
 
 
-def _said(origin: Session, task: Task, note: str) -> Draft:
+def _fork_notice(origin: Session, task: Task, note: str) -> Draft:
     """Return the notice for people about the fork. If the task is stopped, it says how to continue."""
     text = f"Forked from “{origin.title or 'New session'}”.{note}"
     return notice(f"{text} Write a message to go on.", code=FailureCode.STOPPED) if task.stopped else notice(text)

@@ -11,42 +11,44 @@ from tasks_app.text import full_text
 from tasks_app.text.marked import matches_in
 from tasks_app.text.said import said_in
 
-MOST_MESSAGES = 64  # messages read per session, newest first
-LONGEST = 20_000  # characters read per message
-_SAID = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE)
+MAX_MESSAGES = 64  # messages read per session, newest first
+MAX_MESSAGE_CHARS = 20_000  # characters read per message
+_MESSAGE_TYPES = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE)
 
 
-def found_line(session: Session, wanted: Sequence[SearchWord]) -> str:
+def matching_line(session: Session, search_words: Sequence[SearchWord]) -> str:
     """Return the newest line with most of the words, redacted, or '' if only the title or a tool result has them."""
-    words, best, most = [word for word, _ in wanted], "", 0
-    for line in _lines(session, wanted):
-        if (count := matches_in(line, words)) > most:
-            best, most = line, count
-        if most == len(words):
+    words, best_line, best_count = [word for word, _ in search_words], "", 0
+    for line in _lines(session, search_words):
+        if (count := matches_in(line, words)) > best_count:
+            best_line, best_count = line, count
+        if best_count == len(words):
             break
-    return best
+    return best_line
 
 
-def _lines(session: Session, wanted: Sequence[SearchWord]) -> Iterator[str]:
+def _lines(session: Session, search_words: Sequence[SearchWord]) -> Iterator[str]:
     """Yield lines written by people and the agent, newest message first."""
     redactor = redactor_of(session)
-    messages = ContextEntry.objects.filter(session=session, context_type__in=_SAID).filter(_places(session, wanted))
+    messages = ContextEntry.objects.filter(session=session, context_type__in=_MESSAGE_TYPES).filter(
+        _entries_condition(session, search_words)
+    )
     withheld = ToolCallLog.objects.filter(session_id=session.pk, status__in=REFUSED)
     refused = set(withheld.values_list("call_id", flat=True))
-    for entry in messages.order_by("-seq")[:MOST_MESSAGES]:
-        is_told = entry.call and entry.call["id"] not in refused
-        for text in (said_in(entry.tool_call) if is_told else "", entry.content):
-            yield from filter(None, map(str.strip, redactor.redacted(text)[:LONGEST].splitlines()))
+    for entry in messages.order_by("-seq")[:MAX_MESSAGES]:
+        was_sent = entry.call and entry.call["id"] not in refused
+        for text in (said_in(entry.tool_call) if was_sent else "", entry.content):
+            yield from filter(None, map(str.strip, redactor.redacted(text)[:MAX_MESSAGE_CHARS].splitlines()))
 
 
-def _places(session: Session, wanted: Sequence[SearchWord]) -> Q:
+def _entries_condition(session: Session, search_words: Sequence[SearchWord]) -> Q:
     """Return a condition on entries of the session that can contain one of the words."""
-    places = Q(seq__gt=session.indexed_seq)
-    asked = Q()
-    for _, terms in wanted:
-        asked |= Q(pk__in=full_text.SESSIONS.ids(terms)) if terms else Q()
-    if asked:
-        texts = SessionText.objects.filter(asked, session=session).order_by("-first_seq")
+    condition = Q(seq__gt=session.indexed_seq)
+    index_condition = Q()
+    for _, terms in search_words:
+        index_condition |= Q(pk__in=full_text.SESSIONS.ids(terms)) if terms else Q()
+    if index_condition:
+        texts = SessionText.objects.filter(index_condition, session=session).order_by("-first_seq")
         for first, last in texts.values_list("first_seq", "last_seq")[:2]:
-            places |= Q(seq__range=(first, last))
-    return places
+            condition |= Q(seq__range=(first, last))
+    return condition

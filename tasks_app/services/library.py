@@ -14,7 +14,7 @@ from tasks_app.models.errors import DiskFull, FilesQuotaFull, Refusal
 from tasks_app.workspace.folders import bytes_of, has_disk
 from tools_app.documents.document import visible
 
-LARGEST = 50 * 1000**2  # bytes per file
+MAX_FILE_BYTES = 50 * 1000**2  # bytes per file
 
 
 class LibraryFileTooLarge(Refusal):
@@ -40,7 +40,7 @@ def add_files(project: Project, person: Any, files: Sequence[UploadedFile]) -> l
     """
     if not has_disk():
         raise DiskFull()
-    if any((file.size or 0) > LARGEST for file in files):
+    if any((file.size or 0) > MAX_FILE_BYTES for file in files):
         raise LibraryFileTooLarge(field="files")
     if LibraryFile.objects.of_project(project).count() + len(files) > LibraryFile.MAX_PER_PROJECT:
         raise LibraryFull()
@@ -50,7 +50,7 @@ def add_files(project: Project, person: Any, files: Sequence[UploadedFile]) -> l
 
 
 def _add(project: Project, person: Any, file: UploadedFile) -> LibraryFile:
-    row = LibraryFile(project=project, name=shown_name(file.name or ""), size=file.size or 0, added_by=person)
+    row = LibraryFile(project=project, name=display_name(file.name or ""), size=file.size or 0, added_by=person)
     try:
         default_storage.save(row.storage_name, file)
         row.save()
@@ -63,10 +63,10 @@ def _add(project: Project, person: Any, file: UploadedFile) -> LibraryFile:
     return row
 
 
-def shown_name(given: str) -> str:
+def display_name(file_name: str) -> str:
     """Return the last part of a file name, in one line, without characters of markup."""
-    name = " ".join(visible(PurePosixPath(given.replace("\\", "/")).name).split())
-    name = "".join("_" if sign in '<>[]"`|' else sign for sign in name)
+    name = " ".join(visible(PurePosixPath(file_name.replace("\\", "/")).name).split())
+    name = "".join("_" if character in '<>[]"`|' else character for character in name)
     return name[-120:] or "file"
 
 

@@ -73,12 +73,12 @@ def post_message(
         if not terminal:
             _require_agent(session, author)
         if task and mode != Mode.QUEUE and not task.stop_requested_at:
-            return _tell(task, message)
+            return _deliver(task, message)
         return _queue(task, message) if task else _start(message, max_iterations, terminal)
 
 
 def _queue(task: Task, message: InboxMessage) -> Delivered:
-    _put_into_inbox(message)
+    _save_to_inbox(message)
     message.move_after(task.stop_requested_at)
     return Delivered(task=None, delivered_as="queued")
 
@@ -89,8 +89,8 @@ def _start(message: InboxMessage, max_iterations: int | None, terminal: str) -> 
     if not terminal:
         require_disk(session)
         admission.check_queue(message.author)
-    _put_into_inbox(message)
-    _name(session, message.content)
+    _save_to_inbox(message)
+    _set_title(session, message.content)
     task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)
     return Delivered(task=task, delivered_as="started")
 
@@ -105,7 +105,7 @@ def _require_agent(session: Session, author: Any) -> None:
         raise AgentWithheld()
 
 
-def _tell(task: Task, message: InboxMessage) -> Delivered:
+def _deliver(task: Task, message: InboxMessage) -> Delivered:
     """Answer the task's question with the message, interrupt the task or steer it. Raises SchemaTooLate or
     WorkflowTooLate.
     """
@@ -115,16 +115,16 @@ def _tell(task: Task, message: InboxMessage) -> Delivered:
         raise WorkflowTooLate(field="workflow")
     if task.waiting_for == WaitingFor.REPLY:
         pictures = [StoredPicture(**image) for image in message.images]
-        words = next_task.with_files(message.content, message.attachments)
-        answer(task, message.author, words, images=pictures)
+        text = next_task.with_files(message.content, message.attachments)
+        answer(task, message.author, text, images=pictures)
         return Delivered(task=task, delivered_as="reply")
-    _put_into_inbox(message)
+    _save_to_inbox(message)
     if message.mode == Mode.INTERJECT or task.waiting_for == WaitingFor.APPROVAL:
-        _rouse(task)
+        _notify_task(task)
     return Delivered(task=task, delivered_as="interjected" if message.mode == Mode.INTERJECT else "steered")
 
 
-def _put_into_inbox(message: InboxMessage) -> None:
+def _save_to_inbox(message: InboxMessage) -> None:
     execute([save(message)])
     transaction.on_commit(partial(broadcast.inbox_changed, message.session))
 
@@ -134,10 +134,10 @@ def change_message(session: Session, author: Any, message_id: int, content: str)
     with transaction.atomic():
         message = _waiting_message(session, author, message_id)
         message.content = checked_text(session, content, message.attachments)
-        _put_into_inbox(message)
+        _save_to_inbox(message)
 
 
-def take_back(session: Session, author: Any, message_id: int) -> None:
+def delete_message(session: Session, author: Any, message_id: int) -> None:
     """Delete the author's waiting message. Raises MessageRead."""
     with transaction.atomic():
         _waiting_message(session, author, message_id).delete()
@@ -161,11 +161,11 @@ def stop(task: Task) -> Task:
         task.refresh_from_db()
         children.stop(task)
         if task.is_active:
-            _rouse(task)
+            _notify_task(task)
     return task
 
 
-def _rouse(task: Task) -> None:
+def _notify_task(task: Task) -> None:
     """Make a task check for messages and stops now: interrupt it if it runs, wake it if it waits or is stopped in the
     queue.
     """
@@ -178,7 +178,7 @@ def _rouse(task: Task) -> None:
     wakeup.interrupt(task.pk)
 
 
-def _name(session: Session, content: str) -> None:
+def _set_title(session: Session, content: str) -> None:
     """Name an untitled session after the beginning of its first message."""
     if not session.title:
         session.title = next_task.title_of(content)

@@ -35,7 +35,7 @@ def create_project(owner: Any, **fields: Any) -> Project:
     """
     if Project.objects.filter(owner=owner).count() >= Project.MAX_PER_OWNER:
         raise ProjectsQuotaFull()
-    return Project.objects.create(owner=owner, **_checked(fields, {owner.pk}, is_new=True))
+    return Project.objects.create(owner=owner, **_validated(fields, {owner.pk}, is_new=True))
 
 
 def change_project(project: Project, **fields: Any) -> None:
@@ -44,11 +44,11 @@ def change_project(project: Project, **fields: Any) -> None:
     Raises ProjectWithoutName or InstructionsTooLong.
     """
     rights = Project.objects.rights([project.pk]).get(project.pk, {})
-    project.publish_change(**_checked(fields, {person for person, may_write in rights.items() if may_write}))
+    project.publish_change(**_validated(fields, {person for person, may_write in rights.items() if may_write}))
     project.refresh_from_db()
 
 
-def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False) -> dict[str, Any]:
+def _validated(fields: dict[str, Any], writers: set[int], *, is_new: bool = False) -> dict[str, Any]:
     """Return validated and redacted fields."""
     redactor = active_secrets.of_people(writers).redactor
     for name in {"name", "instructions"} & fields.keys():
@@ -84,10 +84,10 @@ def move_session(session: Session, project: Project | None) -> None:
     """
     if session.root_id:
         raise PartOfAnother()
-    every = Session.objects.filter(Q(pk=session.pk) | Q(root=session.pk)).order_by("created_at")
+    sessions = Session.objects.filter(Q(pk=session.pk) | Q(root=session.pk)).order_by("created_at")
     with transaction.atomic():
         # Delegating from these sessions, or sharing them, waits for this lock or has finished before it.
-        list(every.select_for_update(no_key=True).only("pk"))
-        every.order_by().update(project=project)
+        list(sessions.select_for_update(no_key=True).only("pk"))
+        sessions.order_by().update(project=project)
         settings_version.increase()  # the sessions are now redacted with other people's secrets
     session.project = project

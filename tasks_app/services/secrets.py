@@ -4,7 +4,7 @@ Earlier copies of a value are redacted: in the record when it is read, in other 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,7 +27,8 @@ from tasks_app.record import lock
 from tools_app.contract import registry
 from tools_app.models import CachedSearch
 
-_OF_SESSIONS: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {  # model: (lookup of the session, columns to redact)
+# model: (lookup of the session, columns to redact)
+_SESSION_COLUMNS: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {
     Session: ("pk", ("title", "summary", "next_steps")),
     Task: ("session", ("plan", "final_result", "failure_detail")),
     InboxMessage: ("session", ("content",)),
@@ -35,19 +36,19 @@ _OF_SESSIONS: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {  # model: (l
     Approval: ("tool_call__session_id", ("reason", "note")),
     LLMLog: ("session_id", ("error",)),
 }
-_OF_PEOPLE: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {
+_USER_COLUMNS: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {
     CachedSearch: ("user", ("content",)),
     IdempotencyKey: ("user", ("answer",)),
     LogEntry: ("user", ("object_repr", "change_message")),
 }
-_JSON = {(ToolCallLog, "arguments"), (LogEntry, "change_message")}  # columns of JSON text
+_JSON_COLUMNS = {(ToolCallLog, "arguments"), (LogEntry, "change_message")}  # columns of JSON text
 
 
-_SEEN = "It is redacted there from now on, but models and people may have seen it. Change it at its source."
+_EXPOSED = "It is redacted there from now on, but models and people may have seen it. Change it at its source."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class EntryPosition:
     """An entry of a session."""
 
     session: UUID
@@ -56,27 +57,27 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class SavedSecret:
     """A saved secret. `found` lists entries of the owner's record that already contain the value; they are redacted
     from now on.
     """
 
     secret: Secret
-    found: list[Place]
+    found: list[EntryPosition]
 
     @property
     def sentence(self) -> str:
         if not self.found:
             return f"{self.secret.name} is saved. Its value is never shown again."
-        where = "Its value already appears in an entry of the record."
+        occurrence = "Its value already appears in an entry of the record."
         if (count := len(self.found)) > 1:
-            where = f"Its value already appears in {count} entries of the record."
-        return f"{self.secret.name} is saved. {where} {_SEEN}"
+            occurrence = f"Its value already appears in {count} entries of the record."
+        return f"{self.secret.name} is saved. {occurrence} {_EXPOSED}"
 
 
-def keep(owner: Any, name: str, value: str) -> Kept:
+def create(owner: Any, name: str, value: str) -> SavedSecret:
     """Create a secret of a person, or of the team if `owner` is None. Raises SecretRefused or SecretNameTaken."""
-    if reason := why_not_kept(owner, name, value):
+    if reason := refusal_of(owner, name, value):
         raise reason
     secret, is_new = Secret.objects.get_or_create(owner=owner, name=name, defaults={"value": value})
     if not is_new:
@@ -84,7 +85,7 @@ def keep(owner: Any, name: str, value: str) -> Kept:
     return after_saving(secret)
 
 
-def after_saving(secret: Secret) -> Kept:
+def after_saving(secret: Secret) -> SavedSecret:
     """Redact copies of a saved value in other tables, and find the entries that contain it."""
     redactor = Redactor([(secret.name, secret.value)])
     everyone = get_user_model().objects.all()
@@ -96,17 +97,17 @@ def after_saving(secret: Secret) -> Kept:
     redact_copies(sessions, people, redactor)
     _redact(Project, Q(pk__in=projects.order_by().values("pk")), ("name", "instructions"), redactor)
     edit.redact(secret.owner, redactor)
-    return Kept(secret=secret, found=places(sessions, redactor))
+    return SavedSecret(secret=secret, found=entries_with(sessions, redactor))
 
 
-def why_not_kept(owner: Any, name: str, value: str) -> SecretRefused | None:
+def refusal_of(owner: Any, name: str, value: str) -> SecretRefused | None:
     if not NAME.fullmatch(name):
         return SecretRefused(
             "A name has at most 64 letters, digits, dots, dashes and underscores, and a letter first.", field="name"
         )
     if "\0" in value:
         return SecretRefused("A value cannot contain a NUL character.", field="value")
-    reason = why_refused(value, _ordinary()) or _why_not_redactable(owner, name, value.strip())
+    reason = why_refused(value, _own_texts()) or _why_not_redactable(owner, name, value.strip())
     return SecretRefused(reason, field="value") if reason else None
 
 
@@ -119,7 +120,7 @@ def _why_not_redactable(owner: Any, name: str, value: str) -> str:
 
 
 @cache
-def _ordinary() -> str:
+def _own_texts() -> str:
     """Return our own texts for models: prompt sections and tool descriptions."""
     folder = settings.BASE_DIR / "templates" / "prompt"
     tools = (f"{tool.name} {tool.description} {tool.parameters}" for tool in registry.all_tools())
@@ -134,16 +135,16 @@ def redact_copies(sessions: QuerySet[Session], people: QuerySet[Any], redactor: 
     for session in sessions.filter(pk__in=Task.objects.active().values("session")):
         with transaction.atomic():
             lock(session)
-    for model, (lookup, fields) in _OF_SESSIONS.items():
+    for model, (lookup, fields) in _SESSION_COLUMNS.items():
         _redact(model, Q(**{f"{lookup}__in": sessions.order_by().values("pk")}), fields, redactor)
-    for model, (lookup, fields) in _OF_PEOPLE.items():
+    for model, (lookup, fields) in _USER_COLUMNS.items():
         _redact(model, Q(**{f"{lookup}__in": people.values("pk")}), fields, redactor)
     _redact(get_user_model(), Q(pk__in=people.values("pk")), ("preferences",), redactor)
 
 
-def _redact(model: type[Model], which: Q, fields: tuple[str, ...], redactor: Redactor) -> None:
+def _redact(model: type[Model], condition: Q, fields: tuple[str, ...], redactor: Redactor) -> None:
     """Update only rows and columns that contain a secret."""
-    for pk, *values in model._base_manager.filter(which).values_list("pk", *fields):
+    for pk, *values in model._base_manager.filter(condition).values_list("pk", *fields):
         changed = {
             name: redacted
             for name, value in zip(fields, values, strict=True)
@@ -156,24 +157,23 @@ def _redact(model: type[Model], which: Q, fields: tuple[str, ...], redactor: Red
 def _redacted(model: type[Model], name: str, value: Any, redactor: Redactor) -> Any:
     if not isinstance(value, str):
         return redactor.redacted_json(value)
-    if (model, name) in _JSON and value.startswith(("{", "[")):
-        found = json.loads(value)
-        redacted = redactor.redacted_json(found)
-        return value if redacted == found else json.dumps(redacted, ensure_ascii=False)
-    longest = getattr(model._meta.get_field(name), "max_length", None)
-    return value if (redacted := redactor.redacted(value)) == value else redacted[:longest]
+    if (model, name) in _JSON_COLUMNS and value.startswith(("{", "[")):
+        data = json.loads(value)
+        redacted = redactor.redacted_json(data)
+        return value if redacted == data else json.dumps(redacted, ensure_ascii=False)
+    max_length = getattr(model._meta.get_field(name), "max_length", None)
+    return value if (redacted := redactor.redacted(value)) == value else redacted[:max_length]
 
 
-def places(sessions: QuerySet[Session], redactor: Redactor) -> list[Place]:
+def entries_with(sessions: QuerySet[Session], redactor: Redactor) -> list[EntryPosition]:
     """Return the entries that contain the redactor's secrets, newest first."""
     entries = ContextEntry.objects.filter(session__in=sessions.order_by().values("pk")).order_by("-created_at", "-seq")
     rows = entries.values_list(
         "session_id", "session__title", "seq", "content", "thinking", "tool_call", "images", "metadata"
     )
-    return list(_saying(rows.iterator(chunk_size=500), redactor))
-
-
-def _saying(rows: Iterable[tuple[Any, ...]], redactor: Redactor) -> Iterator[Place]:
-    for session, title, seq, *texts, metadata in rows:
-        if any(redactor.redact(text).spans for text in (*texts, json.dumps(metadata, ensure_ascii=False)) if text):
-            yield Place(session=session, title=title, seq=seq)
+    positions = []
+    for session, title, seq, *texts, metadata in rows.iterator(chunk_size=500):
+        texts.append(json.dumps(metadata, ensure_ascii=False))
+        if any(redactor.redact(text).spans for text in texts if text):
+            positions.append(EntryPosition(session=session, title=title, seq=seq))
+    return positions

@@ -38,9 +38,9 @@ _count_of = Select(
         .values_list("count")
     )
 )
-_END = re.compile(r"</(?=\s*(message|answer))", re.IGNORECASE)
-_READ = 2_000  # characters of message and answer in the request
-_PATIENCE = 30  # seconds
+_CLOSING_TAG = re.compile(r"</(?=\s*(message|answer))", re.IGNORECASE)
+_TITLE_INPUT_CHARS = 2_000  # characters of message and answer in the request
+_TITLE_TIMEOUT = 30  # seconds
 _HEADING = re.compile(r"#+\s+")
 _BOLD = re.compile(r"(\*{1,2})(?=\S)([^*]+)(?<=\S)\1")
 _TITLE_PROMPT = (
@@ -56,21 +56,21 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     The default for `agent` is the project's agent, then the default agent, if the owner may use it. Raises
     SessionsQuotaFull.
     """
-    require_place(owner)
+    require_quota(owner)
     title = active_secrets.of_people([owner.pk]).redactor.redacted(storable(title))[:200]
     if "agent" not in fields:
         project = fields.get("project")
-        of_project = Agent.objects.usable_by(owner.pk).filter(pk=project.agent_id).first() if project else None
-        fields["agent"] = of_project or _default_agent.first(owner.pk)
+        project_agent = Agent.objects.usable_by(owner.pk).filter(pk=project.agent_id).first() if project else None
+        fields["agent"] = project_agent or _default_agent.first(owner.pk)
     session = Session(owner=owner, title=title, **fields)
     execute([save(session)])
     return session
 
 
-def require_place(owner: Any, wanted: int = 1) -> None:
+def require_quota(owner: Any, new_sessions: int = 1) -> None:
     """Check the quota for `wanted` more sessions. Raises SessionsQuotaFull."""
     (count,) = _count_of.first(owner.pk) or (0,)
-    if count + wanted > Limits.current().user_sessions:
+    if count + new_sessions > Limits.current().user_sessions:
         raise SessionsQuotaFull()
 
 
@@ -93,38 +93,40 @@ def title_from_model(context: TaskContext, limits: Limits) -> None:
     if limits.title_model is None or context.session.root_id or context.session.tasks.count() != 1:
         return
     message = ContextEntry.objects.in_session(context.session).filter(context_type=ContextType.USER_MESSAGE).first()
-    here, given = Session.objects.filter(pk=context.session.pk), title_of(message.content) if message else ""
-    if message is None or not here.filter(title=given).exists():
+    rows, default_title = Session.objects.filter(pk=context.session.pk), title_of(message.content) if message else ""
+    if message is None or not rows.filter(title=default_title).exists():
         return
-    title = _asked_title(context, limits.title_model.name, message.content)
+    title = _request_title(context, limits.title_model.name, message.content)
     Task.objects.filter(pk=context.task.pk).update(**context.calls.totals(context.task))  # the call has a cost
-    if not here.exists():  # deleted during the call: remove the texts of this call, too
+    if not rows.exists():  # deleted during the call: remove the texts of this call, too
         unused_blobs.mark_unused([context.session])
-    elif title and here.filter(title=given).update(title=title, updated_at=timezone.now()):
+    elif title and rows.filter(title=default_title).update(title=title, updated_at=timezone.now()):
         broadcast.title_changed(context.session, title)
 
 
-def _asked_title(context: TaskContext, model: str, message: str) -> str:
+def _request_title(context: TaskContext, model: str, message: str) -> str:
     """Ask the model for a title. Return "" if it gives none, which is harmless."""
     answer = str((context.task.final_result or {}).get("text", ""))
     redactor = redactor_of(context.session)
-    message, answer = (_END.sub("<\\/", redactor.redacted(text))[:_READ] for text in (message, answer))
-    words = f"<message>\n{message}\n</message>\n<answer>\n{answer}\n</answer>"
-    asked = Message(role="user", content=words, masked_with=redactor.version)
+    message, answer = (
+        _CLOSING_TAG.sub("<\\/", redactor.redacted(text))[:_TITLE_INPUT_CHARS] for text in (message, answer)
+    )
+    content = f"<message>\n{message}\n</message>\n<answer>\n{answer}\n</answer>"
+    request = Message(role="user", content=content, masked_with=redactor.version)
     try:
-        run = RunnerWithDeadline(context.interruption, _PATIENCE)
-        answered = ask_aside(
-            context, [asked], run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT
+        run = RunnerWithDeadline(context.interruption, _TITLE_TIMEOUT)
+        reply = ask_aside(
+            context, [request], run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT
         )
     except (LLMError, BudgetExceeded, DeadlinePassed, WorkAborted) as error:
         logger.info("no title, the first message stays: %s", error)
         return ""
-    line = next(iter(answered.result.content.strip().splitlines()), "")
-    title = title_of(_unmarked(storable(line)))
+    line = next(iter(reply.result.content.strip().splitlines()), "")
+    title = title_of(_strip_marks(storable(line)))
     return redactor_of(context.session).redacted(title)[:200]  # the secrets may have changed during the call
 
 
-def _unmarked(line: str) -> str:
+def _strip_marks(line: str) -> str:
     """Strip marks that models put around a title: heading marks, bold type, quotation marks, a full stop."""
     line = line.strip()
     if heading := _HEADING.match(line):
@@ -144,20 +146,20 @@ def delete_session(session: Session) -> None:
     folder = session.workspace_path
     with transaction.atomic():
         lock(session)
-        every = [session, *session.descendants.all()]
-        if Task.objects.active().filter(session__in=every).exists():
+        sessions = [session, *session.descendants.all()]
+        if Task.objects.active().filter(session__in=sessions).exists():
             raise TaskRunning()
-        for one in every:  # before deletion: a deleted instance has no key to build paths from
-            _then(affinity.release, str(one.pk))
-            for beside in (one.history_path, one.home_path):
-                _then(remove_tree, beside)
-        unused_blobs.mark_unused(every)
+        for deleted in sessions:  # before deletion: a deleted instance has no key to build paths from
+            _after_commit(affinity.release, str(deleted.pk))
+            for extra_folder in (deleted.history_path, deleted.home_path):
+                _after_commit(remove_tree, extra_folder)
+        unused_blobs.mark_unused(sessions)
         Session.objects.select_for_update().filter(pk=session.pk).first()  # blocks new references to the session
         session.delete()
         if folder.exists() and not session.workdir:  # a working directory belongs to the person who named it
-            _then(remove_tree, folder)
+            _after_commit(remove_tree, folder)
 
 
-def _then(follow: Callable[[Any], object], given: Any) -> None:
+def _after_commit(function: Callable[[Any], object], argument: Any) -> None:
     """Call a function after the commit, even if other callbacks fail. Django fails to report a partial that fails."""
-    transaction.on_commit(lambda: follow(given), robust=True)
+    transaction.on_commit(lambda: function(argument), robust=True)

@@ -11,7 +11,7 @@ from tasks_app.models import Project, Session, ShareLink
 from tasks_app.models.errors import PartOfAnother, Refusal
 
 DAYS = (7, 30, 90)
-MOST_LINKS = 20
+MAX_LINKS = 20
 
 
 class NobodyOfThatName(Refusal):
@@ -44,15 +44,15 @@ def add_member(owner: Any, shared: Any, *, person: str = "", role: str = "", may
     """
     if isinstance(shared, Session) and shared.root_id:
         raise PartOfAnother()
-    who: dict[str, Any] = {"role": roles_open_to(owner).filter(name=role).first()} if role else {}
+    lookup: dict[str, Any] = {"role": roles_open_to(owner).filter(name=role).first()} if role else {}
     if not role:
         people = get_user_model().objects.filter(is_active=True).exclude(pk=owner.pk)
-        who = {"user": people.filter(username=person.strip()).first()}
-    if None in who.values():
+        lookup = {"user": people.filter(username=person.strip()).first()}
+    if None in lookup.values():
         raise NobodyOfThatName(field="role" if role else "user")
     with transaction.atomic():
         type(shared).objects.select_for_update(no_key=True).get(pk=shared.pk)  # the same lock order as deletion
-        member, _ = shared.memberships.update_or_create(defaults={"may_write": may_write}, **who)
+        member, _ = shared.memberships.update_or_create(defaults={"may_write": may_write}, **lookup)
     return member
 
 
@@ -72,6 +72,6 @@ def leave_project(project: Project, user: Any) -> None:
 
 def make_link(session: Session, days: int) -> str:
     """Create a link and return its token. Raises TooManyLinks."""
-    if session.links.count() >= MOST_LINKS:
+    if session.links.count() >= MAX_LINKS:
         raise TooManyLinks()
     return ShareLink.objects.create_link(session, days)

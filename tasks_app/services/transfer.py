@@ -21,17 +21,17 @@ from tasks_app.record.item import Item
 from tasks_app.record.transcript import items_of
 from tasks_app.run import reminders
 from tasks_app.run.next_task import title_of
-from tasks_app.services.sessions import create_session, require_place
+from tasks_app.services.sessions import create_session, require_quota
 from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, chat_of
 from tools_app.child_process.parent import NoAnswer, lines_of
 
-PAGE, PAGE_CHARS = 200, 60_000  # entries and characters per page of messages
-MOST_SILENT = 20  # empty pages that are skipped in a row
-MOST_AT_ONCE = 20_000  # messages per import
-LONGEST_SECONDS = 600  # seconds until a killed server's import no longer counts as running
+PAGE_ENTRIES, PAGE_CHARS = 200, 60_000  # entries and characters per page of messages
+MAX_EMPTY_PAGES = 20  # empty pages that are skipped in a row
+MAX_IMPORTED_MESSAGES = 20_000  # messages per import
+MAX_IMPORT_SECONDS = 600  # seconds until a killed server's import no longer counts as running
 TAG = "imported"  # tag in the importer's list
 _NAMES = {"user": "User", "assistant": "Assistant"}
-_END = re.compile(r"</(?=\s*client_history)", re.IGNORECASE)
+_CLOSING_TAG = re.compile(r"</(?=\s*client_history)", re.IGNORECASE)
 
 
 class ImportRunning(Refusal):
@@ -50,7 +50,7 @@ class NoExport(Refusal):
 # --- out --------------------------------------------------------------------------------------------------------------
 
 
-def exported(session: Session, kind: str) -> tuple[bytes, str]:
+def export(session: Session, kind: str) -> tuple[bytes, str]:
     """Return the file's content and name. `kind` is markdown or json."""
     name = re.sub(r"[^\w-]+", "-", redacted_title(session)).strip("-")[:60] or "session"
     return (as_json(session), f"{name}.json") if kind == "json" else (as_markdown(session).encode(), f"{name}.md")
@@ -60,13 +60,13 @@ def as_markdown(session: Session) -> str:
     """Return messages and tool calls as Markdown."""
     parts = [f"# {redacted_title(session)}", f"*{session.created_at:%Y-%m-%d %H:%M} UTC*"]
     for item in _items(session):
-        parts += _in_markdown(item)
+        parts += _item_markdown(item)
     return "\n\n".join(parts) + "\n"
 
 
-def _in_markdown(item: Item) -> Iterator[str]:
-    for said in _said(item):
-        yield f"## {_NAMES[said.role]}\n\n{said.text}"
+def _item_markdown(item: Item) -> Iterator[str]:
+    for message in _messages_of(item):
+        yield f"## {_NAMES[message.role]}\n\n{message.text}"
     if item.entry.context_type == ContextType.TOOL_CALL:
         arguments = json.dumps(item.arguments, ensure_ascii=False, indent=2)
         yield f"### Tool: {item.call['name']}\n\n{_fenced(arguments, 'json')}"
@@ -94,9 +94,9 @@ def as_json(session: Session) -> bytes:
         "created_at": session.created_at.isoformat(),
         "updated_at": session.updated_at.isoformat(),
         "messages": [
-            {"role": said.role, "text": said.text, "at": said.at and said.at.isoformat()}
+            {"role": message.role, "text": message.text, "at": message.at and message.at.isoformat()}
             for item in items
-            for said in _said(item)
+            for message in _messages_of(item)
         ],
         "entries": [entry_json(entry) for entry in entries],
     }
@@ -107,32 +107,32 @@ def redacted_title(session: Session) -> str:
     return redactor_of(session).redacted(str(session))
 
 
-def spoken(session: Session, after: int = 0) -> tuple[list[Said], int | None]:
+def messages_page(session: Session, after: int = 0) -> tuple[list[Said], int | None]:
     """Return a page of redacted messages after an entry, and the entry after which there are more, or None.
 
     A page is empty if many pages of calls without text follow.
     """
-    said, later = _page(session, after)
-    for _ in range(MOST_SILENT):
-        if not said and later is not None:
-            said, later = _page(session, later)
-    return said, later
+    messages, later = _page(session, after)
+    for _ in range(MAX_EMPTY_PAGES):
+        if not messages and later is not None:
+            messages, later = _page(session, later)
+    return messages, later
 
 
 def _page(session: Session, after: int) -> tuple[list[Said], int | None]:
-    entries = list(ContextEntry.objects.in_session(session).after(after)[: PAGE + 1])
-    sizes = accumulate(len(entry.content) + len(entry.tool_call) for entry in entries[:PAGE])
+    entries = list(ContextEntry.objects.in_session(session).after(after)[: PAGE_ENTRIES + 1])
+    sizes = accumulate(len(entry.content) + len(entry.tool_call) for entry in entries[:PAGE_ENTRIES])
     count = max(1, sum(1 for _ in takewhile(lambda size: size <= PAGE_CHARS, sizes)))
     count += count < len(entries) and bool(entries[count].tool_call_id)  # keep a call and its answer together
-    said = [one for item in items_of(session, entries[:count]) for one in _said(item)]
-    return said, entries[count - 1].seq if count < len(entries) else None
+    messages = [message for item in items_of(session, entries[:count]) for message in _messages_of(item)]
+    return messages, entries[count - 1].seq if count < len(entries) else None
 
 
 def _items(session: Session) -> list[Item]:
     return items_of(session, ContextEntry.objects.in_session(session))
 
 
-def _said(item: Item) -> Iterator[Said]:
+def _messages_of(item: Item) -> Iterator[Said]:
     """Yield the messages of people and of the agent in an item."""
     entry = item.entry
     if entry.context_type in (ContextType.USER_MESSAGE, ContextType.CLIENT_HISTORY):
@@ -164,8 +164,8 @@ def prepared_import(owner: Any, file: IO[bytes]) -> Iterator[Callable[[], Import
 
     Raises NoExport, ImportRunning or SessionsQuotaFull.
     """
-    running = f"import:{owner.pk}"
-    if not cache.add(running, True, LONGEST_SECONDS):
+    lock_key = f"import:{owner.pk}"
+    if not cache.add(lock_key, True, MAX_IMPORT_SECONDS):
         raise ImportRunning()
     try:
         with lines_of("tasks_app.text.foreign_chats", file) as values:
@@ -173,38 +173,38 @@ def prepared_import(owner: Any, file: IO[bytes]) -> Iterator[Callable[[], Import
     except NoAnswer as error:
         raise NoExport() from error
     finally:
-        cache.delete(running)
+        cache.delete(lock_key)
 
 
 def _import(owner: Any, values: Iterator[Any]) -> Imported:
     lengths: list[int] = next(values)
     totals = accumulate(lengths[:MOST_CHATS])
-    count = sum(1 for _ in takewhile(lambda total: total <= MOST_AT_ONCE, totals))
-    require_place(owner, count)  # before any is created: a retry would duplicate the first ones
-    return Imported([_imported(owner, chat_of(value)) for value in islice(values, count)], len(lengths) - count)
+    count = sum(1 for _ in takewhile(lambda total: total <= MAX_IMPORTED_MESSAGES, totals))
+    require_quota(owner, count)  # before any is created: a retry would duplicate the first ones
+    return Imported([_import_chat(owner, chat_of(value)) for value in islice(values, count)], len(lengths) - count)
 
 
-def _imported(owner: Any, chat: Chat) -> Session:
+def _import_chat(owner: Any, chat: Chat) -> Session:
     with transaction.atomic():
         session = create_session(owner, title=chat.title.strip() or title_of(chat.messages[0].text))
-        nothing: dict[str, Any] = {"text": "", "data": None, "attachments": [], "suggestions": []}
-        task = Task(session=session, started_by=owner, state=TaskState.DONE, final_result=nothing)
+        empty_result: dict[str, Any] = {"text": "", "data": None, "attachments": [], "suggestions": []}
+        task = Task(session=session, started_by=owner, state=TaskState.DONE, final_result=empty_result)
         task.ended_at = timezone.now()
         task.save()
         append_entries(
-            session, task, [reminders.imported(chat.origin), *(_draft(chat, said) for said in chat.messages)]
+            session, task, [reminders.imported(chat.origin), *(_draft(chat, message) for message in chat.messages)]
         )
         Session.objects.filter(pk=session.pk).update(updated_at=chat.at or timezone.now())
         file_session(session, owner, tags=f" {TAG} ")
     return session
 
 
-def _draft(chat: Chat, said: Said) -> Draft:
+def _draft(chat: Chat, message: Said) -> Draft:
     """Return a message as history. Its origin is part of the content, because metadata never shapes a request."""
-    words = _END.sub("<\\/", said.text)
+    text = _CLOSING_TAG.sub("<\\/", message.text)
     return Draft(
         context_type=ContextType.CLIENT_HISTORY,
-        given_role=said.role,
-        content=f'<client_history origin="{chat.origin}">\n{words}\n</client_history>',
-        metadata={"origin": chat.origin, **({"said_at": said.at.isoformat()} if said.at else {})},
+        given_role=message.role,
+        content=f'<client_history origin="{chat.origin}">\n{text}\n</client_history>',
+        metadata={"origin": chat.origin, **({"said_at": message.at.isoformat()} if message.at else {})},
     )

@@ -11,7 +11,7 @@ from llm_app.models import BreakerState, CircuitBreaker, Secret
 from tasks_app.models import Approval, ContextType, EngineProcess, Task, ToolCallLog
 from tasks_app.record import Draft
 from tasks_app.services import diagnosis
-from tasks_app.services.diagnosis import Kind
+from tasks_app.services.diagnosis import ReasonKind
 from tests import factories
 
 NOW = timezone.now()
@@ -39,7 +39,7 @@ def leased(**fields: Any) -> dict[str, Any]:
 
 def test_without_a_worker_that_is_the_reason(session: Any) -> None:
     task = task_in(session)
-    assert reason(task) == (Kind.FAULT, "No worker is running.")
+    assert reason(task) == (ReasonKind.FAULT, "No worker is running.")
     assert [stuck.pk for stuck in diagnosis.stuck_tasks()] == [task.pk]
 
 
@@ -53,7 +53,7 @@ def test_it_waits_for_the_worker_that_holds_its_page(session: Any) -> None:
     session.held_by, session.held = "other:2", {"browser": "the browser's page"}
     session.save()
     assert reason(task_in(session)) == (
-        Kind.NORMAL,
+        ReasonKind.NORMAL,
         "It waits for the worker that holds this for the session: the browser's page.",
     )
 
@@ -61,7 +61,7 @@ def test_it_waits_for_the_worker_that_holds_its_page(session: Any) -> None:
 def test_a_dead_worker_is_named(session: Any) -> None:
     worker("other:2")
     task = task_in(session, **leased(lease_expires_at=AGO))
-    assert reason(task)[0] == Kind.FAULT
+    assert reason(task)[0] == ReasonKind.FAULT
     assert "has stopped responding" in reason(task)[1]
     assert diagnosis.reasons(task)[0].process == "host:1"
     assert [stuck.pk for stuck in diagnosis.stuck_tasks()] == [task.pk]
@@ -70,7 +70,7 @@ def test_a_dead_worker_is_named(session: Any) -> None:
 def test_a_stop_that_is_not_heard_is_a_fault(session: Any) -> None:
     worker()
     task = task_in(session, **leased(stop_requested_at=AGO))
-    assert reason(task) == (Kind.FAULT, "Somebody has stopped it, and its worker has not ended it yet.")
+    assert reason(task) == (ReasonKind.FAULT, "Somebody has stopped it, and its worker has not ended it yet.")
     assert [stuck.pk for stuck in diagnosis.stuck_tasks()] == [task.pk]
 
 
@@ -85,7 +85,7 @@ def test_a_running_tool_and_a_paused_provider_are_named(session: Any) -> None:
     ToolCallLog.objects.create(
         task=task, session_id=session.pk, call_id="c", name="shell", fingerprint="f", status="started"
     )
-    assert reason(task) == (Kind.NORMAL, "The tool shell is running.")
+    assert reason(task) == (ReasonKind.NORMAL, "The tool shell is running.")
 
 
 def test_what_a_notice_says_is_the_reason(session: Any) -> None:
@@ -121,7 +121,7 @@ def test_an_approval_says_until_when(session: Any) -> None:
     Approval.objects.create(tool_call=log, fingerprint="f", reason="deletes", expires_at=end)
     kind, sentence = reason(task)
     assert (kind, sentence) == (
-        Kind.PERSON,
+        ReasonKind.PERSON,
         f"A call of shell waits for approval. It is rejected on {end:%-d %B at %H:%M} UTC.",
     )
     assert diagnosis.stuck_tasks() == []

@@ -34,22 +34,22 @@ def test_the_places_are_the_owners_newest_first(session, task, alice, charlie):
     said(session, task, f"It is {VALUE}.", "Nothing.", "aHVudGVyMi1odW50ZXIy in base64")
     others = factories.SessionFactory(owner=charlie)
     said(others, factories.TaskFactory(session=others, started_by=charlie), VALUE)
-    kept = secrets.keep(alice, "PASSWORD", VALUE)
+    kept = secrets.create(alice, "PASSWORD", VALUE)
     assert [(place.session, place.seq) for place in kept.found] == [(session.pk, 3), (session.pk, 1)]
     assert "in 2 entries" in kept.sentence
 
 
 def test_who_may_write_is_an_owner_of_the_record_and_who_may_read_is_not(session, task, bob, carol):
     said(session, task, VALUE)
-    assert len(secrets.keep(carol, "A", VALUE).found) == 1
-    assert secrets.keep(bob, "A", VALUE).found == []
+    assert len(secrets.create(carol, "A", VALUE).found) == 1
+    assert secrets.create(bob, "A", VALUE).found == []
 
 
 def test_a_secret_of_the_team_is_sought_everywhere(session, task, alice):
     said(session, task, VALUE)
-    assert len(secrets.keep(None, "TEAM", VALUE).found) == 1
+    assert len(secrets.create(None, "TEAM", VALUE).found) == 1
     with pytest.raises(SecretNameTaken):
-        secrets.keep(None, "TEAM", "another-value-1")
+        secrets.create(None, "TEAM", "another-value-1")
     assert Secret.objects.count() == 1
 
 
@@ -65,7 +65,7 @@ def test_the_record_stays_as_it_is_and_its_copies_are_redacted(session, task, al
     LogEntry.objects.create(user=alice, content_type=kind, object_repr=VALUE, action_flag=CHANGE)
     alice.preferences = f"My key is {VALUE}"
     alice.save()
-    secrets.keep(alice, "PASSWORD", VALUE)
+    secrets.create(alice, "PASSWORD", VALUE)
     for row in (task, session, waiting, alice, LogEntry.objects.get()):
         row.refresh_from_db()
         assert VALUE not in repr(vars(row))
@@ -77,7 +77,7 @@ def test_the_record_stays_as_it_is_and_its_copies_are_redacted(session, task, al
 
 def test_pages_and_programs_read_older_entries_redacted(session, task, alice, client):
     said(session, task, f"It is {VALUE}.")
-    secrets.keep(alice, "PASSWORD", VALUE)
+    secrets.create(alice, "PASSWORD", VALUE)
     client.force_login(alice)
     for path in (f"/s/{session.pk}/", f"/api/v1/sessions/{session.pk}/entries/"):
         shown = client.get(path).content.decode()
@@ -86,7 +86,7 @@ def test_pages_and_programs_read_older_entries_redacted(session, task, alice, cl
 
 
 def test_what_people_write_is_redacted_before_it_is_stored_anywhere(session, alice):
-    secrets.keep(alice, "PASSWORD", VALUE)
+    secrets.create(alice, "PASSWORD", VALUE)
     services.post_message(session, alice, f"Use {VALUE} there.")
     session.refresh_from_db()
     assert session.title == "Use [secret:PASSWORD] there."
@@ -119,4 +119,4 @@ def test_the_admin_refuses_and_tells_like_the_others(session, task, client, alic
 def test_time_of_the_record_does_not_matter(session, task, alice):
     said(session, task, VALUE)
     ContextEntry.objects.update(created_at=datetime(2020, 1, 1, tzinfo=UTC))
-    assert len(secrets.keep(alice, "A", VALUE).found) == 1
+    assert len(secrets.create(alice, "A", VALUE).found) == 1

@@ -298,7 +298,7 @@ def test_a_deleted_session_leaves_nothing_to_find(session, say):
 def test_a_fork_is_found_by_what_it_was_made_with(session, say, alice):
     say("giraffes", "zebras")
     take_up_all()
-    with forks.prepared(session, 1, alice) as store:
+    with forks.prepare(session, 1, alice) as store:
         fork = store()
     assert list(Session.objects.matching("giraffes").values_list("pk", flat=True).order_by("created_at")) == [
         session.pk,

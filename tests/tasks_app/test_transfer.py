@@ -198,7 +198,7 @@ def chats(*lengths):
 
 
 def test_an_import_is_bounded_and_says_what_it_has_left_out(alice, browser, monkeypatch):
-    monkeypatch.setattr(transfer, "MOST_AT_ONCE", 5)
+    monkeypatch.setattr(transfer, "MAX_IMPORTED_MESSAGES", 5)
     sessions, left_out = import_sessions(alice, chats(2, 3, 2))
     assert ([session.title for session in sessions], left_out) == (["3", "2"], 1)
     file = io.BytesIO(chats(4, 2))

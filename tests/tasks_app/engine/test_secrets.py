@@ -207,7 +207,7 @@ def while_it_runs(monkeypatch):
 def test_what_becomes_secret_while_a_call_runs_is_not_written_back_into_its_log(play, owner, while_it_runs):
     def save():
         if not Secret.objects.exists():
-            secrets.keep(owner, "LATER", "some-value-1")
+            secrets.create(owner, "LATER", "some-value-1")
 
     while_it_runs(save)
     play(call("shell", command="echo some-value-1"), result()).advance()

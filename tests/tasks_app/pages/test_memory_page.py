@@ -86,12 +86,12 @@ def test_a_secret_is_redacted_in_notes_on_saving_and_later(alices, alice, bob):
     alices.post("/memory/add/", {"text": "The other is an0ther-value."})
     MemoryNote.objects.create(owner=bob, text="Mine is an0ther-value.")
     MemoryNote.objects.create(text="Ours is an0ther-value.")
-    secrets.keep(alice, "OTHER", "an0ther-value")
+    secrets.create(alice, "OTHER", "an0ther-value")
     texts = set(MemoryNote.objects.values_list("text", flat=True))
     assert {"The key is [secret:KEY].", "The other is [secret:OTHER]."} <= texts
     assert {"Mine is an0ther-value.", "Ours is an0ther-value."} <= texts  # alice decides nothing for others
     assert not MemoryNote.objects.of_user(alice).with_any_term(["an0ther"]).exists()
-    secrets.keep(None, "TEAM", "an0ther-value")
+    secrets.create(None, "TEAM", "an0ther-value")
     assert not any("an0ther" in text for text in MemoryNote.objects.values_list("text", flat=True))
 
 

@@ -92,7 +92,7 @@ def test_a_link_shows_the_words_to_anybody(link, browser, session, called):
 
 
 def test_a_long_session_is_read_by_pages(link, browser, recorded, monkeypatch):
-    monkeypatch.setattr("tasks_app.services.transfer.PAGE", 2)
+    monkeypatch.setattr("tasks_app.services.transfer.PAGE_ENTRIES", 2)
     for number in range(3, 6):
         recorded("user_message", f"Message {number}.", metadata={"author": "alice"})
     first = browser().page(link)
@@ -104,8 +104,8 @@ def test_a_long_session_is_read_by_pages(link, browser, recorded, monkeypatch):
 
 
 def test_many_calls_without_a_word_are_skipped_but_not_all_at_once(link, browser, recorded, monkeypatch):
-    monkeypatch.setattr("tasks_app.services.transfer.PAGE", 1)
-    monkeypatch.setattr("tasks_app.services.transfer.MOST_SILENT", 3)
+    monkeypatch.setattr("tasks_app.services.transfer.PAGE_ENTRIES", 1)
+    monkeypatch.setattr("tasks_app.services.transfer.MAX_EMPTY_PAGES", 3)
     for number in range(12):
         recorded("system_reminder", f"Reminder {number}.")
     recorded("user_message", "At last.", metadata={"author": "alice"})
