@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 Network = IPv4Network | IPv6Network
 
 
-def network(address: str) -> str:
+def client_network(address: str) -> str:
     """Return the address, or the /64 network of an IPv6 address, all of which belongs to one customer.
 
     Text that is not an address is returned unchanged.

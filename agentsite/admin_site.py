@@ -1,9 +1,7 @@
 """The look of the admin: its title, sidebar and first page."""
 
-from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse_lazy
 
@@ -17,12 +15,8 @@ def _item(title: str, icon: str, model: str) -> dict[str, Any]:
         "title": title,
         "icon": icon,
         "link": reverse_lazy(f"admin:{app}_{name}_changelist"),
-        "permission": _may_see(app, name),
+        "permission": lambda request: request.user.has_perm(f"{app}.view_{name}"),
     }
-
-
-def _may_see(app: str, name: str) -> Callable[[HttpRequest], bool]:
-    return lambda request: request.user.has_perm(f"{app}.view_{name}")
 
 
 NAVIGATION = [

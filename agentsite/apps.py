@@ -8,8 +8,8 @@ from django.db import connection
 
 from agentsite.optional_imports import WITH_APPS, on_first_call, without
 
-YOUNG_OBJECTS = 10_000  # threshold of the first generation: of Python's default, 700 objects, most are still in use
-HEAPS = 2  # glibc would make up to eight per core, and memory that one thread frees is not reused by others
+GC_THRESHOLD = 10_000  # threshold of the first generation: of Python's default, 700 objects, most are still in use
+MAX_HEAPS = 2  # glibc would make up to eight per core, and memory that one thread frees is not reused by others
 _M_ARENA_MAX = -8
 
 
@@ -27,11 +27,6 @@ class AgentsiteConfig(AppConfig):
         importlib.import_module("agentsite.json_field").install()
         importlib.import_module("agentsite.checks.registry")  # registers them
         gc.freeze()  # loaded modules stay: exclude them from garbage collection
-        gc.set_threshold(YOUNG_OBJECTS)
-        _share_heaps()
-
-
-def _share_heaps() -> None:
-    """Limit glibc to a few heaps: Python's threads allocate one at a time anyway. Other C libraries are left alone."""
-    with suppress(AttributeError):
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, HEAPS)
+        gc.set_threshold(GC_THRESHOLD)
+        with suppress(AttributeError):  # in other C libraries than glibc
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MAX_HEAPS)  # Python's threads allocate one at a time anyway

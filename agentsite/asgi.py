@@ -31,11 +31,11 @@ from django.db import close_old_connections, connection
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.urls import resolve, set_script_prefix
 
-from agentsite.edge import BehindProxies, KnownOrigins, Limited
+from agentsite.edge import OriginMiddleware, ProxyHeadersMiddleware, RateLimitMiddleware
 from tasks_app.api.metrics import WEBSOCKETS
 from tasks_app.hub.consumer import websocket_urlpatterns
 
-MOST_THREADS = 32  # concurrent requests; as many as PostgreSQL's pool has connections
+MAX_THREADS = 32  # concurrent requests; as many as PostgreSQL's pool has connections
 
 
 class Handler(ASGIHandler):
@@ -43,12 +43,12 @@ class Handler(ASGIHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._in_thread = BaseHandler()
-        self._in_thread.load_middleware()
-        self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="request")
+        self._sync_handler = BaseHandler()
+        self._sync_handler.load_middleware()
+        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="request")
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        if _belongs_on_the_loop(scope["path"]):
+        if _runs_on_event_loop(scope["path"]):
             await super().handle(scope, receive, send)
             return
         try:
@@ -57,13 +57,14 @@ class Handler(ASGIHandler):
             return
         with closing(body):
             set_script_prefix(get_script_prefix(scope))
-            response = await self._hop(self._respond, scope, body)
+            response = await self._run_in_thread(self._respond, scope, body)
             if change := getattr(response, "change", None):
                 try:
-                    await _unless_gone(change(), receive)
+                    await _until_disconnect(change(), receive)
                 except RequestAborted:
                     return
-                response = await self._hop(self._respond, {**scope, "query_string": b""}, body)  # checks access again
+                # The second request checks access again.
+                response = await self._run_in_thread(self._respond, {**scope, "query_string": b""}, body)
             if response.streaming:
                 await self._stream(response, receive, send)
             else:
@@ -76,7 +77,7 @@ class Handler(ASGIHandler):
         request: HttpRequest | None
         request, response = self.create_request(scope, body)
         if request is not None:
-            response = self._in_thread.get_response(request)
+            response = self._sync_handler.get_response(request)
         assert response is not None
         response._handler_class = self.__class__  # type: ignore[attr-defined]  # the sender of request_finished
         if isinstance(response, FileResponse):
@@ -91,35 +92,35 @@ class Handler(ASGIHandler):
         """Send a streaming response until it ends or the client disconnects."""
         try:
             with suppress(RequestAborted):
-                await _unless_gone(self.send_response(response, send), receive)
+                await _until_disconnect(self.send_response(response, send), receive)
         finally:
-            await self._hop(response.close)
+            await self._run_in_thread(response.close)
 
-    async def _hop(self, work: Any, *arguments: Any) -> Any:
+    async def _run_in_thread(self, work: Any, *arguments: Any) -> Any:
         return await SyncToAsync(work, thread_sensitive=False, executor=self._threads)(*arguments)
 
 
-async def _unless_gone(work: Coroutine[Any, Any, None], receive: Any) -> None:
+async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Any) -> None:
     """Run the work until it is done.
 
     Raises: RequestAborted if the client disconnects first.
     """
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(receive())
+    task, disconnect = asyncio.ensure_future(work), asyncio.ensure_future(receive())
     try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        is_gone = not working.done()
+        await asyncio.wait({task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
+        is_disconnected = not task.done()
     finally:
-        working.cancel()
-        leaving.cancel()
-        results = await asyncio.gather(working, leaving, return_exceptions=True)
+        task.cancel()
+        disconnect.cancel()
+        results = await asyncio.gather(task, disconnect, return_exceptions=True)
     if isinstance(results[0], Exception):
         raise results[0]
-    if is_gone:
+    if is_disconnected:
         raise RequestAborted
 
 
 @lru_cache(maxsize=512)
-def _belongs_on_the_loop(path: str) -> bool:
+def _runs_on_event_loop(path: str) -> bool:
     """Return whether a static file or a coroutine view serves the path. Cached, as no route changes at run time."""
     try:
         return path.startswith(settings.STATIC_URL) or iscoroutinefunction(resolve(path).func)
@@ -128,12 +129,14 @@ def _belongs_on_the_loop(path: str) -> bool:
 
 
 http_application = Handler()
-_websocket_application = KnownOrigins(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
+_websocket_application = OriginMiddleware(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
 
 
-async def _counted(scope: Any, receive: Any, send: Any) -> None:
+async def _counted_websocket(scope: Any, receive: Any, send: Any) -> None:
     with WEBSOCKETS.track_inprogress():
         await _websocket_application(scope, receive, send)
 
 
-application = BehindProxies(Limited(ProtocolTypeRouter({"http": http_application, "websocket": _counted})))
+application = ProxyHeadersMiddleware(
+    RateLimitMiddleware(ProtocolTypeRouter({"http": http_application, "websocket": _counted_websocket}))
+)

@@ -10,14 +10,14 @@ from typing import Any
 from kombu.transport import memory
 
 
-class _Changes:
+class _ChangeCounter:
     """A counter of events that consumers wait for: a new message, or an acknowledged one, which makes room."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self.count = 0
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         with self._changed:
             self.count += 1
             self._changed.notify_all()
@@ -28,25 +28,25 @@ class _Changes:
             return self._changed.wait_for(lambda: self.count != seen, seconds)
 
 
-_changes = _Changes()
+_changes = _ChangeCounter()
 
 
-def _told(method: Callable[..., object]) -> Callable[..., None]:
+def _notifying(method: Callable[..., object]) -> Callable[..., None]:
     @wraps(method)
     def changed(*args: Any, **kwargs: Any) -> None:
         method(*args, **kwargs)
-        _changes.tell()
+        _changes.notify()
 
     return changed
 
 
-class Channel(memory.Channel):
-    _put, _put_fanout = _told(memory.Channel._put), _told(memory.Channel._put_fanout)
-    basic_ack, basic_reject = _told(memory.Channel.basic_ack), _told(memory.Channel.basic_reject)
+class EmbeddedChannel(memory.Channel):
+    _put, _put_fanout = _notifying(memory.Channel._put), _notifying(memory.Channel._put_fanout)
+    basic_ack, basic_reject = _notifying(memory.Channel.basic_ack), _notifying(memory.Channel.basic_reject)
 
 
-class Transport(memory.Transport):
-    Channel = Channel
+class EmbeddedTransport(memory.Transport):
+    Channel = EmbeddedChannel
     cycle: Any
 
     def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
@@ -54,12 +54,12 @@ class Transport(memory.Transport):
 
         Raises: TimeoutError if none arrives within `timeout` seconds.
         """
-        until = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             seen = _changes.count
             try:
                 self.cycle.get(self._deliver, timeout=timeout)
                 return
             except Empty:
-                if not _changes.wait(seen, None if until is None else max(0.0, until - time.monotonic())):
+                if not _changes.wait(seen, None if deadline is None else max(0.0, deadline - time.monotonic())):
                     raise TimeoutError from None

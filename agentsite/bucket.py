@@ -9,10 +9,10 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
-_IN_MEMORY = 2 * 1024**2  # bytes of an open file; the rest of it is on disk
+_MAX_MEMORY_BYTES = 2 * 1024**2  # bytes of an open file; the rest of it is on disk
 
 
-class Bucket(S3Storage):
+class BucketStorage(S3Storage):
     """A bucket with the errors of Django's file system: FileNotFoundError for missing files, OSError for failures.
 
     Checksums are sent only if S3 requires them. Since boto3 1.36 they are the default, as trailers that many
@@ -29,20 +29,25 @@ class Bucket(S3Storage):
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
-        ours = {"client_config": config, "default_acl": None, "querystring_auth": True, "file_overwrite": True}
-        return settings | ours | {"max_memory_size": _IN_MEMORY}
+        return settings | {
+            "client_config": config,
+            "default_acl": None,
+            "querystring_auth": True,
+            "file_overwrite": True,
+            "max_memory_size": _MAX_MEMORY_BYTES,
+        }
 
     def _open(self, name: str, mode: str = "rb") -> Any:
         """Open and download the file immediately, so that errors are raised here."""
         with _as_os_error():
-            opened = super()._open(name, mode)
-            _ = opened.file
-            return opened
+            file = super()._open(name, mode)
+            _ = file.file
+            return file
 
     def _save(self, name: str, content: Any) -> str:
         with _as_os_error():
-            kept: str = super()._save(name, content)
-            return kept
+            stored_name: str = super()._save(name, content)
+            return stored_name
 
     def delete(self, name: str) -> None:
         with _as_os_error():
@@ -50,8 +55,8 @@ class Bucket(S3Storage):
 
     def exists(self, name: str) -> bool:
         with _as_os_error():
-            found: bool = super().exists(name)
-            return found
+            exists: bool = super().exists(name)
+            return exists
 
 
 @contextmanager

@@ -22,17 +22,17 @@ app.autodiscover_tasks(["tasks_app.worker"], related_name="jobs")
 
 
 @setup_logging.connect
-def _leave_logging(**kwargs: object) -> None:
+def _keep_our_logging(**kwargs: object) -> None:
     """Keep Celery from installing log handlers, by listening to this signal: ours redact secrets."""
 
 
 @worker_init.connect
-def _wait_for_the_tables(**kwargs: object) -> None:
+def _wait_for_migrations(**kwargs: object) -> None:
     """Wait for the database and its migrations: a worker may start before the web that applies them."""
     from django.db import DatabaseError, connection
     from django.db.migrations.executor import MigrationExecutor
 
-    said = ""
+    logged_reason = ""
     while True:
         try:
             executor = MigrationExecutor(connection)
@@ -41,14 +41,15 @@ def _wait_for_the_tables(**kwargs: object) -> None:
             reason = "the web to migrate the database"
         except DatabaseError as error:
             reason = f"the database: {error}"
-        if reason != said:
-            logging.getLogger(__name__).warning("waiting for %s", said := reason)
+        if reason != logged_reason:
+            logging.getLogger(__name__).warning("waiting for %s", reason)
+            logged_reason = reason
         connection.close()
         time.sleep(_WAIT_SECONDS)
 
 
 @worker_init.connect
-def _leave_restoring_to_the_reaper(**kwargs: object) -> None:
+def _disable_restore(**kwargs: object) -> None:
     """Keep Kombu from restoring unacknowledged messages, which fails without Redis and would end the worker."""
     from agentsite.environment import EMBEDDED
 
@@ -59,7 +60,7 @@ def _leave_restoring_to_the_reaper(**kwargs: object) -> None:
 
 
 @worker_ready.connect
-def _begin(sender: Consumer, **kwargs: object) -> None:
+def _start(sender: Consumer, **kwargs: object) -> None:
     """Start recovery and the supervisor. Outside the embedded mode, also install packages for commands."""
     from agentsite import workshop
     from agentsite.environment import EMBEDDED
@@ -67,7 +68,7 @@ def _begin(sender: Consumer, **kwargs: object) -> None:
 
     supervisor.start(partial(sender.call_soon, sender.cancel_task_queue, app.conf.task_default_queue))
     if not EMBEDDED:
-        workshop.begin(logging.getLogger(__name__).warning)
+        workshop.install_missing(logging.getLogger(__name__).warning)
 
 
 @worker_shutting_down.connect
@@ -79,7 +80,7 @@ def _drain(**kwargs: object) -> None:
 
 
 @worker_shutdown.connect
-def _close(**kwargs: object) -> None:
+def _stop(**kwargs: object) -> None:
     from agentsite.environment import EMBEDDED
     from tasks_app.runtime import process
     from tasks_app.worker import supervisor

@@ -9,7 +9,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -19,7 +19,7 @@ from django.conf import settings
 from django.http import parse_cookie
 from django.template.loader import render_to_string
 
-from agentsite.addresses import is_in, network, without_port
+from agentsite.addresses import client_network, is_in, without_port
 from agentsite.environment import REDIS_URL
 from agentsite.rates import MINUTE, Rates
 from tasks_app.api.problems import CONTENT_TYPE, Problem
@@ -35,7 +35,7 @@ _TASK = re.compile(r"/api/v1/tasks/[^/]+/")
 _NEVER_LIMITED = ("/healthz", "/readyz")
 
 
-class BehindProxies:
+class ProxyHeadersMiddleware:
     """Middleware that takes client, scheme and host from headers of trusted proxies, and ignores those of others."""
 
     def __init__(self, application: Application) -> None:
@@ -43,35 +43,35 @@ class BehindProxies:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         if scope["type"] in ("http", "websocket"):
-            scope = _as_forwarded(scope)
+            scope = _apply_forwarded_headers(scope)
         await self._application(scope, receive, send)
 
 
-def _as_forwarded(scope: Scope) -> Scope:
-    own = [header for header in scope["headers"] if header[0] not in _FORWARDED]
-    plain = {**scope, "headers": own, "root_path": ""}  # Daphne takes root_path from a header
+def _apply_forwarded_headers(scope: Scope) -> Scope:
+    headers = [header for header in scope["headers"] if header[0] not in _FORWARDED]
+    direct = {**scope, "headers": headers, "root_path": ""}  # Daphne takes root_path from a header
     peer = (scope.get("client") or ("", 0))[0]
     if not is_in(peer, settings.TRUSTED_PROXIES):
-        return plain
+        return direct
     if prefixes := _values(scope, b"x-forwarded-prefix"):
-        _warn_of_prefix(prefixes[-1][:200])
+        _warn_about_prefix(prefixes[-1][:200])
     client, hops = _client(peer, _values(scope, b"x-forwarded-for"))
     if hosts := _values(scope, b"x-forwarded-host"):
-        own = [header for header in own if header[0] != b"host"]
-        plain["headers"] = [*own, (b"host", _seen_first(hosts, hops).encode("latin-1"))]
+        headers = [header for header in headers if header[0] != b"host"]
+        direct["headers"] = [*headers, (b"host", _value_at_client(hosts, hops).encode("latin-1"))]
     if schemes := _values(scope, b"x-forwarded-proto"):
-        is_secure = _seen_first(schemes, hops).lower() in ("https", "wss")
+        is_secure = _value_at_client(schemes, hops).lower() in ("https", "wss")
         names = ("ws", "wss") if scope["type"] == "websocket" else ("http", "https")
-        plain["scheme"] = names[is_secure]
-    return {**plain, "client": [client, 0]}
+        direct["scheme"] = names[is_secure]
+    return {**direct, "client": [client, 0]}
 
 
 @lru_cache(maxsize=8)
-def _warn_of_prefix(prefix: str) -> None:
+def _warn_about_prefix(prefix: str) -> None:
     """Log a proxy that serves the site below a path, once per path."""
     if prefix.strip("/"):
         logger.warning(
-            "a proxy serves this site below %r, where its links are not found: give it a host name of its own",
+            "a proxy serves this site below the path %r, where its links do not work: serve it under its own host name",
             prefix,
         )
 
@@ -92,12 +92,12 @@ def _client(peer: str, forwarded: list[str]) -> tuple[str, int]:
     return client, max(hops, 1)
 
 
-def _seen_first(values: list[str], hops: int) -> str:
+def _value_at_client(values: list[str], hops: int) -> str:
     """Return the value set by the trusted proxy nearest to the client. Values before it come from the client."""
     return values[-min(hops, len(values))]
 
 
-class KnownOrigins(OriginValidator):
+class OriginMiddleware(OriginValidator):
     """Middleware that opens websockets only to pages of this server.
 
     Others are accepted and closed with a code, so that a page can report the reason: browsers hide why a websocket
@@ -114,7 +114,7 @@ class KnownOrigins(OriginValidator):
             await self.application(scope, receive, send)
             return
         logger.warning(
-            "a page's websocket was refused: its origin %r is neither in ALLOWED_HOSTS nor in CSRF_TRUSTED_ORIGINS",
+            "refused a websocket: its origin %r is neither in ALLOWED_HOSTS nor in CSRF_TRUSTED_ORIGINS",
             origin[:200],
         )
         await _close(receive, send, FOREIGN_ORIGIN)
@@ -126,7 +126,7 @@ class KnownOrigins(OriginValidator):
             return False
 
 
-class Limited:
+class RateLimitMiddleware:
     """Middleware that limits requests per minute and open streams, per token or session and per address."""
 
     def __init__(self, application: Application) -> None:
@@ -136,33 +136,35 @@ class Limited:
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         if scope["type"] not in ("http", "websocket") or scope["path"] in _NEVER_LIMITED:
             await self._application(scope, receive, send)
-        elif not await self._may_ask(scope):
-            said = "Too many requests came from you in this minute. Try again in the next one."
-            await _refuse(scope, receive, send, said, MINUTE - int(time.time()) % MINUTE)
-        elif _stays(scope):
+            return
+        limits = _limits(scope, settings.REQUESTS_PER_MINUTE)
+        counts = await self._rates.count_request(list(limits))
+        if not _are_within(counts, limits):
+            detail = "Too many requests came from you in this minute. Try again in the next one."
+            await _refuse(scope, receive, send, detail, MINUTE - int(time.time()) % MINUTE)
+        elif _is_long_lived(scope):
             await self._stream(scope, receive, send)
         else:
             await self._application(scope, receive, send)
 
-    async def _may_ask(self, scope: Scope) -> bool:
-        most = _limits(scope, settings.REQUESTS_PER_MINUTE)
-        counts = await self._rates.count_request(list(most))
-        return all(count <= limit for count, limit in zip(counts, most.values(), strict=True))
-
     async def _stream(self, scope: Scope, receive: Any, send: Any) -> None:
-        most = _limits(scope, settings.STREAMS)
-        name, counts = await self._rates.open_stream(list(most))
+        limits = _limits(scope, settings.STREAMS)
+        name, counts = await self._rates.open_stream(list(limits))
         try:
-            if all(count <= limit for count, limit in zip(counts, most.values(), strict=True)):
+            if _are_within(counts, limits):
                 await self._application(scope, receive, send)
             else:
-                said = "Too many streams of yours are open. Close some, or try again when some have ended."
-                await _refuse(scope, receive, send, said, STREAM_SECONDS)
+                detail = "Too many streams of yours are open. Close some, or try again when some have ended."
+                await _refuse(scope, receive, send, detail, STREAM_SECONDS)
         finally:
             await self._rates.close_stream(name)
 
 
-def _stays(scope: Scope) -> bool:
+def _are_within(counts: Sequence[int], limits: Mapping[str, int]) -> bool:
+    return all(count <= limit for count, limit in zip(counts, limits.values(), strict=True))
+
+
+def _is_long_lived(scope: Scope) -> bool:
     """Return whether the request stays open: a page's websocket, an event stream, or a request that waits."""
     return bool(
         scope["type"] == "websocket"
@@ -171,16 +173,16 @@ def _stays(scope: Scope) -> bool:
     )
 
 
-def _limits(scope: Scope, most: Mapping[str, int]) -> dict[str, int]:
+def _limits(scope: Scope, by_kind: Mapping[str, int]) -> dict[str, int]:
     """Return the keys that a request counts for, with the limit of each."""
     headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-    presented = headers.get(b"authorization") or parse_cookie(headers.get(b"cookie", "")).get(
-        settings.SESSION_COOKIE_NAME
-    )
-    found = {f"address:{network((scope.get('client') or ('', 0))[0])}": most["address"]}
-    if presented:
-        found[f"token:{hashlib.sha256(presented.encode()).hexdigest()}"] = most["token"]
-    return {key: limit for key, limit in found.items() if limit}
+    cookies = parse_cookie(headers.get(b"cookie", ""))
+    credential = headers.get(b"authorization") or cookies.get(settings.SESSION_COOKIE_NAME)
+    client = (scope.get("client") or ("", 0))[0]
+    limits = {f"address:{client_network(client)}": by_kind["address"]}
+    if credential:
+        limits[f"token:{hashlib.sha256(credential.encode()).hexdigest()}"] = by_kind["token"]
+    return {key: limit for key, limit in limits.items() if limit}
 
 
 async def _close(receive: Any, send: Any, code: int) -> None:
@@ -190,17 +192,17 @@ async def _close(receive: Any, send: Any, code: int) -> None:
     await send({"type": "websocket.close", "code": code})
 
 
-async def _refuse(scope: Scope, receive: Any, send: Any, said: str, seconds: int) -> None:
+async def _refuse(scope: Scope, receive: Any, send: Any, detail: str, seconds: int) -> None:
     client = (scope.get("client") or ("",))[0]
-    logger.warning("a request of %s was refused: %s", client, said)  # not the path: it may hold a token or a newline
+    logger.warning("refused a request from %s: %s", client, detail)  # not the path: it may hold a token or a newline
     if scope["type"] == "websocket":
         await _close(receive, send, TOO_MANY_STREAMS)
         return
-    content_type, body = CONTENT_TYPE, json.dumps(Problem(status=429, detail=said).body)
+    content_type, body = CONTENT_TYPE, json.dumps(Problem(status=429, detail=detail).body)
     is_page = not scope["path"].startswith("/api/") and (b"hx-request", b"true") not in scope["headers"]
     if is_page:
         content_type = "text/html; charset=utf-8"
-        body = render_to_string("later.html", {"htmx": False, "said": said, "level": "error"})
+        body = render_to_string("later.html", {"htmx": False, "said": detail, "level": "error"})
     headers = [(b"content-type", content_type.encode()), (b"retry-after", str(seconds).encode())]
     await send({"type": "http.response.start", "status": 429, "headers": headers})
     await send({"type": "http.response.body", "body": body.encode()})

@@ -37,28 +37,28 @@ class _Variables(FileAwareMapping):
 class _Env(environ.Env):
     ENVIRON = _Variables()
 
-    def whole(self, name: str, default: int, *, least: int = 0) -> int:
+    def integer(self, name: str, default: int, *, minimum: int = 0) -> int:
         """Return a whole number.
 
-        Raises: ImproperlyConfigured unless it is a whole number of at least `least`.
+        Raises: ImproperlyConfigured unless it is a whole number of at least `minimum`.
         """
         try:
             number: int = self.int(name, default=default)
         except ValueError:
-            number = least - 1
-        if number < least:
-            raise ImproperlyConfigured(f"{name} is {self.str(name)!r}. Write a whole number from {least} on.")
+            number = minimum - 1
+        if number < minimum:
+            raise ImproperlyConfigured(f"{name} is {self.str(name)!r}. Write a whole number from {minimum} on.")
         return number
 
-    def one_of(self, name: str, default: str, *others: str) -> str:
+    def choice(self, name: str, default: str, *others: str) -> str:
         """Return the option that the variable names, in upper or lower case.
 
         Raises: ImproperlyConfigured if it names none of them.
         """
         text = self.str(name, default=default).strip()
-        for word in (default, *others):
-            if text.lower() == word.lower():
-                return word
+        for option in (default, *others):
+            if text.lower() == option.lower():
+                return option
         raise ImproperlyConfigured(f"{name} is {text!r}. Write one of {', '.join((default, *others))}.")
 
 
@@ -108,24 +108,24 @@ EMBEDDED: bool = not REDIS_URL
 VAR_DIR = Path(env.str("AGENTSITE_VAR", default=str(BASE_DIR / "var"))).resolve()
 
 
-def database() -> dict[str, Any]:
+def database_settings() -> dict[str, Any]:
     """Return Django's settings of the database.
 
     Raises: ImproperlyConfigured if DATABASE_URL is not the address of one.
     """
     try:
-        found: dict[str, Any] = env.db_url_config(database_url())
+        config: dict[str, Any] = env.db_url_config(database_url())
     except ValueError:
-        found = {}
-    if not found.get("ENGINE"):
+        config = {}
+    if not config.get("ENGINE"):
         raise ImproperlyConfigured(
             "DATABASE_URL is no address of a database. Write postgres://USER:PASSWORD@HOST:PORT/NAME, "
             "or leave it out for SQLite."
         )
-    return found
+    return config
 
 
-def mail() -> dict[str, Any]:
+def mail_settings() -> dict[str, Any]:
     """Return Django's settings of mail. Without `EMAIL_URL`, no mail is sent.
 
     Raises: ImproperlyConfigured if it is not the address of a mail server.
@@ -142,7 +142,7 @@ def database_url() -> str:
     return str(env.str("DATABASE_URL", default="") or f"sqlite:///{VAR_DIR / 'agentsite.sqlite3'}")
 
 
-def store() -> dict[str, Any]:
+def storage_settings() -> dict[str, Any]:
     """Return Django's setting STORAGES. Files outside sessions are below `var/`, or in the bucket of STORAGE_URL.
 
     Its form is s3://KEY:SECRET@BUCKET/FOLDER?endpoint=https://…&region=…, where only the bucket is required. Without
@@ -150,13 +150,15 @@ def store() -> dict[str, Any]:
 
     Raises: ImproperlyConfigured for another form, or without the packages.
     """
-    kept = {"staticfiles": {"BACKEND": "agentsite.static_files.HashedNames"}}
+    static_files = {"staticfiles": {"BACKEND": "agentsite.static_files.HashedStaticFilesStorage"}}
     if not (text := env.str("STORAGE_URL", default="")):
         options = {"location": VAR_DIR, "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
-        return kept | {"default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}}
-    url, told = urlsplit(text), dict(parse_qsl(urlsplit(text).query))
-    endpoint = urlsplit(told.get("endpoint", "https://"))
-    if url.scheme != "s3" or not url.hostname or told.keys() - {"endpoint", "region"} or endpoint.scheme not in _WEB:
+        backend = "django.core.files.storage.FileSystemStorage"
+        return static_files | {"default": {"BACKEND": backend, "OPTIONS": options}}
+    url, query = urlsplit(text), dict(parse_qsl(urlsplit(text).query))
+    endpoint = urlsplit(query.get("endpoint", "https://"))
+    has_known_options = not query.keys() - {"endpoint", "region"} and endpoint.scheme in _WEB
+    if url.scheme != "s3" or not url.hostname or not has_known_options:
         raise ImproperlyConfigured(
             "STORAGE_URL is no address of a bucket. Write s3://KEY:SECRET@BUCKET?endpoint=https://…&region=…"
         )
@@ -165,39 +167,44 @@ def store() -> dict[str, Any]:
             "STORAGE_URL names a bucket, and the packages for it (django-storages, boto3) are not installed. "
             f"Run: {sys.executable} -m pip install --require-hashes -r {BASE_DIR / 'requirements' / 'base.txt'}"
         )
-    options = {"bucket_name": url.hostname, "location": url.path.strip("/"), "endpoint_url": told.get("endpoint")}
-    options |= {"access_key": unquote(url.username or "") or None, "secret_key": unquote(url.password or "") or None}
-    options |= {"region_name": told.get("region")}
-    return kept | {"default": {"BACKEND": "agentsite.bucket.Bucket", "OPTIONS": options}}
+    options = {
+        "bucket_name": url.hostname,
+        "location": url.path.strip("/"),
+        "endpoint_url": query.get("endpoint"),
+        "access_key": unquote(url.username or "") or None,
+        "secret_key": unquote(url.password or "") or None,
+        "region_name": query.get("region"),
+    }
+    return static_files | {"default": {"BACKEND": "agentsite.bucket.BucketStorage", "OPTIONS": options}}
 
 
-def key(name: str) -> str:
+def get_key(name: str) -> str:
     """Return the key `name` from the environment or, in the embedded mode, from `var/`.
 
     Raises: ImproperlyConfigured in a team deployment without the variable, where each process would generate
     another key.
     """
     if EMBEDDED:
-        make_var()
+        create_var()
     if value := env.str(name, default=""):
         return str(value)
     if not EMBEDDED:
         raise ImproperlyConfigured(f"{name} is not set. A team deployment needs it in every process.")
-    return kept_key(name)
+    return stored_key(name)
 
 
-def kept_key(name: str) -> str:
+def stored_key(name: str) -> str:
     """Return the key that is stored in `var/`, after generating it if there is none."""
     path = VAR_DIR / "keys" / name.lower()
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        _write_once(path, Fernet.generate_key().decode() if "ENCRYPTION" in name else secrets.token_urlsafe(50))
+        _write_if_missing(path, Fernet.generate_key().decode() if "ENCRYPTION" in name else secrets.token_urlsafe(50))
         return path.read_text().strip()
     except OSError as error:
         raise _unwritable(error) from error
 
 
-def make_var() -> None:
+def create_var() -> None:
     """Create `var/`, closed to other users, whichever command runs first."""
     try:
         VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -211,7 +218,7 @@ def _unwritable(error: OSError) -> ImproperlyConfigured:
     )
 
 
-def _write_once(path: Path, value: str) -> None:
+def _write_if_missing(path: Path, value: str) -> None:
     """Write the complete file unless it exists. Two processes that start together agree on one key."""
     if path.exists():
         return

@@ -21,22 +21,20 @@ async def alive(request: HttpRequest) -> JsonResponse:
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
     """Return 200 if messages can be accepted and processed, else 503. The body only names the parts."""
-    reachable = infrastructure.database_answers()
-    worker = infrastructure.worker_is_unknown() if reachable.is_serious() else infrastructure.worker_is_alive()
-    needed = {"database": _is_ok(reachable), "broker": _redis_serves(), "worker": _is_ok(worker)}
-    everything = all(needed.values())
-    checks = {name: _word(ok) for name, ok in needed.items()}
-    return JsonResponse({"status": _word(everything), "checks": checks}, status=200 if everything else 503)
-
-
-def _redis_serves() -> bool:
-    """Return whether Redis answers as broker and as channel layer, which use separate connections."""
-    return _is_ok(infrastructure.broker_answers()) and (EMBEDDED or _is_ok(infrastructure.channel_layer_delivers()))
+    database = infrastructure.database_answers()
+    worker = infrastructure.worker_is_unknown() if database.is_serious() else infrastructure.worker_is_alive()
+    broker_works = _is_ok(infrastructure.broker_answers())
+    if broker_works and not EMBEDDED:  # both are Redis, with separate connections
+        broker_works = _is_ok(infrastructure.channel_layer_delivers())
+    parts = {"database": _is_ok(database), "broker": broker_works, "worker": _is_ok(worker)}
+    is_ready = all(parts.values())
+    checks = {name: _status(is_part_ok) for name, is_part_ok in parts.items()}
+    return JsonResponse({"status": _status(is_ready), "checks": checks}, status=200 if is_ready else 503)
 
 
 def _is_ok(message: CheckMessage) -> bool:
     return status_of(message) is Status.OK
 
 
-def _word(ok: bool) -> str:
-    return "ok" if ok else "not ok"
+def _status(is_ok: bool) -> str:
+    return "ok" if is_ok else "not ok"

@@ -7,13 +7,13 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.forms.fields import InvalidJSONInput
 
-LONGEST = 100_000  # characters
+MAX_CHARACTERS = 100_000
 
 
 class JSONFormField(forms.JSONField):
     def to_python(self, value: Any) -> Any:
-        if isinstance(value, str) and len(value) > LONGEST:
-            raise ValidationError(f"Write at most {LONGEST} characters.")
+        if isinstance(value, str) and len(value) > MAX_CHARACTERS:
+            raise ValidationError(f"Write at most {MAX_CHARACTERS} characters.")
         try:
             return super().to_python(value)
         except (RecursionError, ValueError) as error:  # deep nesting, or a number with thousands of digits

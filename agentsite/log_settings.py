@@ -4,11 +4,11 @@ from logging import LogRecord
 
 from agentsite.environment import env
 
-LOG_LEVEL = env.one_of("LOG_LEVEL", "WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL")
+LOG_LEVEL = env.choice("LOG_LEVEL", "WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL")
 
 
-LONGEST_VALUE = 300  # characters of a path: otherwise a stranger could log 16 KB with each request
-REFUSED = ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "TooManyFilesSent")
+MAX_VALUE_LENGTH = 300  # characters of a path: otherwise a stranger could log 16 KB with each request
+REFUSALS = ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "TooManyFilesSent")
 
 
 def _drop_traceback(record: LogRecord) -> bool:
@@ -20,7 +20,7 @@ def _drop_traceback(record: LogRecord) -> bool:
 def _shorten_values(record: LogRecord) -> bool:
     """Shorten the path of the request."""
     if isinstance(record.args, tuple):
-        record.args = tuple(value[:LONGEST_VALUE] if isinstance(value, str) else value for value in record.args)
+        record.args = tuple(value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value for value in record.args)
     return True
 
 
@@ -49,7 +49,7 @@ LOGGING = {
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "formatter": env.one_of("LOG_FORMAT", "line", "json"),
+            "formatter": env.choice("LOG_FORMAT", "line", "json"),
             "filters": ["ids"],
         },
     },
@@ -58,6 +58,6 @@ LOGGING = {
     "loggers": {
         **{name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
         "django.request": {"filters": ["not 503", "short"]},
-        **{f"django.security.{name}": {"filters": ["one line"]} for name in REFUSED},
+        **{f"django.security.{name}": {"filters": ["one line"]} for name in REFUSALS},
     },
 }

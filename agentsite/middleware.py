@@ -18,7 +18,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.views.defaults import page_not_found
 
-from agentsite.accounts.tries import TooManyTries
+from agentsite.accounts.login_limits import TooManyAttempts
 from tasks_app.api.problems import BUSY, BUSY_SECONDS, is_of_gone
 from tasks_app.runtime.broadcast import drop_broken_connections
 
@@ -45,7 +45,7 @@ DOCS_POLICY = {
 }
 
 
-class ContentSecurityPolicy(MiddlewareMixin):
+class ContentSecurityPolicyMiddleware(MiddlewareMixin):
     """Middleware that adds the policy to responses without one, except to Django's debug pages."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -57,13 +57,13 @@ class ContentSecurityPolicy(MiddlewareMixin):
 def _policy_of(path: str) -> str:
     if path.startswith("/admin/"):
         return _ADMIN
-    return _DOCS if path.startswith("/api/docs/") else _EVERYWHERE_ELSE
+    return _DOCS if path.startswith("/api/docs/") else _STRICT
 
 
-_ADMIN, _DOCS, _EVERYWHERE_ELSE = map(build_policy, (ADMIN_POLICY, DOCS_POLICY, None))  # None: the settings' policy
+_ADMIN, _DOCS, _STRICT = map(build_policy, (ADMIN_POLICY, DOCS_POLICY, None))  # None: the settings' policy
 
 
-class SecureCookies(MiddlewareMixin):
+class SecureCookiesMiddleware(MiddlewareMixin):
     """Middleware that marks the cookies of https responses as secure, also behind a trusted proxy."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -73,7 +73,7 @@ class SecureCookies(MiddlewareMixin):
         return response
 
 
-class TimeAndLanguage(MiddlewareMixin):
+class TimeZoneAndLanguageMiddleware(MiddlewareMixin):
     """Middleware that activates the time zone and the language of a page.
 
     The zone is the browser's, which the page's script stores in a cookie. The language is that of the user's
@@ -86,7 +86,7 @@ class TimeAndLanguage(MiddlewareMixin):
         except (KeyError, ValueError, OSError):  # no zone, or an unknown one
             timezone.deactivate()
         if not request.path_info.startswith(_IN_ENGLISH):
-            translation.activate(_chosen_language(request) or translation.get_language_from_request(request))
+            translation.activate(_user_language(request) or translation.get_language_from_request(request))
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not request.path_info.startswith(_IN_ENGLISH):
@@ -99,7 +99,7 @@ class TimeAndLanguage(MiddlewareMixin):
 _IN_ENGLISH = ("/api/", "/admin/", "/healthz", "/readyz", "/metrics")
 
 
-def _chosen_language(request: HttpRequest) -> str:
+def _user_language(request: HttpRequest) -> str:
     """Return the language of the user's settings, or ''. A busy database is reported by the page itself."""
     try:
         return str(getattr(request.user, "language", ""))
@@ -107,7 +107,7 @@ def _chosen_language(request: HttpRequest) -> str:
         return ""
 
 
-class TryAgainLater(MiddlewareMixin):
+class RetryLaterMiddleware(MiddlewareMixin):
     """Middleware that answers exceptions which pass: one sentence, and the seconds to wait, as in the REST API.
 
     A row that is deleted while a request changes it yields 404, as it would a moment later.
@@ -116,18 +116,18 @@ class TryAgainLater(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match exception:
             case OperationalError() | InterfaceError():
-                logger.warning("a page was not served: %s", exception)
+                logger.warning("could not serve a page: %s", exception)
                 drop_broken_connections()
-                return _later(request, 503, BUSY, BUSY_SECONDS)
-            case TooManyTries():
-                return _later(request, 429, str(exception), exception.seconds)
+                return _retry_page(request, 503, BUSY, BUSY_SECONDS)
+            case TooManyAttempts():
+                return _retry_page(request, 429, str(exception), exception.seconds)
             case _ if is_of_gone(exception):
                 return page_not_found(request, exception)
         return None
 
 
-def _later(request: HttpRequest, status: int, said: str, seconds: int) -> HttpResponse:
+def _retry_page(request: HttpRequest, status: int, sentence: str, seconds: int) -> HttpResponse:
     """Return the page, rendered without the request, which would query the database for the user."""
-    context = {"htmx": bool(getattr(request, "htmx", False)), "said": said, "level": "error"}
+    context = {"htmx": bool(getattr(request, "htmx", False)), "said": sentence, "level": "error"}
     page = render_to_string("later.html", context)
     return HttpResponse(page, status=status, headers={"Retry-After": str(seconds)})

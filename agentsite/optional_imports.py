@@ -40,12 +40,12 @@ def on_first_call(module: str, *names: str) -> Iterator[None]:
         return
     sys.modules[module] = stand_in = ModuleType(module)
     for name in names:
-        setattr(stand_in, name, partial(_call, module, name))
+        setattr(stand_in, name, partial(_call_imported, module, name))
     try:
         yield
     finally:
         del sys.modules[module]
 
 
-def _call(module: str, name: str, *arguments: Any, **named: Any) -> Any:
+def _call_imported(module: str, name: str, *arguments: Any, **named: Any) -> Any:
     return getattr(importlib.import_module(module), name)(*arguments, **named)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-Command = tuple[Any, ...]
+RedisCommand = tuple[Any, ...]
 logger = logging.getLogger(__name__)
 MINUTE = 60
-_HELD_SECONDS = 60  # how long the streams of a dead process still count
+_STREAM_SECONDS = 60  # how long the streams of a dead process still count
 _AWAY_SECONDS = 5.0  # after a failure, until Redis is used again
 _TIMEOUT_SECONDS = 1.0
 
@@ -41,8 +41,10 @@ class Rates:
         if minute != self._minute:
             self._minute, self._requests = minute, Counter()
         self._requests.update(keys)
-        shared = await self._ask([("INCR", f"rate:{minute}:{key}") for key in keys], *_expiring(minute, keys))
-        return shared or [self._requests[key] for key in keys]
+        counting = [("INCR", f"rate:{minute}:{key}") for key in keys]
+        expiring = [("EXPIRE", f"rate:{minute}:{key}", 2 * MINUTE) for key in keys]
+        shared_counts = await self._execute(counting, *expiring)
+        return shared_counts or [self._requests[key] for key in keys]
 
     async def open_stream(self, keys: Sequence[str]) -> tuple[str, list[int]]:
         """Register a stream. Return its name and the number of open streams for each key, including this one."""
@@ -52,24 +54,24 @@ class Rates:
             self._renewing = asyncio.create_task(self._renew())
         now = time.time()
         before = [("ZREMRANGEBYSCORE", f"streams:{key}", 0, now) for key in keys]
-        counted = [("ZCARD", f"streams:{key}") for key in keys]
-        shared = await self._ask(counted, before=[*before, *_held([name], self._streams, now)])
-        return name, shared or [self._held_here(key) for key in keys]
+        counting = [("ZCARD", f"streams:{key}") for key in keys]
+        shared_counts = await self._execute(counting, before=[*before, *_registrations([name], self._streams, now)])
+        local_counts = [sum(key in stream for stream in self._streams.values()) for key in keys]
+        return name, shared_counts or local_counts
 
     async def close_stream(self, name: str) -> None:
         keys = self._streams.pop(name)
-        await self._ask([("ZREM", f"streams:{key}", name) for key in keys])
-
-    def _held_here(self, key: str) -> int:
-        return sum(key in keys for keys in self._streams.values())
+        await self._execute([("ZREM", f"streams:{key}", name) for key in keys])
 
     async def _renew(self) -> None:
         """Renew the registration of open streams, which also restores it after a loss of data in Redis."""
         while self._streams:
-            await asyncio.sleep(_HELD_SECONDS / 3)
-            await self._ask(_held(list(self._streams), self._streams, time.time()))
+            await asyncio.sleep(_STREAM_SECONDS / 3)
+            await self._execute(_registrations(list(self._streams), self._streams, time.time()))
 
-    async def _ask(self, commands: Sequence[Command], *after: Command, before: Sequence[Command] = ()) -> list[int]:
+    async def _execute(
+        self, commands: Sequence[RedisCommand], *after: RedisCommand, before: Sequence[RedisCommand] = ()
+    ) -> list[int]:
         """Send all commands in one message. Return the results of `commands`, or [] while Redis is away."""
         if self._redis is None or not commands or time.monotonic() < self._away_until:
             return []
@@ -80,20 +82,18 @@ class Rates:
                 answers = await pipeline.execute()
         except self._errors as error:
             self._away_until = time.monotonic() + _AWAY_SECONDS
-            logger.warning("Redis is not reachable, limits hold in this process alone: %s", error)
+            logger.warning(
+                "could not reach Redis, so each process counts requests and streams by itself (retrying): %s", error
+            )
             return []
         return [int(answer) for answer in answers[len(before) : len(before) + len(commands)]]
 
 
-def _expiring(minute: int, keys: Sequence[str]) -> list[Command]:
-    return [("EXPIRE", f"rate:{minute}:{key}", 2 * MINUTE) for key in keys]
-
-
-def _held(names: Sequence[str], streams: Mapping[str, Sequence[str]], now: float) -> list[Command]:
-    """Return the commands that register these streams for `_HELD_SECONDS`."""
+def _registrations(names: Sequence[str], streams: Mapping[str, Sequence[str]], now: float) -> list[RedisCommand]:
+    """Return the commands that register these streams for `_STREAM_SECONDS`."""
     pairs = [(name, f"streams:{key}") for name in names for key in streams[name]]
     return [
         command
         for name, key in pairs
-        for command in (("ZADD", key, now + _HELD_SECONDS, name), ("EXPIRE", key, 2 * _HELD_SECONDS))
+        for command in (("ZADD", key, now + _STREAM_SECONDS, name), ("EXPIRE", key, 2 * _STREAM_SECONDS))
     ]

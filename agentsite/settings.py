@@ -5,12 +5,12 @@ from urllib.parse import urlsplit
 
 from agentsite import environment, postgresql
 from agentsite.admin_site import UNFOLD  # noqa: F401
-from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, env, key
+from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, env, get_key
 from agentsite.log_settings import LOGGING  # noqa: F401
 
 DEBUG = EMBEDDED and env.bool("DEBUG", default=False)  # `make dev`; `serve` refuses it beyond loopback
-SECRET_KEY = key("SECRET_KEY")
-FIELD_ENCRYPTION_KEY = key("FIELD_ENCRYPTION_KEY")
+SECRET_KEY = get_key("SECRET_KEY")
+FIELD_ENCRYPTION_KEY = get_key("FIELD_ENCRYPTION_KEY")
 AGENTSITE_URL = environment.public_url()
 _HOSTS = environment.allowed_hosts(env.list("ALLOWED_HOSTS", default=[]))
 HOSTS_OF_OTHERS = [*_HOSTS, *environment.allowed_hosts(filter(None, [urlsplit(AGENTSITE_URL).hostname]))]
@@ -19,7 +19,7 @@ _ORIGINS = environment.trusted_origins(env.list("CSRF_TRUSTED_ORIGINS", default=
 CSRF_TRUSTED_ORIGINS = [*_ORIGINS, *filter(None, [AGENTSITE_URL])]
 CSRF_FAILURE_VIEW = "agentsite.refusals.csrf_failure"
 TRUSTED_PROXIES = environment.trusted_proxies(env.list("TRUSTED_PROXIES", default=[]))
-SECURE_HSTS_SECONDS = env.whole("AGENTSITE_HSTS_SECONDS", 2_592_000)  # 30 days; sent over https alone
+SECURE_HSTS_SECONDS = env.integer("AGENTSITE_HSTS_SECONDS", 2_592_000)  # 30 days; sent over https alone
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in _ORIGINS)
 
 INSTALLED_APPS = [
@@ -50,19 +50,19 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "tasks_app.runtime.log_ids.RequestIds",
     "django.middleware.security.SecurityMiddleware",
-    "agentsite.static_files.StaticFiles",
-    "agentsite.middleware.SecureCookies",
-    "agentsite.middleware.ContentSecurityPolicy",
+    "agentsite.static_files.StaticFilesMiddleware",
+    "agentsite.middleware.SecureCookiesMiddleware",
+    "agentsite.middleware.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "agentsite.middleware.TimeAndLanguage",
+    "agentsite.middleware.TimeZoneAndLanguageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "agentsite.middleware.TryAgainLater",
+    "agentsite.middleware.RetryLaterMiddleware",
 ]
 ROOT_URLCONF = "agentsite.urls"
 ASGI_APPLICATION = "agentsite.asgi.application"
@@ -82,7 +82,7 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- data -------------------------------------------------------------------------------------------------------
-DATABASES: dict[str, dict[str, Any]] = {"default": environment.database()}
+DATABASES: dict[str, dict[str, Any]] = {"default": environment.database_settings()}
 if "sqlite" in DATABASES["default"]["ENGINE"]:
     # WAL, IMMEDIATE transactions and a queue of this process's writers: they wait for each other instead of failing.
     DATABASES["default"] |= {
@@ -109,7 +109,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
 HOMES_DIR = VAR_DIR / "homes"  # home folders of the programs that agents run, one per session
 VERSIONS_DIR = VAR_DIR / "versions"  # histories of workspaces: earlier contents of their files
-STORAGES = environment.store()  # for files outside sessions, such as those of projects
+STORAGES = environment.storage_settings()  # for files outside sessions, such as those of projects
 LIBRARY_DIR = VAR_DIR / "library"  # these files, unless they are in a bucket
 TRACES_DIR = VAR_DIR / "traces"  # output of file sinks
 SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, in addition to the shipped ones
@@ -119,7 +119,7 @@ CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
     if EMBEDDED
     else {
-        "BACKEND": "agentsite.team_cache.RedisOrLocal",
+        "BACKEND": "agentsite.team_cache.RedisOrLocalCache",
         "LOCATION": REDIS_URL,
         "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
     }
@@ -137,7 +137,7 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 }
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 _ONE_TRY = {"max_retries": 1, "interval_start": 0, "interval_max": 0}  # a request waits for this
-CELERY_BROKER_TRANSPORT = "agentsite.broker:Transport" if EMBEDDED else None
+CELERY_BROKER_TRANSPORT = "agentsite.broker:EmbeddedTransport" if EMBEDDED else None
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {} if EMBEDDED else {"socket_timeout": 5, "socket_connect_timeout": 2, **_ONE_TRY}
 )
@@ -147,7 +147,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_PUBLISH_RETRY = False  # the reaper finds messages that the broker lost
 CELERY_TASK_ACKS_LATE = False  # a message only wakes a worker: the row is authoritative
 CELERY_WORKER_PREFETCH_MULTIPLIER, CELERY_WORKER_DISABLE_PREFETCH = 1, not EMBEDDED  # others may have a free thread
-CELERY_WORKER_CONCURRENCY = env.whole("AGENTSITE_THREADS", 128, least=1)  # a stalled call holds a thread
+CELERY_WORKER_CONCURRENCY = env.integer("AGENTSITE_THREADS", 128, minimum=1)  # a stalled call holds a thread
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # stores no state: jobs may run late after a restart
 CELERY_BEAT_SCHEDULE = {"clean up": {"task": "tasks_app.clean_up", "schedule": 600.0, "options": {"expires": 600}}}
@@ -163,11 +163,11 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_ADAPTER = "agentsite.accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}  # see accounts.tries; allauth's lock out entire offices
+ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}  # allauth's lock out offices: see accounts.login_limits
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[agentsite] "
-MFA_ADAPTER = "agentsite.accounts.two_factor.Adapter"
+MFA_ADAPTER = "agentsite.accounts.two_factor.TwoFactorAdapter"
 MFA_TOTP_TOLERANCE = 1  # codes are valid 30 s early or late: clocks differ, and typing takes time
 _FORMS = {"authenticate": "SignInForm", "reauthenticate": "ConfirmForm"}
 MFA_FORMS = {name: f"agentsite.accounts.two_factor.{form}" for name, form in _FORMS.items()}
@@ -175,10 +175,10 @@ KNOX_TOKEN_MODEL = "accounts.ApiToken"  # noqa: S105  a name
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None, "TOKEN_MODEL": KNOX_TOKEN_MODEL}
 
 # --- mail: none without EMAIL_URL -------------------------------------------------------------------------------
-vars().update(environment.mail())
+vars().update(environment.mail_settings())
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="agentsite@localhost")
-_OWN = f"http://127.0.0.1:{env.whole('PORT', 8000)}"
+_OWN = f"http://127.0.0.1:{env.integer('PORT', 8000)}"
 PUBLIC_URL = AGENTSITE_URL or next(iter(CSRF_TRUSTED_ORIGINS), _OWN)  # base of the links in mails and notifications
 
 # --- the web ----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ CONTENT_SECURITY_POLICY = {
         "manifest-src": ["'self'"],
     }
 }
-JSON_BYTES = env.whole("AGENTSITE_JSON_BYTES", 1024**2, least=1024)  # parsing blocks all other threads of the process
+JSON_BYTES = env.integer("AGENTSITE_JSON_BYTES", 1024**2, minimum=1024)  # parsing blocks all other threads
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(JSON_BYTES, 4 * 1024**2)  # also for forms: a message of 1 MiB may take 3 in them
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
@@ -244,16 +244,16 @@ WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the fold
 _READER = env.str("AGENTSITE_READER_URL", default="")  # renders pages that need JavaScript; empty: use the browser
 READER_SERVICE = {"base_url": _READER, "key": env.str("AGENTSITE_READER_KEY", default="")} if _READER else {}
 HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", in addition to entry points
-LEASE_SECONDS = env.whole("AGENTSITE_LEASE_SECONDS", 15, least=1)
-MAX_RUNNING = env.whole("AGENTSITE_MAX_RUNNING", 200, least=1)  # tasks; up to ten times as many are queued
-MAX_RUNNING_PER_USER = env.whole("AGENTSITE_MAX_RUNNING_PER_USER", 20, least=1)
-LEAST_FREE_DISK = env.whole("AGENTSITE_FREE_DISK", 200_000_000)  # bytes; with less, new tasks and files are refused
+LEASE_SECONDS = env.integer("AGENTSITE_LEASE_SECONDS", 15, minimum=1)
+MAX_RUNNING = env.integer("AGENTSITE_MAX_RUNNING", 200, minimum=1)  # tasks; up to ten times as many are queued
+MAX_RUNNING_PER_USER = env.integer("AGENTSITE_MAX_RUNNING_PER_USER", 20, minimum=1)
+LEAST_FREE_DISK = env.integer("AGENTSITE_FREE_DISK", 200_000_000)  # bytes; with less, new tasks and files are refused
 # Limits per token or session, and per address; 0: no limit.
 REQUESTS_PER_MINUTE = {
-    "token": env.whole("AGENTSITE_REQUESTS_PER_TOKEN", 30_000),
-    "address": env.whole("AGENTSITE_REQUESTS_PER_ADDRESS", 60_000),
+    "token": env.integer("AGENTSITE_REQUESTS_PER_TOKEN", 30_000),
+    "address": env.integer("AGENTSITE_REQUESTS_PER_ADDRESS", 60_000),
 }
 STREAMS = {
-    "token": env.whole("AGENTSITE_STREAMS_PER_TOKEN", 2_000),
-    "address": env.whole("AGENTSITE_STREAMS_PER_ADDRESS", 4_000),
+    "token": env.integer("AGENTSITE_STREAMS_PER_TOKEN", 2_000),
+    "address": env.integer("AGENTSITE_STREAMS_PER_ADDRESS", 4_000),
 }

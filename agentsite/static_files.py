@@ -39,14 +39,14 @@ _hashed_names: dict[str, str] = {}  # by plain name, for existing files only
 _preparing = threading.Lock()
 
 
-class HashedNames(StaticFilesStorage):
+class HashedStaticFilesStorage(StaticFilesStorage):
     """A storage that returns hashed URLs. Under `make dev`, where files change, they are plain."""
 
     def url(self, name: str | None) -> str:
         return super().url(name if settings.DEBUG or not name else hashed_name(name) or name)
 
 
-class StaticFiles(ServeStaticMiddleware):
+class StaticFilesMiddleware(ServeStaticMiddleware):
     """Middleware that serves static files on the event loop.
 
     Requests that Django answers in a thread never ask for a file, so the synchronous chain omits it.
@@ -124,7 +124,7 @@ def prepared(name: str) -> Path | None:
                 _write(_compressed(copy), gzip.compress(content, mtime=0))
             _write(copy, content)
         except OSError as error:
-            logger.warning("cannot keep a copy of %s: %s", name, error)
+            logger.warning("could not store the prepared copy of %s: %s", name, error)
             return _source(name)
         return copy
 

@@ -18,7 +18,7 @@ import psycopg
 import redis
 from psycopg import sql
 
-from agentsite.environment import BASE_DIR, REDIS_URL, VAR_DIR, env, kept_key, make_var
+from agentsite.environment import BASE_DIR, REDIS_URL, VAR_DIR, create_var, env, stored_key
 
 DATABASE_HERE = "postgres://postgres@127.0.0.1:5432/agentsite"
 REDIS_HERE = "redis://127.0.0.1:6379/0"
@@ -33,38 +33,38 @@ _libc = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True)
-class Program:
+class TeamProgram:
     name: str
     command: tuple[str, ...]
 
 
-def programs(webs: int, workers: int, port: int) -> Iterator[Program]:
+def team_programs(webs: int, workers: int, port: int) -> Iterator[TeamProgram]:
     """Yield the programs of a team, besides PostgreSQL and Redis. The webs listen on ports from `port` on."""
-    for n in range(webs):
-        yield Program(f"web.{n + 1}", (sys.executable, "manage.py", "serve", "--port", str(port + n)))
-    for n in range(workers):
-        options = ("-P", "threads", "-n", f"worker{n + 1}@%h", "--without-gossip", "--without-mingle")
-        yield Program(f"worker.{n + 1}", (*_CELERY, "worker", *options))
-    yield Program("beat", (*_CELERY, "beat"))
+    for number in range(webs):
+        yield TeamProgram(f"web.{number + 1}", (sys.executable, "manage.py", "serve", "--port", str(port + number)))
+    for number in range(1, workers + 1):
+        options = ("-P", "threads", "-n", f"worker{number}@%h", "--without-gossip", "--without-mingle")
+        yield TeamProgram(f"worker.{number}", (*_CELERY, "worker", *options))
+    yield TeamProgram("beat", (*_CELERY, "beat"))
 
 
-class Supervisor:
+class TeamSupervisor:
     """A supervisor that keeps programs running, and prints their output after their names."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._width = 0
 
-    async def run(self, *team: Program) -> None:
+    async def run(self, *team: TeamProgram) -> None:
         """Run the programs until SIGINT, SIGTERM or SIGHUP."""
         self._width = max(len(program.name) for program in team)
-        everything = asyncio.gather(*map(self._keep_running, team))
+        running = asyncio.gather(*map(self._keep_running, team))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, everything.cancel)
+            asyncio.get_running_loop().add_signal_handler(number, running.cancel)
         with suppress(asyncio.CancelledError):
-            await everything
+            await running
 
-    async def _keep_running(self, program: Program) -> None:
+    async def _keep_running(self, program: TeamProgram) -> None:
         pause = FIRST_PAUSE
         while True:
             began = time.monotonic()
@@ -74,7 +74,7 @@ class Supervisor:
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
 
-    async def _run(self, program: Program) -> int:
+    async def _run(self, program: TeamProgram) -> int:
         """Run a program and return its exit status."""
         process = await asyncio.create_subprocess_exec(
             *program.command,
@@ -88,17 +88,14 @@ class Supervisor:
             preexec_fn=_end_with_parent,
         )
         try:
-            await self._relay(program, process)
+            assert process.stdout is not None
+            async for line in process.stdout:
+                self._show(program, line.decode(errors="replace").rstrip())
             return await process.wait()
         finally:
             await _end(process)
 
-    async def _relay(self, program: Program, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        async for line in process.stdout:
-            self._show(program, line.decode(errors="replace").rstrip())
-
-    def _show(self, program: Program, line: str) -> None:
+    def _show(self, program: TeamProgram, line: str) -> None:
         sys.stdout.write(f"{program.name:{self._width}} | {line}\n")
         sys.stdout.flush()
 
@@ -150,15 +147,15 @@ def main() -> None:
         check_redis(broker)
     except (CannotStart, psycopg.Error) as error:
         sys.exit(str(error))
-    make_var()
+    create_var()
     shared = {
         "DATABASE_URL": database,
         "REDIS_URL": broker,
         "AGENTSITE_VAR": str(VAR_DIR),
-        **{name: env.str(name, default="") or kept_key(name) for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEY")},
+        **{name: env.str(name, default="") or stored_key(name) for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEY")},
     }
-    team = programs(env.whole("WEBS", 2), env.whole("WORKERS", 2), env.whole("PORT", 8000))
-    asyncio.run(Supervisor(os.environ | shared).run(*team))
+    team = team_programs(env.integer("WEBS", 2), env.integer("WORKERS", 2), env.integer("PORT", 8000))
+    asyncio.run(TeamSupervisor(os.environ | shared).run(*team))
 
 
 if __name__ == "__main__":

@@ -10,32 +10,32 @@ from redis.exceptions import RedisError
 logger = logging.getLogger(__name__)
 
 
-class RedisOrLocal(RedisCache):
+class RedisOrLocalCache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         self._local = LocMemCache(f"beside {params.get('KEY_PREFIX', '')}", params)
 
     def add(self, *arguments: Any, **options: Any) -> bool:
-        return bool(self._asked("add", *arguments, **options))
+        return bool(self._call("add", *arguments, **options))
 
     def get(self, *arguments: Any, **options: Any) -> Any:
-        return self._asked("get", *arguments, **options)
+        return self._call("get", *arguments, **options)
 
     def set(self, *arguments: Any, **options: Any) -> None:
-        self._asked("set", *arguments, **options)
+        self._call("set", *arguments, **options)
 
     def incr(self, *arguments: Any, **options: Any) -> int:
-        return int(self._asked("incr", *arguments, **options))
+        return int(self._call("incr", *arguments, **options))
 
     def delete(self, *arguments: Any, **options: Any) -> bool:
-        return bool(self._asked("delete", *arguments, **options))
+        return bool(self._call("delete", *arguments, **options))
 
     def delete_many(self, *arguments: Any, **options: Any) -> None:
-        self._asked("delete_many", *arguments, **options)
+        self._call("delete_many", *arguments, **options)
 
-    def _asked(self, what: str, *arguments: Any, **options: Any) -> Any:
+    def _call(self, method: str, *arguments: Any, **options: Any) -> Any:
         try:
-            return getattr(super(), what)(*arguments, **options)
+            return getattr(super(), method)(*arguments, **options)
         except RedisError as error:
-            logger.warning("Redis is not reachable, this process counts and keeps things by itself: %s", error)
-            return getattr(self._local, what)(*arguments, **options)
+            logger.warning("could not reach Redis, so this process uses its own cache: %s", error)
+            return getattr(self._local, method)(*arguments, **options)

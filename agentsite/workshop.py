@@ -12,7 +12,7 @@ Say = Callable[[str], object]
 _BEGINS = "Python packages for commands are being installed (AGENTSITE_WORKSHOP=0 leaves them out)."
 
 
-def begin(say: Say) -> None:
+def install_missing(say: Say) -> None:
     """Install the packages in a thread if they are enabled and missing. `say` gets a sentence at start and end."""
     if workshop.is_missing(settings.WORKSHOP, settings.VAR_DIR):
         threading.Thread(target=_install, args=(say,), name="workshop", daemon=True).start()

@@ -18,7 +18,7 @@ files = pytest.mark.parametrize("po", FILES, ids=lambda po: po.parts[-3])
 
 
 @cache
-def texts() -> list[translations.Text]:
+def texts() -> list[translations.TranslatableText]:
     return translations.texts()
 
 
@@ -51,18 +51,18 @@ def test_what_is_put_into_a_text_is_put_into_its_translation(po: Path) -> None:
 
 def test_a_catalogue_survives_being_read_and_written(tmp_path: Path) -> None:
     catalogue = {
-        translations.Text('Say "no"\n'): ["„Nein“\n"],
-        translations.Text("{} day", "{} days"): ["{} Tag", "{} Tage"],
+        translations.TranslatableText('Say "no"\n'): ["„Nein“\n"],
+        translations.TranslatableText("{} day", "{} days"): ["{} Tag", "{} Tage"],
     }
     po = tmp_path / "django.po"
     po.write_text(translations.written('msgid ""\nmsgstr ""\n"Language: de\\n"', catalogue))
     assert translations.read(po)[1] == catalogue
     po.write_text(po.read_text().replace('msgid "Say', '#, fuzzy\nmsgid "Say'))
-    assert translations.read(po)[1][translations.Text('Say "no"\n')] == []
+    assert translations.read(po)[1][translations.TranslatableText('Say "no"\n')] == []
 
 
 def test_the_words_of_scripts_are_given_to_pages() -> None:
-    assert {text.id for text in translations._of_scripts()} == set(OF_SCRIPTS)
+    assert {text.id for text in translations._script_texts()} == set(OF_SCRIPTS)
 
 
 def test_texts_are_found_wherever_people_read_them() -> None:

@@ -9,7 +9,7 @@ from allauth.core import context as current
 from django.conf import settings
 from django.http import HttpRequest
 
-from agentsite.accounts.tries import Try
+from agentsite.accounts.login_limits import SignInAttempt
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -23,9 +23,9 @@ class AccountAdapter(DefaultAccountAdapter):
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
         """Check a password. Every sign-in passes here, so attempts are limited here.
 
-        Raises: TooManyTries.
+        Raises: TooManyAttempts.
         """
-        attempt = Try(credentials.get("username", ""), request.META.get("REMOTE_ADDR", ""))
+        attempt = SignInAttempt(credentials.get("username", ""), request.META.get("REMOTE_ADDR", ""))
         user = super().authenticate(request, **credentials)
         if user is not None:
             attempt.succeeded()

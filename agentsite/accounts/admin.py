@@ -14,7 +14,7 @@ from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
 from agentsite.accounts import two_factor
-from agentsite.accounts.admin_guards import GuardsRecord, GuardsRights, GuardsStaff, MemberForm
+from agentsite.accounts.admin_guards import MemberForm, ProtectedRecordMixin, ProtectedRightsMixin, ProtectedStaffMixin
 from agentsite.accounts.models import ApiToken, User
 from tasks_app.admin.base import LargeTable
 from tools_app.admin.policy import RolePolicyInline, UserPolicyInline
@@ -23,7 +23,7 @@ admin.site.unregister([Group, Authenticator, UserSession])  # the latter two hol
 
 
 @admin.register(User)
-class MemberAdmin(GuardsStaff, GuardsRecord, UserAdmin, LargeTable):  # type: ignore[type-arg]
+class MemberAdmin(ProtectedStaffMixin, ProtectedRecordMixin, UserAdmin, LargeTable):  # type: ignore[type-arg]
     form = MemberForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -39,17 +39,17 @@ class MemberAdmin(GuardsStaff, GuardsRecord, UserAdmin, LargeTable):  # type: ig
     rights = ["is_staff", "is_superuser", "groups", "user_permissions"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        people: QuerySet[User] = super().get_queryset(request)
-        return people.annotate(two_factor=Exists(Authenticator.objects.filter(user=OuterRef("pk"))))
+        users: QuerySet[User] = super().get_queryset(request)
+        return users.annotate(two_factor=Exists(Authenticator.objects.filter(user=OuterRef("pk"))))
 
     @display(description="two-factor", boolean=True, ordering="two_factor")
     def has_two_factor(self, user: Any) -> bool:
         return bool(user.two_factor)
 
     @action(description="Reset two-factor sign-in (lost phone)", permissions=["change"])
-    def reset_two_factor(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
+    def reset_two_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:
         """Remove the second factor of users. They sign in with the password alone until they set it up again."""
-        for user in chosen:
+        for user in users:
             if not self.has_change_permission(request, user):
                 messages.error(request, f"Only superusers reset the second factor of {user}.")
             elif two_factor.reset(user, by=str(request.user)):
@@ -64,7 +64,7 @@ class MemberAdmin(GuardsStaff, GuardsRecord, UserAdmin, LargeTable):  # type: ig
 
 
 @admin.register(Group)
-class RoleAdmin(GuardsRights, GroupAdmin, ModelAdmin):
+class RoleAdmin(ProtectedRightsMixin, GroupAdmin, ModelAdmin):
     """Roles: Django's groups, with a tool policy each."""
 
     inlines = [RolePolicyInline]

@@ -7,8 +7,8 @@ class AccountsConfig(AppConfig):
     verbose_name = "People"
 
     def ready(self) -> None:
-        from agentsite.accounts.roles import protect
-        from agentsite.accounts.two_factor import listen
+        from agentsite.accounts.roles import protect_from_deletion
+        from agentsite.accounts.two_factor import connect_log
 
-        listen()
-        protect()
+        connect_log()
+        protect_from_deletion()

@@ -12,23 +12,23 @@ from tools_app.models import McpServer, Skill, ToolSetting
 _OPEN_WITHOUT_ROLES = (ToolSetting, McpServer, Skill, Agent, LogicalModel)
 
 
-def keep_the_last(collector: Collector, field: Any, named: QuerySet[Any], using: str) -> None:
+def remove_or_protect(collector: Collector, field: Any, deleted: QuerySet[Any], using: str) -> None:
     """Remove roles from lists of roles (an `on_delete` handler).
 
     Raises: ProtectedError if a list would become empty, which opens its row to everyone.
     """
     through = field.model
-    owner = next(each for each in through._meta.fields if each.is_relation and each is not field)
-    left = through.objects.using(using).exclude(pk__in=named.values("pk"))
-    emptied = owner.related_model.objects.using(using).filter(pk__in=named.values(owner.name))
-    if protecting := set(emptied.exclude(pk__in=left.values(owner.name))):
-        raise ProtectedError("These are open to the role alone: first say who may use them.", protecting)
-    CASCADE(collector, field, named, using)
+    owner = next(other for other in through._meta.fields if other.is_relation and other is not field)
+    remaining = through.objects.using(using).exclude(pk__in=deleted.values("pk"))
+    affected = owner.related_model.objects.using(using).filter(pk__in=deleted.values(owner.name))
+    if protected := set(affected.exclude(pk__in=remaining.values(owner.name))):
+        raise ProtectedError("These are open to the role alone: first say who may use them.", protected)
+    CASCADE(collector, field, deleted, using)
 
 
-def protect() -> None:
+def protect_from_deletion() -> None:
     """Set the `on_delete` of the many-to-many tables that Django generates: no field option does."""
     for model in _OPEN_WITHOUT_ROLES:
         roles: Any = model._meta.get_field("roles")
-        between = roles.remote_field.through._meta.get_field(roles.m2m_reverse_field_name())
-        between.remote_field.on_delete = keep_the_last
+        foreign_key = roles.remote_field.through._meta.get_field(roles.m2m_reverse_field_name())
+        foreign_key.remote_field.on_delete = remove_or_protect

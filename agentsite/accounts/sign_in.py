@@ -47,8 +47,8 @@ def sign_in_with_link(request: HttpRequest, token: str) -> HttpResponseBase:
     """Sign in the user of a valid link."""
     user = user_of_token(token)
     if user is None:
-        said = _("This sign-in link was used already or is too old. Sign in with your password instead.")
-        messages.error(request, said)
+        sentence = _("This sign-in link was used already or is too old. Sign in with your password instead.")
+        messages.error(request, sentence)
         return redirect("account_login")
-    answer: HttpResponseBase = perform_login(request, user, redirect_url="/")
-    return answer
+    response: HttpResponseBase = perform_login(request, user, redirect_url="/")
+    return response

@@ -16,15 +16,15 @@ from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.core.cache import caches
 
+from agentsite.accounts.login_limits import CodeAttempt
 from agentsite.accounts.models import User
-from agentsite.accounts.tries import CodeTry
 from llm_app.encryption import decrypted, encrypted
 
 logger = logging.getLogger(__name__)
 _REMEMBERED_SECONDS = 120  # for used codes: longer than a code is valid
 
 
-class Adapter(DefaultMFAAdapter):
+class TwoFactorAdapter(DefaultMFAAdapter):
     """The adapter of allauth's second factor."""
 
     def encrypt(self, text: str) -> str:
@@ -39,7 +39,7 @@ class Adapter(DefaultMFAAdapter):
         return f"agentsite {host.partition(':')[0]}"
 
 
-class _OnceAndSlowly:
+class _LimitedCodeMixin:
     """A mixin for forms with a code."""
 
     user: User
@@ -47,9 +47,9 @@ class _OnceAndSlowly:
     def clean_code(self) -> str:
         """Check the code, which is accepted once.
 
-        Raises: ValidationError for a wrong or used code; TooManyTries.
+        Raises: ValidationError for a wrong or used code; TooManyAttempts.
         """
-        attempt = CodeTry(self.user.pk)
+        attempt = CodeAttempt(self.user.pk)
         code: str = super().clean_code()  # type: ignore[misc]
         digits = "".join(filter(str.isdecimal, code))  # with spaces or dashes it is the same code
         if not caches["tries"].add(f"code:{self.user.pk}:{digits}", True, _REMEMBERED_SECONDS):
@@ -58,11 +58,11 @@ class _OnceAndSlowly:
         return code
 
 
-class SignInForm(_OnceAndSlowly, AuthenticateForm):
+class SignInForm(_LimitedCodeMixin, AuthenticateForm):
     """The form that follows the password."""
 
 
-class ConfirmForm(_OnceAndSlowly, ReauthenticateForm):
+class ConfirmForm(_LimitedCodeMixin, ReauthenticateForm):
     """The form that asks a signed-in user before a dangerous change."""
 
 
@@ -74,20 +74,20 @@ def reset(user: User, *, by: str) -> bool:
     return bool(count)
 
 
-def listen() -> None:
+def connect_log() -> None:
     """Log changes of second factors and wrong codes."""
-    signals.authenticator_added.connect(_note_added)
-    signals.authenticator_removed.connect(_note_removed)
-    signals.authentication_failed.connect(_note_failed)
+    signals.authenticator_added.connect(_log_added)
+    signals.authenticator_removed.connect(_log_removed)
+    signals.authentication_failed.connect(_log_failed)
 
 
-def _note_added(*, user: User, authenticator: Authenticator, **_: Any) -> None:
+def _log_added(*, user: User, authenticator: Authenticator, **_: Any) -> None:
     logger.warning("%s has set up a second factor: %s", user, authenticator.type)
 
 
-def _note_removed(*, user: User, authenticator: Authenticator, **_: Any) -> None:
+def _log_removed(*, user: User, authenticator: Authenticator, **_: Any) -> None:
     logger.warning("%s has removed a second factor: %s", user, authenticator.type)
 
 
-def _note_failed(*, user: User, request: Any, **_: Any) -> None:
-    logger.warning("a wrong code of the second factor of %s from %s", user, request.META.get("REMOTE_ADDR", ""))
+def _log_failed(*, user: User, request: Any, **_: Any) -> None:
+    logger.warning("wrong code for the second factor of %s, from %s", user, request.META.get("REMOTE_ADDR", ""))

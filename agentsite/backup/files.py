@@ -24,8 +24,8 @@ _REPLACED = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ENXIO
 def folders() -> dict[str, Path]:
     """Return the folders that are backed up, by name."""
     of_sessions = (settings.WORKSPACES_DIR, settings.HOMES_DIR, settings.VERSIONS_DIR)
-    places = (*of_sessions, settings.LIBRARY_DIR, settings.SKILLS_DIR)
-    return {Path(place).name: Path(place) for place in places}
+    paths = (*of_sessions, settings.LIBRARY_DIR, settings.SKILLS_DIR)
+    return {Path(path).name: Path(path) for path in paths}
 
 
 @dataclass
@@ -40,12 +40,13 @@ class Archive:
     def add_folder(self, parent: int, path: str) -> None:
         """Add the contents of the open folder `parent` below `path`. Entries that vanish are skipped."""
         for name in sorted(os.listdir(parent)):
+            entry_path = f"{path}/{name}" if path else name
             try:
-                self._add(parent, name, f"{path}/{name}" if path else name)
+                self._add(parent, name, entry_path)
             except FileNotFoundError:
                 continue
             except OSError as error:
-                self._leave_out(parent, name, f"{path}/{name}" if path else name, error)
+                self._leave_out(parent, name, entry_path, error)
 
     def _leave_out(self, parent: int, name: str, path: str, error: OSError) -> None:
         """Leave out an entry that an agent has replaced, or made unreadable for its owner.
@@ -60,13 +61,13 @@ class Archive:
         self.left_out.append(path)
 
     def _add(self, parent: int, name: str, path: str) -> None:
-        found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        if stat.S_ISDIR(found.st_mode):
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
             self._add_inner(parent, name, path)
-        elif stat.S_ISREG(found.st_mode):
+        elif stat.S_ISREG(status.st_mode):
             self._add_file(parent, name, path)
-        elif stat.S_ISLNK(found.st_mode):
-            info = _info(path, found, tarfile.SYMTYPE)
+        elif stat.S_ISLNK(status.st_mode):
+            info = _info(path, status, tarfile.SYMTYPE)
             info.linkname = os.readlink(name, dir_fd=parent)
             self.tar.addfile(info)
         else:
@@ -85,7 +86,7 @@ class Archive:
     def _add_file(self, parent: int, name: str, path: str) -> None:
         with os.fdopen(os.open(name, safe_open.FILE, dir_fd=parent), "rb") as file:
             info = _info(path, os.fstat(file.fileno()), tarfile.REGTYPE)
-            self.tar.addfile(info, _Exactly(file, info.size))
+            self.tar.addfile(info, _ExactSizeReader(file, info.size))
         self.files += 1
         self.bytes += info.size
 
@@ -98,55 +99,55 @@ def _owner(parent: int, name: str) -> int:
         return os.fstat(parent).st_uid
 
 
-class _Exactly(io.RawIOBase):
+class _ExactSizeReader(io.RawIOBase):
     """A file with exactly the announced size: if it was truncated since, zeros follow."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file, self._left = file, size
+        self._file, self._remaining = file, size
 
     def read(self, size: int = -1) -> bytes:
-        wanted = self._left if size < 0 else min(size, self._left)
-        self._left -= wanted
-        return self._file.read(wanted).ljust(wanted, b"\0")
+        count = self._remaining if size < 0 else min(size, self._remaining)
+        self._remaining -= count
+        return self._file.read(count).ljust(count, b"\0")
 
 
-def _info(path: str, found: os.stat_result, kind: bytes) -> tarfile.TarInfo:
+def _info(path: str, status: os.stat_result, kind: bytes) -> tarfile.TarInfo:
     """Return a header with a numeric owner, which does not depend on user names."""
     info = tarfile.TarInfo(path)
-    info.type, info.mode = kind, found.st_mode & 0o777
-    info.uid, info.gid, info.mtime = found.st_uid, found.st_gid, int(found.st_mtime)
-    info.size = found.st_size if kind == tarfile.REGTYPE else 0
+    info.type, info.mode = kind, status.st_mode & 0o777
+    info.uid, info.gid, info.mtime = status.st_uid, status.st_gid, int(status.st_mtime)
+    info.size = status.st_size if kind == tarfile.REGTYPE else 0
     return info
 
 
 def write(folder: Path) -> Iterator[tuple[str, Archive]]:
     """Write an archive of each existing folder. Yield its name and the archive."""
-    for name, place in folders().items():
-        if place.is_dir():
+    for name, source in folders().items():
+        if source.is_dir():
             with tarfile.open(folder / f"{name}.tar", "w", format=tarfile.PAX_FORMAT) as tar:
                 archive = Archive(tar)
-                with safe_open.folder(place, ()) as opened:
-                    archive.add_folder(opened, "")
+                with safe_open.folder(source, ()) as descriptor:
+                    archive.add_folder(descriptor, "")
             yield name, archive
 
 
-def elsewhere() -> str:
+def exclusion_sentence() -> str:
     """Return a sentence about files that a backup does not contain, '' if it contains all."""
     bucket = settings.STORAGES["default"]["OPTIONS"].get("bucket_name")
     return f"The files of projects are in the bucket {bucket}, not in a backup: copy that as well." if bucket else ""
 
 
-def in_use() -> Sequence[Path]:
+def non_empty_folders() -> Sequence[Path]:
     """Return the folders that are not empty."""
-    return [place for place in folders().values() if place.is_dir() and any(place.iterdir())]
+    return [folder for folder in folders().values() if folder.is_dir() and any(folder.iterdir())]
 
 
 def unpack(folder: Path) -> Iterator[tuple[str, Path]]:
     """Unpack each archive into a new folder next to its destination, with owners. Yield its name and the folder."""
-    for name, place in folders().items():
+    for name, destination in folders().items():
         archive = folder / f"{name}.tar"
         if archive.exists():
-            fresh = place.with_name(f"{place.name}.restored")
+            fresh = destination.with_name(f"{destination.name}.restored")
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir(mode=0o700, parents=True)
             with tarfile.open(archive) as tar:
@@ -166,17 +167,17 @@ def _check(tar: tarfile.TarFile, archive: Path) -> None:
     links: set[str] = set()
     for member in tar:
         parts = PurePosixPath(member.name).parts
-        way = {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
-        leads_out = member.name.startswith("/") or ".." in parts or bool(way & links)
+        prefixes = {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+        leads_out = member.name.startswith("/") or ".." in parts or bool(prefixes & links)
         if leads_out or not (member.isreg() or member.isdir() or member.issym()):
             raise BackupError(f"{archive} has an entry that no backup has: {member.name}.")
         if member.issym():
             links.add("/".join(parts))
 
 
-def put_in_place(fresh: Path) -> None:
+def replace_folder(fresh: Path) -> None:
     """Replace the existing folder by the unpacked one."""
-    place = fresh.with_name(fresh.name.removesuffix(".restored"))
-    if place.exists():
-        shutil.rmtree(place)
-    fresh.rename(place)
+    destination = fresh.with_name(fresh.name.removesuffix(".restored"))
+    if destination.exists():
+        shutil.rmtree(destination)
+    fresh.rename(destination)

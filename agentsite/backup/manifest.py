@@ -36,7 +36,8 @@ class Manifest:
 
     def save(self, folder: Path) -> None:
         """Write the manifest, with the digests of all files in the folder."""
-        self.digests = {str(file.relative_to(folder)): _digest(file) for file in _files(folder)}
+        files = sorted(file for file in folder.rglob("*") if file.is_file())
+        self.digests = {str(file.relative_to(folder)): _digest(file) for file in files}
         (folder / _NAME).write_text(json.dumps(asdict(self), indent=2))
 
     @classmethod
@@ -74,10 +75,6 @@ def connection_executor() -> MigrationExecutor:
 
 def last_migrations(executor: MigrationExecutor) -> Migrations:
     return sorted([app, name] for app, name in executor.loader.graph.leaf_nodes())
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.is_file())
 
 
 def _digest(file: Path) -> str:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -20,8 +20,8 @@ from agentsite.backup import BackupError
 from llm_app.encryption import EncryptedTextField
 
 LEFT_OUT = {"engine_processes"}  # processes that run, or ran, on the old database
-TELL_EVERY = 50_000  # rows
-_AT_ONCE = 500
+PROGRESS_ROWS = 50_000  # between two reports
+_BATCH_SIZE = 500
 Table = type[models.Model]
 Progress = tuple[str, int]  # a table's name, and how many rows of it are done
 
@@ -44,30 +44,30 @@ def snapshot() -> Iterator[None]:
 
 
 def write(folder: Path) -> Iterator[Progress]:
-    """Write one table after the other. Yield progress every `TELL_EVERY` rows and at the end of each table."""
+    """Write one table after the other. Yield progress every `PROGRESS_ROWS` rows and at the end of each table."""
     folder.mkdir()
-    for name, table in tables(current).items():
+    for name, table in backup_tables(current).items():
         for count in _write(table, folder / f"{name}.jsonl"):
             yield name, count
 
 
 def _write(table: Table, path: Path) -> Iterator[int]:
     count, fields = 0, _fields(table)
-    rows = table._base_manager.order_by("pk").values_list(*map(_as_stored, fields))
+    rows = table._base_manager.order_by("pk").values_list(*map(_stored_expression, fields))
     with path.open("w", encoding="utf-8") as file:
         file.write(json.dumps([field.attname for field in fields]) + "\n")
-        for count, row in enumerate(rows.iterator(chunk_size=_AT_ONCE), 1):
-            file.write(json.dumps(row, default=_as_text, ensure_ascii=False) + "\n")
-            if count % TELL_EVERY == 0:
+        for count, row in enumerate(rows.iterator(chunk_size=_BATCH_SIZE), 1):
+            file.write(json.dumps(row, default=_to_text, ensure_ascii=False) + "\n")
+            if count % PROGRESS_ROWS == 0:
                 yield count
     yield count
 
 
-def _as_stored(field: "models.Field[Any, Any]") -> Any:
+def _stored_expression(field: "models.Field[Any, Any]") -> Any:
     return Cast(field.attname, TextField()) if isinstance(field, EncryptedTextField) else F(field.attname)
 
 
-def _as_text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     """Return text that Django's fields parse to the same value, with all microseconds and digits."""
     if isinstance(value, bytes | memoryview):
         return base64.b64encode(value).decode()
@@ -75,18 +75,18 @@ def _as_text(value: Any) -> str:
 
 
 @contextmanager
-def replaced(apps: Apps) -> Iterator[None]:
+def replace_all(apps: Apps) -> Iterator[None]:
     """Delete all rows and let the block load new ones, in one transaction.
 
     Raises: BackupError if the database refuses the rows.
     """
     try:
         with transaction.atomic():
-            flush = connection.ops.sql_flush(no_style(), [table._meta.db_table for table in every(apps)])
-            for statement in flush:
+            names = [table._meta.db_table for table in all_tables(apps)]
+            for statement in connection.ops.sql_flush(no_style(), names):
                 _execute(statement)
             yield
-            for statement in connection.ops.sequence_reset_sql(no_style(), every(apps)):
+            for statement in connection.ops.sequence_reset_sql(no_style(), all_tables(apps)):
                 _execute(statement)
     except DatabaseError as error:
         raise BackupError(f"The database refuses the rows, and is as it was: {error}") from error
@@ -97,11 +97,11 @@ def read(folder: Path, apps: Apps) -> Iterator[Progress]:
 
     Raises: BackupError for an unknown table.
     """
-    known = tables(apps)
+    tables_by_name = backup_tables(apps)
     for path in sorted(folder.glob("*.jsonl")):
-        if path.stem not in known:
+        if path.stem not in tables_by_name:
             raise BackupError(f"{path} is of a table that this version does not have.")
-        for count in _read(known[path.stem], path):
+        for count in _read(tables_by_name[path.stem], path):
             yield path.stem, count
 
 
@@ -110,19 +110,16 @@ def _read(table: Table, path: Path) -> Iterator[int]:
     count = 0
     with path.open(encoding="utf-8") as file:
         columns = json.loads(next(file))
-        while lines := list(islice(file, _AT_ONCE)):
-            _insert(table, [table(**_from_text(fields, columns, json.loads(line))) for line in lines])
+        while lines := list(islice(file, _BATCH_SIZE)):
+            rows = [zip(columns, json.loads(line), strict=True) for line in lines]
+            _insert(table, [table(**{name: _from_text(fields[name], value) for name, value in row}) for row in rows])
             count += len(lines)
-            if count % TELL_EVERY == 0:
+            if count % PROGRESS_ROWS == 0:
                 yield count
     yield count
 
 
-def _from_text(fields: Mapping[str, Any], columns: Iterable[str], row: Iterable[Any]) -> dict[str, Any]:
-    return {name: _value(fields[name], value) for name, value in zip(columns, row, strict=True)}
-
-
-def _value(field: "models.Field[Any, Any]", value: Any) -> Any:
+def _from_text(field: "models.Field[Any, Any]", value: Any) -> Any:
     if isinstance(field, EncryptedTextField) and value:
         return Value(value, TextField())  # already encrypted
     return None if value is None else field.to_python(value)
@@ -131,22 +128,22 @@ def _value(field: "models.Field[Any, Any]", value: Any) -> Any:
 def _insert(table: Table, rows: list[models.Model]) -> None:
     """Insert the rows unchanged: `bulk_create` would set automatic times to now."""
     fields = _fields(table)
-    most = connection.ops.bulk_batch_size(fields, rows)
-    for start in range(0, len(rows), most):
+    batch_size = connection.ops.bulk_batch_size(fields, rows)
+    for start in range(0, len(rows), batch_size):
         query = InsertQuery(table)
-        query.insert_values(fields, rows[start : start + most], raw=True)
+        query.insert_values(fields, rows[start : start + batch_size], raw=True)
         query.get_compiler(connection=connection).execute_sql()
 
 
-def every(apps: Apps) -> list[Table]:
+def all_tables(apps: Apps) -> list[Table]:
     """Return the tables of Django's models, including those of many-to-many relations."""
-    found = apps.get_models(include_auto_created=True)
-    return [model for model in found if model._meta.managed and not model._meta.proxy]
+    models = apps.get_models(include_auto_created=True)
+    return [model for model in models if model._meta.managed and not model._meta.proxy]
 
 
-def tables(apps: Apps) -> dict[str, Table]:
+def backup_tables(apps: Apps) -> dict[str, Table]:
     """Return the tables of a backup by name."""
-    return {t._meta.db_table: t for t in every(apps) if t._meta.db_table not in LEFT_OUT}
+    return {table._meta.db_table: table for table in all_tables(apps) if table._meta.db_table not in LEFT_OUT}
 
 
 def _fields(table: Table) -> "list[models.Field[Any, Any]]":

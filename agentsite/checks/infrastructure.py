@@ -26,7 +26,7 @@ from tools_app.files import in_units
 
 _CONNECT_SECONDS = 2
 _ROUND_TRIP_SECONDS = 3
-_MANY_PEOPLE, _LARGE = 5, 50 * 1000**3  # from these figures on, PostgreSQL serves a team better
+_MANY_USERS, _LARGE_BYTES = 5, 50 * 1000**3  # from these figures on, PostgreSQL serves a team better
 _REDIS = "Check REDIS_URL and Redis."
 
 
@@ -43,11 +43,11 @@ def database_is_ready() -> Iterator[CheckMessage]:
 
 def database_answers() -> CheckMessage:
     """Check the database with a new connection: the pool would wait long for a server that is gone."""
-    own = connection.copy()
+    new_connection = connection.copy()
     if connection.vendor == "postgresql":
-        own.settings_dict["OPTIONS"] = {"connect_timeout": _CONNECT_SECONDS}
+        new_connection.settings_dict["OPTIONS"] = {"connect_timeout": _CONNECT_SECONDS}
     try:
-        with closing(own), own.cursor() as cursor:
+        with closing(new_connection), new_connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
@@ -79,7 +79,7 @@ def sqlite_suffices() -> Iterator[CheckMessage]:
         size = cursor.fetchone()[0]
     week = timezone.now() - timedelta(days=7)
     people = Task.objects.filter(created_at__gt=week).order_by().values("started_by").distinct().count()
-    if people >= _MANY_PEOPLE or size > _LARGE:
+    if people >= _MANY_USERS or size > _LARGE_BYTES:
         sentence = f"SQLite holds {in_units(size)}, and {people} people have worked with it in the last week."
         yield note(6, "size", sentence, "Move to PostgreSQL: docs/operations.md says how.")
     if mode == "wal":
@@ -88,11 +88,11 @@ def sqlite_suffices() -> Iterator[CheckMessage]:
         yield broken(3, "journal", f"SQLite's journal mode is {mode}, not wal.", "Keep the database on a local disk.")
 
 
-def storage_keeps() -> CheckMessage:
+def storage_works() -> CheckMessage:
     """Store a few bytes, read them and delete them."""
     name, data, bucket = f"doctor-{uuid4()}", b"doctor", settings.STORAGES["default"]["OPTIONS"].get("bucket_name")
     hint = "Check STORAGE_URL, and the rights of its key." if bucket else "Make AGENTSITE_VAR writable."
-    where = f"the bucket {bucket}" if bucket else str(settings.VAR_DIR)
+    location = f"the bucket {bucket}" if bucket else str(settings.VAR_DIR)
     try:
         default_storage.save(name, ContentFile(data))
         with default_storage.open(name) as file:
@@ -100,8 +100,8 @@ def storage_keeps() -> CheckMessage:
                 raise OSError("it gives back other bytes than it was given.")
         default_storage.delete(name)
     except OSError as error:
-        return broken(82, "storage", f"Files cannot be kept in {where}: {error}", hint)
-    return ok(82, "storage", f"Files of projects are kept in {where}.")
+        return broken(82, "storage", f"Files cannot be kept in {location}: {error}", hint)
+    return ok(82, "storage", f"Files of projects are kept in {location}.")
 
 
 def broker_answers() -> CheckMessage:

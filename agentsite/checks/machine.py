@@ -15,10 +15,10 @@ from tools_app.browser import program
 from tools_app.sandbox import workshop
 from tools_app.sandbox.choice import NoSandbox
 
-_LITTLE = 2 * 1000**3  # bytes
+_LITTLE_SPACE = 2 * 1000**3  # bytes
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
-_SHORTEST_KEY = 50  # characters; as in Django's own check security.W009
+_MIN_KEY_LENGTH = 50  # characters; as in Django's own check security.W009
 
 
 def sandbox_works() -> CheckMessage:
@@ -38,8 +38,8 @@ def sandbox_works() -> CheckMessage:
 
 def packages_are_installed() -> CheckMessage:
     """Check the Python packages for commands on this machine."""
-    if found := workshop.layer(settings.WORKSHOP, VAR_DIR):
-        return ok(24, "packages", f"Commands have the Python packages in {found.folder}.")
+    if layer := workshop.layer(settings.WORKSHOP, VAR_DIR):
+        return ok(24, "packages", f"Commands have the Python packages in {layer.folder}.")
     if settings.WORKSHOP == workshop.OFF:
         return ok(24, "packages", "AGENTSITE_WORKSHOP leaves the Python packages of commands out.")
     sentence = "Commands have no additional Python packages on this machine."
@@ -65,14 +65,16 @@ def disk_has_space() -> CheckMessage:
             sentence,
             "Free some space: no new task or file is taken, and soon the database cannot be written.",
         )
-    if free < _LITTLE:
+    if free < _LITTLE_SPACE:
         return note(81, "disk", sentence, "Free some space soon.")
     return ok(80, "disk", sentence)
 
 
 def files_are_private() -> Iterator[CheckMessage]:
     """Check that only the server's user can read the keys and the database, and write to `var/`."""
-    if readable := [path for path in _keys() if _mode(path) & _OTHERS]:
+    folder = VAR_DIR / "keys"
+    keys = [folder, *folder.iterdir()] if folder.is_dir() else []
+    if readable := [path for path in keys if _mode(path) & _OTHERS]:
         sentence = f"Others can read {_joined(readable)}."
         yield broken(90, "keys", sentence, f"Run: chmod -R go= {VAR_DIR / 'keys'}")
     else:
@@ -86,11 +88,6 @@ def files_are_private() -> Iterator[CheckMessage]:
         yield ok(91, "files", "Only the server's user can write to its folder and read its database.")
 
 
-def _keys() -> list[Path]:
-    folder = VAR_DIR / "keys"
-    return [folder, *folder.iterdir()] if folder.is_dir() else []
-
-
 def _mode(path: Path) -> int:
     return path.stat().st_mode
 
@@ -101,16 +98,16 @@ def _joined(paths: list[Path]) -> str:
 
 def settings_are_safe() -> Iterator[CheckMessage]:
     """Yield one message for each problem, or one if there is none."""
-    problems = [*_of_every_site(), *([] if EMBEDDED else _of_a_team())]
+    problems = [*_site_problems(), *([] if EMBEDDED else _team_problems())]
     yield from problems or [ok(110, "settings", "Nothing dangerous is switched on.")]
 
 
-def _of_every_site() -> Iterator[CheckMessage]:
+def _site_problems() -> Iterator[CheckMessage]:
     if settings.DEBUG:
         sentence = "DEBUG is on: error pages show the server's internals to everyone."
         yield broken(110, "settings", sentence, "Unset DEBUG.")
-    if len(settings.SECRET_KEY) < _SHORTEST_KEY:
-        sentence = f"SECRET_KEY is shorter than {_SHORTEST_KEY} characters."
+    if len(settings.SECRET_KEY) < _MIN_KEY_LENGTH:
+        sentence = f"SECRET_KEY is shorter than {_MIN_KEY_LENGTH} characters."
         yield broken(111, "settings", sentence, "Set a long random one.")
     if "*" in settings.ALLOWED_HOSTS:
         yield broken(112, "settings", "ALLOWED_HOSTS allows every name.", "List the names of this site.")
@@ -121,8 +118,9 @@ def _of_every_site() -> Iterator[CheckMessage]:
         yield note(116, "settings", sentence, "Name the address of the proxy that ends TLS in TRUSTED_PROXIES.")
 
 
-def _of_a_team() -> Iterator[CheckMessage]:
-    if not (settings.TRUSTED_PROXIES or any(o.startswith("https://") for o in settings.CSRF_TRUSTED_ORIGINS)):
+def _team_problems() -> Iterator[CheckMessage]:
+    has_https_origin = any(origin.startswith("https://") for origin in settings.CSRF_TRUSTED_ORIGINS)
+    if not (settings.TRUSTED_PROXIES or has_https_origin):
         yield note(
             113,
             "settings",

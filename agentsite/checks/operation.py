@@ -48,7 +48,7 @@ def limits_in_usd_count() -> CheckMessage:
     return ok(38, "prices", "No limit in US dollars depends on an unknown price.")
 
 
-def tasks_go_on() -> Iterator[CheckMessage]:
+def tasks_progress() -> Iterator[CheckMessage]:
     """Yield one message for each stuck task, with the reason."""
     stuck = diagnosis.stuck_tasks()
     for task in stuck:
@@ -83,10 +83,10 @@ def _provider_answers(provider: Provider) -> CheckMessage:
     if not outcomes:
         sentence = "It was not asked: no model of text is routed to it."
         return note(33, name, sentence, "Add a route, or test it in the admin.")
-    said = " ".join(f"{outcome.model}: {outcome.sentence}" for outcome in outcomes)
+    sentences = " ".join(f"{outcome.model}: {outcome.sentence}" for outcome in outcomes)
     if all(outcome.ok for outcome in outcomes):
-        return ok(34, name, said)
-    return broken(34, name, said, "Correct it in the admin, under Providers; the button Test there asks again.")
+        return ok(34, name, sentences)
+    return broken(34, name, sentences, "Correct it in the admin, under Providers; the button Test there asks again.")
 
 
 def providers_answered() -> Iterator[CheckMessage]:
@@ -124,8 +124,8 @@ def mcp_servers_are_listed() -> Iterator[CheckMessage]:
     hint = "Repair it, or switch it off in the admin; it is retried automatically."
     for server in McpServer.objects.filter(enabled=True).exclude(fault=""):
         yield broken(50, f"MCP server {server}", server.fault, hint)
-    held = McpTool.objects.filter(server__enabled=True, is_gone=False).exclude(confirmed=F("digest"))
-    for name in held.order_by("server__name").values_list("server__name", flat=True).distinct():
+    unconfirmed = McpTool.objects.filter(server__enabled=True, is_gone=False).exclude(confirmed=F("digest"))
+    for name in unconfirmed.order_by("server__name").values_list("server__name", flat=True).distinct():
         sentence = "Some of its tools are new or changed and must be confirmed before they are used."
         yield note(51, f"MCP server {name}", sentence, "Confirm them in the admin.")
 
@@ -140,8 +140,8 @@ def skills_are_valid() -> Iterator[CheckMessage]:
     descriptions = {name: skill.description for name, skill in installed_skills(folder).items()}
     descriptions |= dict(Skill.objects.values_list("name", "description"))
     for name, description in descriptions.items():
-        if words := remark(description):
-            yield note(61, f"skill {name}", words)
+        if sentence := remark(description):
+            yield note(61, f"skill {name}", sentence)
 
 
 def protocols_are_loaded() -> Iterator[CheckMessage]:

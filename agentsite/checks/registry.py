@@ -37,7 +37,7 @@ def check_machine(**kwargs: Any) -> list[CheckMessage]:
         machine.packages_are_installed(),
         machine.browser_is_installed(),
         machine.disk_has_space(),
-        infrastructure.storage_keeps(),
+        infrastructure.storage_works(),
         *machine.files_are_private(),
         *machine.settings_are_safe(),
     ]
@@ -59,14 +59,14 @@ def check_database(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
     return [
         *tables,
         infrastructure.worker_is_alive(),
-        *operation.tasks_go_on(),
+        *operation.tasks_progress(),
         machine.sandbox_works(),
-        *operation.providers_answer(),  # stores the results that _stored() reports
-        *_stored(),
+        *operation.providers_answer(),  # stores the results that _setup_messages() reports
+        *_setup_messages(),
     ]
 
 
-def _stored() -> Iterator[CheckMessage]:
+def _setup_messages() -> Iterator[CheckMessage]:
     """Yield the messages about stored settings, without calling another server."""
     yield operation.default_model_has_a_route()
     yield operation.limits_in_usd_count()
@@ -78,15 +78,14 @@ def _stored() -> Iterator[CheckMessage]:
 def all_findings() -> list[Finding]:
     """Return the findings of `doctor`. This can take some seconds, as providers are called."""
     messages = run_checks(tags=[TAG], include_deployment_checks=True, databases=["default"])
-    return [Finding.from_message(message) for message in sorted(messages, key=_position) if _is_shown(message)]
+    return [
+        Finding.from_message(message)
+        for message in sorted(messages, key=_report_position)
+        if not CheckMessage.is_silenced(message)  # SILENCED_SYSTEM_CHECKS, but show Ok
+    ]
 
 
-def _is_shown(message: CheckMessage) -> bool:
-    """Return whether SILENCED_SYSTEM_CHECKS lets the message pass."""
-    return not CheckMessage.is_silenced(message)
-
-
-def _position(message: CheckMessage) -> int:
+def _report_position(message: CheckMessage) -> int:
     """Return the position in the report, the tens of the message's number: Django runs checks in no fixed order."""
     return int((message.id or "0")[-3:]) // 10
 
@@ -95,10 +94,10 @@ def quick_findings() -> list[Finding]:
     """Return the findings of the admin's first page, from checks that wait for no other machine."""
     messages = [
         infrastructure.worker_is_alive(),
-        *operation.tasks_go_on(),
+        *operation.tasks_progress(),
         *([machine.sandbox_works()] if EMBEDDED else []),  # in a team, commands run where the workers are
         *operation.providers_answered(),
-        *_stored(),
+        *_setup_messages(),
         machine.disk_has_space(),
         *operation.protocols_are_loaded(),
         *operation.hooks_are_loaded(),

@@ -6,7 +6,7 @@ from typing import Annotated
 from django.conf import settings
 from pydantic import AfterValidator, StringConstraints
 
-from agentsite.configuration.section import Count, Name, Section, put, put_roles
+from agentsite.configuration.section import ConfigurationSection, Count, Name, save_changes, save_roles
 from llm_app.models import LogicalModel
 from tasks_app.models import Agent, AgentVersion, PromptSection, Workflow, WorkflowStep
 from tasks_app.models.agent import MARKS, SECTIONS
@@ -20,19 +20,19 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
-def _known(name: str) -> str:
+def _check_section_name(name: str) -> str:
     if name not in SECTIONS:
         raise ValueError(f"there is no section called {name!r}; there are {', '.join(SECTIONS)}")
     return name
 
 
-def _mark(name: str) -> str:
+def _check_mark(name: str) -> str:
     if name and name not in MARKS:
         raise ValueError(f"there is no mark called {name!r}; there are {', '.join(MARKS)}")
     return name
 
 
-def _expression(pattern: str) -> str:
+def _check_expression(pattern: str) -> str:
     import regex  # imported on first use: 2 MB that few installations need
 
     try:
@@ -42,17 +42,17 @@ def _expression(pattern: str) -> str:
     return pattern
 
 
-def _hook(name: str) -> str:
-    known = choices(tuple(settings.HOOKS))
-    if name not in known:
-        raise ValueError(f"there is no hook called {name!r}; there are {', '.join(known)}")
+def _check_hook(name: str) -> str:
+    hooks = choices(tuple(settings.HOOKS))
+    if name not in hooks:
+        raise ValueError(f"there is no hook called {name!r}; there are {', '.join(hooks)}")
     return name
 
 
-Pattern = Annotated[str, AfterValidator(_expression)]
+Pattern = Annotated[str, AfterValidator(_check_expression)]
 
 
-class AgentSection(Section):
+class AgentSection(ConfigurationSection):
     """An agent. `sections` are prompt sections that replace the shipped ones; an empty text restores a shipped one.
 
     The keys from `safe_mode` to `termination_review` switch single `hooks` on and off.
@@ -60,7 +60,7 @@ class AgentSection(Section):
 
     name: Name
     description: str = ""
-    mark: Annotated[str, AfterValidator(_mark)] = ""
+    mark: Annotated[str, AfterValidator(_check_mark)] = ""
     instructions: Text = ""
     roles: list[Name] = []  # members of these can choose it; none: everyone
     skills: list[Name] = []  # skills that it sees; none: all
@@ -71,7 +71,7 @@ class AgentSection(Section):
     restricted_paths: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = []
     blocked_commands: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = []
     environments: list[Annotated[str, AfterValidator(check_environment)]] = []
-    hooks: list[Annotated[str, AfterValidator(_hook)]] = []
+    hooks: list[Annotated[str, AfterValidator(_check_hook)]] = []
     safe_mode: bool = False
     autopilot: bool = False
     self_verification: bool = False
@@ -84,15 +84,15 @@ class AgentSection(Section):
     shorten_results: bool = False
     summarise: bool = False
     handoffs: list[Name] = []
-    sections: dict[Annotated[str, AfterValidator(_known)], Text] = {}
+    sections: dict[Annotated[str, AfterValidator(_check_section_name)], Text] = {}
 
 
-class WorkflowStepSection(Section):
+class WorkflowStepSection(ConfigurationSection):
     title: Title
     instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class WorkflowSection(Section):
+class WorkflowSection(ConfigurationSection):
     name: Name
     description: str = ""
     steps: list[WorkflowStepSection] = []
@@ -104,16 +104,16 @@ def apply_agents(agents: Sequence[AgentSection]) -> Iterator[str]:
         row = Agent.objects.filter(name=item.name).first() or Agent(name=item.name)
         if row.pk:
             AgentVersion.objects.current(row)  # store changes from the admin as a separate version
-        values = item.given("name", "default", "sections", "handoffs", "roles", *SWITCHES) | _hooks(item, row)
+        values = item.values_in_file("name", "default", "sections", "handoffs", "roles", *SWITCHES) | _hooks(item, row)
         for field in {"model", "review_model"} & item.model_fields_set:
             values[field] = LogicalModel.objects.filter(name=values[field]).first()
-        yield from put(row, values, f"agent {item.name}")
+        yield from save_changes(row, values, f"agent {item.name}")
         yield from _prompt_sections(row, item.sections)
         if "roles" in item.model_fields_set:
-            yield from put_roles(row, item.roles, f"agent {item.name}")
+            yield from save_roles(row, item.roles, f"agent {item.name}")
         rows[item.name] = row
         if "default" in item.model_fields_set:
-            yield from _default(row, is_default=item.default)
+            yield from _set_default(row, is_default=item.default)
     for item in agents:  # after all rows exist: agents may name one another
         yield from _handoffs(rows[item.name], item)
         AgentVersion.objects.current(rows[item.name], note="From the configuration file.")
@@ -128,16 +128,19 @@ def _handoffs(row: Agent, item: AgentSection) -> Iterator[str]:
 
 def _hooks(item: AgentSection, row: Agent) -> dict[str, list[str]]:
     """Return the list of hooks: the file's or the present one, changed by the keys for single hooks."""
-    given = item.model_fields_set
-    if not given & {"hooks", "withheld_patterns", *SWITCHES}:
+    keys = item.model_fields_set
+    if not keys & {"hooks", "withheld_patterns", *SWITCHES}:
         return {}
-    names = dict.fromkeys(item.hooks if "hooks" in given else row.hooks)
+    names = list(dict.fromkeys(item.hooks if "hooks" in keys else row.hooks))
     for name in SWITCHES:
-        if name in given:
-            names.update({name: None}) if getattr(item, name) else names.pop(name, None)
-    if item.withheld_patterns if "withheld_patterns" in given else row.withheld_patterns:
-        names[OUTPUT_FILTER] = None
-    return {"hooks": list(names)}
+        if name in keys and name in names and not getattr(item, name):
+            names.remove(name)
+        elif name in keys and name not in names and getattr(item, name):
+            names.append(name)
+    patterns = item.withheld_patterns if "withheld_patterns" in keys else row.withheld_patterns
+    if patterns and OUTPUT_FILTER not in names:
+        names.append(OUTPUT_FILTER)
+    return {"hooks": names}
 
 
 def _prompt_sections(agent: Agent, texts: Mapping[str, str]) -> Iterator[str]:
@@ -149,7 +152,7 @@ def _prompt_sections(agent: Agent, texts: Mapping[str, str]) -> Iterator[str]:
             yield f"agent {agent}: a new version of the section {name}"
 
 
-def _default(agent: Agent, *, is_default: bool) -> Iterator[str]:
+def _set_default(agent: Agent, *, is_default: bool) -> Iterator[str]:
     current = Agent.objects.default()
     if is_default == (current == agent):
         return
@@ -161,7 +164,7 @@ def _default(agent: Agent, *, is_default: bool) -> Iterator[str]:
 def apply_workflows(workflows: Sequence[WorkflowSection]) -> Iterator[str]:
     for item in workflows:
         row = Workflow.objects.filter(name=item.name).first() or Workflow(name=item.name)
-        yield from put(row, item.given("name", "steps"), f"workflow {item.name}")
+        yield from save_changes(row, item.values_in_file("name", "steps"), f"workflow {item.name}")
         if "steps" in item.model_fields_set:
             yield from _replace_steps(row, [step.model_dump() for step in item.steps])
 
@@ -172,6 +175,6 @@ def _replace_steps(workflow: Workflow, steps: Sequence[dict[str, str]]) -> Itera
         return
     workflow.steps.all().delete()
     WorkflowStep.objects.bulk_create(
-        WorkflowStep(workflow=workflow, position=place, **step) for place, step in enumerate(steps, 1)
+        WorkflowStep(workflow=workflow, position=position, **step) for position, step in enumerate(steps, 1)
     )
     yield f"workflow {workflow}: {len(steps)} steps"

@@ -11,7 +11,7 @@ import yaml
 _VARIABLE = re.compile(r"\$\{(\w+)\}", re.ASCII)
 # While YAML is parsed, a variable's name is between two characters of the private use area. The braces of `${NAME}`
 # would end plain text inside `{…}`, and a value inserted before parsing could change the structure of the file.
-_MARKED = re.compile("\ue000(\\w+)\ue001", re.ASCII)
+_MARKED_VARIABLE = re.compile("\ue000(\\w+)\ue001", re.ASCII)
 
 
 Location = Sequence[str | int]
@@ -28,12 +28,12 @@ class ConfigurationError(Exception):
 
     def __init__(self, path: Path, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = sorted(set(mistakes))
-        found = "a mistake" if len(self.mistakes) == 1 else f"{len(self.mistakes)} mistakes"
+        count = "a mistake" if len(self.mistakes) == 1 else f"{len(self.mistakes)} mistakes"
         lines = [f"  {path}:{mistake.line}: {mistake.text}" for mistake in self.mistakes]
-        super().__init__("\n".join([f"The configuration file has {found}. Nothing was changed.", *lines]))
+        super().__init__("\n".join([f"The configuration file has {count}. Nothing was changed.", *lines]))
 
 
-def words(location: Location) -> str:
+def location_text(location: Location) -> str:
     """Return a location such as `("providers", 0, "name")` in the form `providers[0].name`."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return "".join(parts).lstrip(".")
@@ -48,7 +48,7 @@ class _Loader(yaml.SafeLoader):
     }
 
 
-class Document:
+class YamlDocument:
     """A parsed file: its `data`, and its `mistakes` as YAML. Invalid YAML raises nothing."""
 
     def __init__(self, text: str, environment: Mapping[str, str]) -> None:
@@ -59,22 +59,22 @@ class Document:
         try:
             self._read(_Loader(_VARIABLE.sub("\ue000\\1\ue001", text)))
         except yaml.MarkedYAMLError as error:
-            self._wrong(error.problem_mark or error.context_mark, f"not valid YAML: {error.problem}")
+            self._add_mistake(error.problem_mark or error.context_mark, f"not valid YAML: {error.problem}")
         except (yaml.reader.ReaderError, ValueError) as error:
-            self._wrong(None, f"not valid YAML: {getattr(error, 'reason', error)}")
+            self._add_mistake(None, f"not valid YAML: {getattr(error, 'reason', error)}")
 
     def line_of(self, location: Location) -> int:
         """Return the line of a part or, if the part is missing, of its container."""
         node, line = self._root, 1
         for part in location:
-            found = _child(node, part)
-            if found is None:
+            child = _child(node, part)
+            if child is None:
                 break
-            mark, node = found
+            mark, node = child
             line = _line(mark)
         return line
 
-    def _wrong(self, mark: yaml.Mark | None, text: str) -> None:
+    def _add_mistake(self, mark: yaml.Mark | None, text: str) -> None:
         self.mistakes.append(Mistake(_line(mark), text))
 
     def _read(self, loader: _Loader) -> None:
@@ -83,25 +83,27 @@ class Document:
             return
         for node in _nodes(self._root, set()):
             if isinstance(node, yaml.MappingNode):
-                self._look_for_repeated_keys(node)
+                self._check_repeated_keys(node)
             elif isinstance(node, yaml.ScalarNode):
-                self._fill_in(node)
+                self._replace_variables(node)
         self.data = loader.construct_document(self._root)
 
-    def _look_for_repeated_keys(self, node: yaml.MappingNode) -> None:
-        seen = set()
+    def _check_repeated_keys(self, node: yaml.MappingNode) -> None:
+        keys = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                self._wrong(key.start_mark, f"the key {key.value!r} appears twice")
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in keys:
+                self._add_mistake(key.start_mark, f"the key {key.value!r} appears twice")
+            keys.add(key.value)
 
-    def _fill_in(self, node: yaml.ScalarNode) -> None:
+    def _replace_variables(self, node: yaml.ScalarNode) -> None:
         if "${" in node.value:
-            self._wrong(node.start_mark, "only ${NAME} is replaced: letters, digits and _ in braces")
-        for name in _MARKED.findall(node.value):
+            self._add_mistake(node.start_mark, "only ${NAME} is replaced: letters, digits and _ in braces")
+        for name in _MARKED_VARIABLE.findall(node.value):
             if name not in self._environment:
-                self._wrong(node.start_mark, f"${{{name}}} is not set in the environment")
-        node.value = _MARKED.sub(lambda match: self._environment.get(match[1], f"${{{match[1]}}}"), node.value)
+                self._add_mistake(node.start_mark, f"${{{name}}} is not set in the environment")
+        node.value = _MARKED_VARIABLE.sub(lambda match: self._environment.get(match[1], f"${{{match[1]}}}"), node.value)
 
 
 def _nodes(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:

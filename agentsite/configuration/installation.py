@@ -6,10 +6,10 @@ from pathlib import Path
 from django.db import transaction
 
 from agentsite.configuration.agents import apply_agents, apply_workflows
-from agentsite.configuration.loader import Configuration, Loaded, load
+from agentsite.configuration.loader import Configuration, LoadedConfiguration, load
 from agentsite.configuration.models import apply_models, apply_providers
 from agentsite.configuration.people import apply_limits, apply_roles, apply_users
-from agentsite.configuration.routing import apply_routing, offer_rules
+from agentsite.configuration.routing import apply_routing, update_shipped_rules
 from agentsite.configuration.tools import apply_mcp_servers, apply_network, apply_search, apply_tools
 from agentsite.configuration.tracing import apply_tracing
 from agentsite.environment import env
@@ -19,9 +19,9 @@ from tools_app.contract import registry
 from tools_app.models import AllowedAddress
 
 # Increase this when a section newly takes effect: unchanged files are then applied again after the upgrade.
-_EFFECT = 4
-_SHORT_TOKEN = 24  # characters
-HELPER_TEXTS = Path(__file__).with_name("helper_texts.yml")
+_EFFECT_VERSION = 4
+_MIN_TOKEN_LENGTH = 24  # characters
+SHIPPED_RULES = Path(__file__).with_name("helper_texts.yml")
 
 
 def apply_at_start() -> list[str]:
@@ -33,16 +33,16 @@ def apply_at_start() -> list[str]:
     return apply_if_new(load(Path(path))) if path else []
 
 
-def offer_helper_texts() -> None:
+def create_shipped_rules() -> None:
     """Create the shipped routing rules, once for each version of them. A configuration file can change them later."""
-    name, content = "helper texts", HELPER_TEXTS.read_text(encoding="utf-8")
+    name, content = "helper texts", SHIPPED_RULES.read_text(encoding="utf-8")
     if AppliedValue.objects.is_new(name, content):
         with transaction.atomic():
-            offer_rules(load(HELPER_TEXTS).configuration.routing)
+            update_shipped_rules(load(SHIPPED_RULES).configuration.routing)
             AppliedValue.objects.remember(name, content)
 
 
-def apply(loaded: Loaded) -> list[str]:
+def apply(loaded: LoadedConfiguration) -> list[str]:
     """Apply a file and return the changes in words. A second call with the same file changes nothing."""
     with transaction.atomic():
         changes = list(_changes(loaded.configuration))
@@ -50,7 +50,7 @@ def apply(loaded: Loaded) -> list[str]:
     return changes
 
 
-def apply_if_new(loaded: Loaded) -> list[str]:
+def apply_if_new(loaded: LoadedConfiguration) -> list[str]:
     """Apply the file only if its content differs from the last one applied."""
     with transaction.atomic():
         name, content = _signature(loaded)
@@ -75,17 +75,17 @@ def _changes(configuration: Configuration) -> Iterator[str]:
     yield from apply_tracing(configuration.tracing)
 
 
-def _signature(loaded: Loaded) -> tuple[str, str]:
-    return f"file {loaded.path.resolve()}", f"{_EFFECT} {loaded.content}"
+def _signature(loaded: LoadedConfiguration) -> tuple[str, str]:
+    return f"file {loaded.path.resolve()}", f"{_EFFECT_VERSION} {loaded.content}"
 
 
 def notes(configuration: Configuration) -> Iterator[str]:
     """Yield advice about an applied file: not mistakes, but worth knowing for an operator."""
     yield from _unknown_tools(configuration)
-    yield from _still_allowed(configuration)
+    yield from _removed_addresses(configuration)
     for user in configuration.users:
-        if user.api_token and len(user.api_token.get_secret_value()) < _SHORT_TOKEN:
-            yield f"user {user.username}: the api_token is short; take {_SHORT_TOKEN} random characters or more"
+        if user.api_token and len(user.api_token.get_secret_value()) < _MIN_TOKEN_LENGTH:
+            yield f"user {user.username}: the api_token is short; take {_MIN_TOKEN_LENGTH} random characters or more"
     if sentence := unpriced.warning_of_budgets():
         yield f"prices: {sentence}"
 
@@ -98,7 +98,7 @@ def _unknown_tools(configuration: Configuration) -> Iterator[str]:
         yield f"tool {name}: there is no such tool at the moment; the setting is kept"
 
 
-def _still_allowed(configuration: Configuration) -> Iterator[str]:
+def _removed_addresses(configuration: Configuration) -> Iterator[str]:
     """Yield the addresses that are not in the file: they stay allowed until they are removed in the admin."""
     if "network" in configuration.model_fields_set:
         present = AllowedAddress.objects.exclude(address__in=configuration.network.allow_internal)

@@ -15,11 +15,11 @@ from django.contrib.auth.models import Group
 from pydantic import ValidationError
 
 from agentsite.configuration.agents import AgentSection, WorkflowSection
-from agentsite.configuration.document import ConfigurationError, Document, Location, Mistake, words
+from agentsite.configuration.document import ConfigurationError, Location, Mistake, YamlDocument, location_text
 from agentsite.configuration.models import ModelSection, ProviderSection
 from agentsite.configuration.people import LimitsSection, RoleSection, UserSection
 from agentsite.configuration.routing import RuleSection
-from agentsite.configuration.section import Section
+from agentsite.configuration.section import ConfigurationSection
 from agentsite.configuration.tools import McpServerSection, NetworkSection, SearchSection, ToolSection
 from agentsite.configuration.tracing import SinkSection
 from agentsite.environment import env
@@ -39,10 +39,10 @@ _UNIQUE = (
     ("routing", "name"),
     ("tracing", "name"),
 )
-Wrong = tuple[Location, str]
+LocatedMistake = tuple[Location, str]
 
 
-class Configuration(Section):
+class Configuration(ConfigurationSection):
     """The entire file, with the names of the public interface. Settings that it does not mention stay unchanged."""
 
     providers: list[ProviderSection] = []
@@ -61,7 +61,7 @@ class Configuration(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loaded:
+class LoadedConfiguration:
     """A loaded file. `content` is a canonical text of its data: layout and comments do not change it."""
 
     path: Path
@@ -69,23 +69,28 @@ class Loaded:
     content: str
 
 
-def load(path: Path, environment: Mapping[str, str] = env.ENVIRON) -> Loaded:
+def load(path: Path, environment: Mapping[str, str] = env.ENVIRON) -> LoadedConfiguration:
     """Read and check a file, also against existing rows.
 
     Raises: ConfigurationError with all mistakes.
     """
-    document = Document(_text(path), environment)
+    document = YamlDocument(_text(path), environment)
     configuration: Configuration | None = None
     mistakes = list(document.mistakes)
-    wrong = list(_wrong_references(document.data, _Known.here()))
+    located_mistakes = list(_reference_mistakes(document.data, _ExistingNames.from_database()))
     try:
         configuration = Configuration.model_validate({} if document.data is None else document.data)
     except ValidationError as error:
-        wrong += _in_words(error)
-    mistakes += [Mistake(document.line_of(at), f"{words(at)}: {text}" if at else text) for at, text in wrong]
+        details = error.errors(include_input=False, include_url=False)
+        located_mistakes += [(detail["loc"], _sentence(detail["type"], detail["msg"])) for detail in details]
+    mistakes += [
+        Mistake(document.line_of(at), f"{location_text(at)}: {text}" if at else text) for at, text in located_mistakes
+    ]
     if mistakes or configuration is None:
         raise ConfigurationError(path, mistakes)
-    return Loaded(path=path, configuration=configuration, content=json.dumps(document.data, sort_keys=True))
+    return LoadedConfiguration(
+        path=path, configuration=configuration, content=json.dumps(document.data, sort_keys=True)
+    )
 
 
 def _text(path: Path) -> str:
@@ -95,11 +100,6 @@ def _text(path: Path) -> str:
         raise ConfigurationError(path, [Mistake(1, f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(path, [Mistake(1, "is not a text in UTF-8")]) from error
-
-
-def _in_words(error: ValidationError) -> Iterator[tuple[Location, str]]:
-    for detail in error.errors(include_input=False, include_url=False):
-        yield detail["loc"], _sentence(detail["type"], detail["msg"])
 
 
 def _sentence(kind: str, message: str) -> str:
@@ -113,7 +113,7 @@ def _sentence(kind: str, message: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Known:
+class _ExistingNames:
     """Names that exist in this installation, in addition to those in the file."""
 
     providers: frozenset[str] = frozenset()
@@ -122,7 +122,7 @@ class _Known:
     agents: frozenset[str] = frozenset()
 
     @classmethod
-    def here(cls) -> "_Known":
+    def from_database(cls) -> "_ExistingNames":
         return cls(
             providers=frozenset(Provider.objects.values_list("name", flat=True)),
             roles=frozenset(Group.objects.values_list("name", flat=True)),
@@ -131,57 +131,57 @@ class _Known:
         )
 
 
-def _wrong_references(data: Any, known: _Known) -> Iterator[Wrong]:
+def _reference_mistakes(data: Any, existing: _ExistingNames) -> Iterator[LocatedMistake]:
     for section, key in _UNIQUE:
         yield from _repeated(data, section, key)
     yield from _repeated_routes(data)
-    providers = known.providers | _names(data, "providers")
-    for location, name in _routed_to(data):
+    providers = existing.providers | _names(data, "providers")
+    for location, name in _route_providers(data):
         if name not in providers:
             yield location, f"there is no provider called {name!r}"
-    roles = known.roles | _names(data, "roles")
-    for location, name in chain(_granted(data), _approving(data)):
+    roles = existing.roles | _names(data, "roles")
+    for location, name in chain(_listed_roles(data), _approver_roles(data)):
         if name not in roles:
             yield location, f"there is no role called {name!r}"
-    models = known.models | _names(data, "models")
+    models = existing.models | _names(data, "models")
     for location, agent in _items(data, ("agents",)):
         for field in ("model", "review_model"):
             if isinstance(model := agent.get(field), str) and model not in models:
                 yield (*location, field), f"there is no model called {model!r}"
         for number, name in enumerate(_list(agent.get("handoffs"))):
-            if isinstance(name, str) and name not in known.agents | _names(data, "agents"):
+            if isinstance(name, str) and name not in existing.agents | _names(data, "agents"):
                 yield (*location, "handoffs", number), f"there is no agent called {name!r}"
 
 
-def _repeated(data: Any, section: str, key: str) -> Iterator[Wrong]:
+def _repeated(data: Any, section: str, key: str) -> Iterator[LocatedMistake]:
     first: dict[str, Location] = {}
     for location, item in _items(data, (section,)):
         value = item.get(key)
         if not isinstance(value, str):
             continue
         if value in first:
-            yield (*location, key), f"the same {key} as {words(first[value])}"
+            yield (*location, key), f"the same {key} as {location_text(first[value])}"
         first.setdefault(value, location)
 
 
-def _repeated_routes(data: Any) -> Iterator[Wrong]:
+def _repeated_routes(data: Any) -> Iterator[LocatedMistake]:
     for model, _ in _items(data, ("models",)):
-        seen: set[tuple[str, str]] = set()
+        targets: set[tuple[str, str]] = set()
         for location, route in _items(data, (*model, "providers")):
             target = (str(route.get("provider")), str(route.get("model")))
-            if target in seen:
-                yield location, f"the same provider and model appear twice in {words(model)}"
-            seen.add(target)
+            if target in targets:
+                yield location, f"the same provider and model appear twice in {location_text(model)}"
+            targets.add(target)
 
 
-def _routed_to(data: Any) -> Iterator[tuple[Location, str]]:
+def _route_providers(data: Any) -> Iterator[tuple[Location, str]]:
     for model, _ in _items(data, ("models",)):
         for location, route in _items(data, (*model, "providers")):
             if isinstance(name := route.get("provider"), str):
                 yield (*location, "provider"), name
 
 
-def _granted(data: Any) -> Iterator[tuple[Location, str]]:
+def _listed_roles(data: Any) -> Iterator[tuple[Location, str]]:
     for section in ("models", "users", "mcp_servers", "tools"):
         for location, item in _items(data, (section,)):
             for number, name in enumerate(_list(item.get("roles"))):
@@ -189,7 +189,7 @@ def _granted(data: Any) -> Iterator[tuple[Location, str]]:
                     yield (*location, "roles", number), name
 
 
-def _approving(data: Any) -> Iterator[tuple[Location, str]]:
+def _approver_roles(data: Any) -> Iterator[tuple[Location, str]]:
     for location, tool in _items(data, ("tools",)):
         if isinstance(name := tool.get("approvers"), str):
             yield (*location, "approvers"), name

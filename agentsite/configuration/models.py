@@ -8,16 +8,16 @@ from pydantic import AfterValidator, Field, JsonValue, SecretStr, StringConstrai
 
 from agentsite.configuration.section import (
     Amount,
+    ConfigurationSection,
     Count,
     CountOrNone,
     Name,
     Number,
     Seconds,
-    Section,
     WebAddress,
     default_of,
-    put,
-    put_roles,
+    save_changes,
+    save_roles,
 )
 from llm_app import protocols
 from llm_app.breaker.rules import MOST_CALLS, Thresholds
@@ -30,7 +30,7 @@ _Price = Annotated[Amount, Field(le=DEAREST)]
 _DEMO = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")  # used until there is a model
 
 
-class BreakerSection(Section):
+class BreakerSection(ConfigurationSection):
     """The thresholds at which calls to a failing provider are paused."""
 
     window: Annotated[Count, Field(le=MOST_CALLS)] = Thresholds.window
@@ -39,15 +39,15 @@ class BreakerSection(Section):
     cooldown_s: Seconds = Thresholds.cooldown_s
 
 
-def _installed(protocol: str) -> str:
+def _check_protocol(protocol: str) -> str:
     if protocol not in protocols.adapters():
         raise ValueError(f"should be one of {', '.join(protocols.adapters())}")
     return protocol
 
 
-class ProviderSection(Section):
+class ProviderSection(ConfigurationSection):
     name: Name
-    protocol: Annotated[str, AfterValidator(_installed)]
+    protocol: Annotated[str, AfterValidator(_check_protocol)]
     base_url: WebAddress = ""
     api_key: SecretStr = SecretStr("")
     litellm_provider: Annotated[str, StringConstraints(max_length=50)] = ""
@@ -65,7 +65,7 @@ class ProviderSection(Section):
         return self
 
 
-class PriceSection(Section):
+class PriceSection(ConfigurationSection):
     """Prices in USD per million tokens."""
 
     input: _Price
@@ -73,7 +73,7 @@ class PriceSection(Section):
     output: _Price
 
 
-class RouteSection(Section):
+class RouteSection(ConfigurationSection):
     provider: Name
     model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
     priority: Annotated[Count, Field(le=32_767)] | None = None  # default: the position in the list
@@ -88,7 +88,7 @@ class RouteSection(Section):
     quirks: dict[str, JsonValue] = {}
 
 
-class ModelSection(Section):
+class ModelSection(ConfigurationSection):
     name: Name
     kind: ModelKind = ModelKind.TEXT
     context_window: Count = default_of(LogicalModel, "context_window")
@@ -99,13 +99,13 @@ class ModelSection(Section):
 
 def apply_providers(providers: Sequence[ProviderSection]) -> Iterator[str]:
     for item in providers:
-        values = item.given("name", "api_key", "breaker")
+        values = item.values_in_file("name", "api_key", "breaker")
         if "api_key" in item.model_fields_set:
             values["api_key"] = item.api_key.get_secret_value()
         if "breaker" in item.model_fields_set:
             values["breaker"] = item.breaker.model_dump(exclude_unset=True)
         row = Provider.objects.filter(name=item.name).first() or Provider(name=item.name)
-        changed = list(put(row, values, f"provider {item.name}"))
+        changed = list(save_changes(row, values, f"provider {item.name}"))
         if changed:
             settings_changed(row)
         yield from changed
@@ -114,9 +114,9 @@ def apply_providers(providers: Sequence[ProviderSection]) -> Iterator[str]:
 def apply_models(models: Sequence[ModelSection]) -> Iterator[str]:
     for item in models:
         row = LogicalModel.objects.filter(name=item.name).first() or LogicalModel(name=item.name)
-        yield from put(row, item.given("name", "providers", "roles"), f"model {item.name}")
+        yield from save_changes(row, item.values_in_file("name", "providers", "roles"), f"model {item.name}")
         if "roles" in item.model_fields_set:
-            yield from put_roles(row, item.roles, f"model {row}")
+            yield from save_roles(row, item.roles, f"model {row}")
         if "providers" in item.model_fields_set:
             yield from _apply_routes(row, item.providers)
     yield from _choose_default([item.name for item in models if item.kind == ModelKind.TEXT])
@@ -141,23 +141,29 @@ def _choose_default(names: Sequence[str]) -> Iterator[str]:
 def _apply_routes(model: LogicalModel, routes: Sequence[RouteSection]) -> Iterator[str]:
     """Save the routes of the file in its order. Other routes stay, after them; only the demo's is removed."""
     present = list(model.routes.select_related("provider"))
-    last = 0
-    for place, item in enumerate(routes, 1):
-        priority = item.priority or place
-        last = max(last, priority)
-        row = _take(present, item, routes) or Route(model=model, provider=Provider.objects.get(name=item.provider))
-        yield from put(row, _values(item) | {"priority": priority}, f"route {model} → {item.provider}/{item.model}")
+    last_priority = 0
+    for position, item in enumerate(routes, 1):
+        priority = item.priority or position
+        last_priority = max(last_priority, priority)
+        row = _take_matching_row(present, item, routes) or Route(
+            model=model, provider=Provider.objects.get(name=item.provider)
+        )
+        yield from save_changes(
+            row, _values(item) | {"priority": priority}, f"route {model} → {item.provider}/{item.model}"
+        )
     if routes:
         yield from _remove_demo(model, present)
-        yield from _move_behind(present, last)
+        for row in present:
+            if row.priority <= last_priority:
+                yield from save_changes(row, {"priority": last_priority + 1}, f"route {row}, which is not in the file")
 
 
-def _take(present: list[Route], item: RouteSection, routes: Sequence[RouteSection]) -> Route | None:
+def _take_matching_row(present: list[Route], item: RouteSection, routes: Sequence[RouteSection]) -> Route | None:
     """Remove and return the row of the same model, else one of the same provider that no route of the file names."""
-    meant = {(route.provider, route.model) for route in routes}
-    same = [row for row in present if _target(row) == (item.provider, item.model)]
-    free = [row for row in present if row.provider.name == item.provider and _target(row) not in meant]
-    row = next(iter(same + free), None)
+    targets = {(route.provider, route.model) for route in routes}
+    same_model = [row for row in present if _target(row) == (item.provider, item.model)]
+    same_provider = [row for row in present if row.provider.name == item.provider and _target(row) not in targets]
+    row = next(iter(same_model + same_provider), None)
     if row is not None:
         present.remove(row)
     return row
@@ -168,7 +174,7 @@ def _target(row: Route) -> tuple[str, str]:
 
 
 def _values(item: RouteSection) -> dict[str, Any]:
-    values = item.given("provider", "model", "price", "priority") | {"provider_model": item.model}
+    values = item.values_in_file("provider", "model", "price", "priority") | {"provider_model": item.model}
     if "price" in item.model_fields_set:
         values["price"] = item.price.model_dump(exclude_unset=True) if item.price else {}
     return values
@@ -179,9 +185,3 @@ def _remove_demo(model: LogicalModel, rest: list[Route]) -> Iterator[str]:
         rest.remove(row)
         yield f"route {row}: removed, the demo only stood in for a model"
         row.delete()
-
-
-def _move_behind(rest: list[Route], last: int) -> Iterator[str]:
-    for row in rest:
-        if row.priority <= last:
-            yield from put(row, {"priority": last + 1}, f"route {row}, which is not in the file")

@@ -9,25 +9,25 @@ from pydantic import AfterValidator, Field, StringConstraints
 from agentsite.accounts.models import ApiToken, User
 from agentsite.configuration.section import (
     Bytes,
+    ConfigurationSection,
     Count,
     CountOrNone,
     Dollars,
     Name,
     Secret,
-    Section,
     Tokens,
     default_of,
-    put,
+    save_changes,
 )
 from agentsite.models import AppliedValue
 from llm_app.models import Budget, LogicalModel
 from tasks_app.models import Limits
 from tools_app.models import ApprovalMode, RolePolicy, UserPolicy
 
-_LABEL = "configuration file"
+_SOURCE = "configuration file"
 
 
-class BudgetSection(Section):
+class BudgetSection(ConfigurationSection):
     """The limits of spending. An empty one does not apply."""
 
     usd_per_task: Dollars | None = None
@@ -38,7 +38,7 @@ class BudgetSection(Section):
     tokens_per_month: Tokens | None = None
 
 
-class RoleToolsSection(Section):
+class RoleToolsSection(ConfigurationSection):
     """The tools of a role. `approvals` override, by tool, when calls of its members need an approval."""
 
     allow: list[Name] = []
@@ -46,11 +46,11 @@ class RoleToolsSection(Section):
     approvals: dict[Name, ApprovalMode] = {}
 
 
-class UserToolsSection(Section):
+class UserToolsSection(ConfigurationSection):
     deny: list[Name] = []
 
 
-class RoleSection(Section):
+class RoleSection(ConfigurationSection):
     """A role. People without any role have the rights and limits of the `default` one."""
 
     name: Name
@@ -59,7 +59,7 @@ class RoleSection(Section):
     budget: BudgetSection = BudgetSection()
 
 
-class UserSection(Section):
+class UserSection(ConfigurationSection):
     username: Annotated[
         str,
         StringConstraints(strip_whitespace=True, pattern=r"^[\w.@+-]+$", max_length=150),
@@ -72,7 +72,7 @@ class UserSection(Section):
     budget: BudgetSection = BudgetSection()
 
 
-class LimitsSection(Section):
+class LimitsSection(ConfigurationSection):
     max_iterations: Count = default_of(Limits, "max_iterations")
     tool_loop_threshold: Count = default_of(Limits, "tool_loop_threshold")
     tool_loop_window: Count = default_of(Limits, "tool_loop_window")
@@ -104,16 +104,16 @@ class LimitsSection(Section):
 def apply_roles(roles: Sequence[RoleSection]) -> Iterator[str]:
     for item in roles:
         group = Group.objects.filter(name=item.name).first() or Group(name=item.name)
-        yield from put(group, {}, f"role {item.name}")
-        if values := item.tools.given():
+        yield from save_changes(group, {}, f"role {item.name}")
+        if values := item.tools.values_in_file():
             row = RolePolicy.objects.filter(role=group).first() or RolePolicy(role=group)
-            yield from put(row, values, f"tools of role {item.name}")
+            yield from save_changes(row, values, f"tools of role {item.name}")
         if "default" in item.model_fields_set:
-            yield from _default_role(group, is_default=item.default)
+            yield from _set_default_role(group, is_default=item.default)
         yield from _apply_budget(item.budget, f"budget of role {item.name}", role=group)
 
 
-def _default_role(group: Group, *, is_default: bool) -> Iterator[str]:
+def _set_default_role(group: Group, *, is_default: bool) -> Iterator[str]:
     if is_default == User.default_role().filter(pk=group.pk).exists():
         return
     RolePolicy.objects.filter(is_default=True).update(is_default=False)
@@ -127,39 +127,39 @@ def apply_users(users: Sequence[UserSection]) -> Iterator[str]:
         if user is None:
             user = User.objects.create_user(item.username)
             yield f"user {item.username}: created"
-        changes = [*_password(user, item), *_token(user, item), *_roles(user, item)]
+        changes = [*_set_password(user, item), *_set_token(user, item), *_set_roles(user, item)]
         if changes:
             yield f"user {item.username}: {', '.join(changes)}"
-        if values := item.tools.given():
+        if values := item.tools.values_in_file():
             policy = UserPolicy.objects.filter(user=user).first() or UserPolicy(user=user)
-            yield from put(policy, values, f"tools of user {item.username}")
+            yield from save_changes(policy, values, f"tools of user {item.username}")
         yield from _apply_budget(item.budget, f"budget of user {item.username}", user=user)
 
 
-def _password(user: User, item: UserSection) -> Iterator[str]:
+def _set_password(user: User, item: UserSection) -> Iterator[str]:
     """Set the password only if the value in the file is new, so that a later change by the user stays."""
-    if item.password and _is_new(f"password of {user}", item.password.get_secret_value()):
+    if item.password and _record_if_new(f"password of {user}", item.password.get_secret_value()):
         user.set_password(item.password.get_secret_value())
         user.save(update_fields=["password"])
         yield "password set"
 
 
-def _token(user: User, item: UserSection) -> Iterator[str]:
+def _set_token(user: User, item: UserSection) -> Iterator[str]:
     """Replace the token that the file set before. Other tokens stay."""
-    if item.api_token and _is_new(f"api_token of {user}", item.api_token.get_secret_value()):
-        ApiToken.objects.set_value(user, item.api_token.get_secret_value(), _LABEL)
+    if item.api_token and _record_if_new(f"api_token of {user}", item.api_token.get_secret_value()):
+        ApiToken.objects.set_value(user, item.api_token.get_secret_value(), _SOURCE)
         yield "api_token set"
 
 
-def _roles(user: User, item: UserSection) -> Iterator[str]:
-    wanted = set(item.roles)
+def _set_roles(user: User, item: UserSection) -> Iterator[str]:
+    names = set(item.roles)
     present = set(user.groups.values_list("name", flat=True))
-    if "roles" in item.model_fields_set and wanted != present:
-        user.groups.set(Group.objects.filter(name__in=wanted))
-        yield f"roles [{', '.join(sorted(present))}] → [{', '.join(sorted(wanted))}]"
+    if "roles" in item.model_fields_set and names != present:
+        user.groups.set(Group.objects.filter(name__in=names))
+        yield f"roles [{', '.join(sorted(present))}] → [{', '.join(sorted(names))}]"
 
 
-def _is_new(name: str, value: str) -> bool:
+def _record_if_new(name: str, value: str) -> bool:
     if not AppliedValue.objects.is_new(name, value):
         return False
     AppliedValue.objects.remember(name, value)
@@ -167,15 +167,15 @@ def _is_new(name: str, value: str) -> bool:
 
 
 def apply_limits(limits: LimitsSection) -> Iterator[str]:
-    if values := limits.given("budget"):
+    if values := limits.values_in_file("budget"):
         if "title_model" in values:
             values["title_model"] = LogicalModel.objects.filter(name=values["title_model"]).first()
-        yield from put(Limits.objects.first() or Limits(pk=1), values, "limits")
+        yield from save_changes(Limits.objects.first() or Limits(pk=1), values, "limits")
     yield from _apply_budget(limits.budget, "budget of this server")
 
 
-def _apply_budget(budget: BudgetSection, what: str, user: Any = None, role: Any = None) -> Iterator[str]:
+def _apply_budget(budget: BudgetSection, label: str, user: Any = None, role: Any = None) -> Iterator[str]:
     """Set the budget of a user, of a role, or of the server."""
-    if values := budget.given():
+    if values := budget.values_in_file():
         row = Budget.objects.filter(user=user, role=role).first() or Budget(user=user, role=role)
-        yield from put(row, values, what)
+        yield from save_changes(row, values, label)

@@ -7,12 +7,12 @@ from typing import Annotated, Self
 from django.core.exceptions import ValidationError
 from pydantic import Field, model_validator
 
-from agentsite.configuration.section import Name, Section, default_of, put
+from agentsite.configuration.section import ConfigurationSection, Name, default_of, save_changes
 from agentsite.models import AppliedValue
 from tasks_app.models import RoutingRule, RuleMatch, RuleTarget
 
 
-class RuleSection(Section):
+class RuleSection(ConfigurationSection):
     name: Name
     match: RuleMatch = RuleMatch.WORDS
     pattern: Annotated[str, Field(min_length=1)]
@@ -33,21 +33,21 @@ class RuleSection(Section):
 
 def apply_routing(rules: Sequence[RuleSection]) -> Iterator[str]:
     for item in rules:
-        row = _row(item) or RoutingRule(name=item.name)
-        values = item.given("name")
+        row = _existing_rule(item) or RoutingRule(name=item.name)
+        values = item.values_in_file("name")
         for name in ("match", "target"):
             if name in values:
                 values[name] = values[name].value
-        yield from put(row, values, f"routing rule {item.name}")
+        yield from save_changes(row, values, f"routing rule {item.name}")
 
 
-def offer_rules(rules: Sequence[RuleSection]) -> None:
+def update_shipped_rules(rules: Sequence[RuleSection]) -> None:
     """Create the shipped rules, and update those that are unchanged since an earlier version.
 
     Rules of these names that an administrator has changed, deleted or created are left alone.
     """
     for item in rules:
-        row, name = _row(item), f"shipped routing rule {item.name}"
+        row, name = _existing_rule(item), f"shipped routing rule {item.name}"
         was_changed = row and AppliedValue.objects.is_new(name, _as_text(row))
         was_deleted = row is None and AppliedValue.objects.filter(name=name).exists()
         if not was_changed and not was_deleted:
@@ -55,7 +55,7 @@ def offer_rules(rules: Sequence[RuleSection]) -> None:
             AppliedValue.objects.remember(name, _as_text(RoutingRule.objects.get(name=item.name)))
 
 
-def _row(item: RuleSection) -> RoutingRule | None:
+def _existing_rule(item: RuleSection) -> RoutingRule | None:
     return RoutingRule.objects.filter(name=item.name).first()
 
 

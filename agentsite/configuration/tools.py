@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from django.contrib.auth.models import Group
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
-from agentsite.configuration.section import Name, Section, WebAddress, default_of, put, put_roles
+from agentsite.configuration.section import ConfigurationSection, Name, WebAddress, default_of, save_changes, save_roles
 from llm_app.models import ServiceKey
 from tools_app.models import (
     AllowedAddress,
@@ -20,7 +20,7 @@ from tools_app.models import (
 from tools_app.network import NetworkPolicy
 
 
-class ToolSection(Section):
+class ToolSection(ConfigurationSection):
     name: Name
     enabled: bool = True
     danger: DangerLevel | None = None
@@ -31,7 +31,7 @@ class ToolSection(Section):
     hosts: list[Annotated[str, StringConstraints(pattern=r"^(\*|(\*\.)?[A-Za-z0-9._-]+)$", max_length=255)]] = []
 
 
-class McpServerSection(Section):
+class McpServerSection(ConfigurationSection):
     name: Name
     transport: Literal["stdio", "streamable_http"]
     command: list[str] = []
@@ -55,16 +55,16 @@ class McpServerSection(Section):
         return self
 
 
-def _host(text: str) -> str:
+def _check_address(text: str) -> str:
     NetworkPolicy(allow_internal=frozenset([text]))
     return text
 
 
-class NetworkSection(Section):
-    allow_internal: list[Annotated[str, StringConstraints(max_length=255), AfterValidator(_host)]] = []
+class NetworkSection(ConfigurationSection):
+    allow_internal: list[Annotated[str, StringConstraints(max_length=255), AfterValidator(_check_address)]] = []
 
 
-class SearchSection(Section):
+class SearchSection(ConfigurationSection):
     provider: SearchEngineKind
     api_key: SecretStr = SecretStr("")
     base_url: WebAddress = ""
@@ -78,41 +78,41 @@ class SearchSection(Section):
 
 def apply_tools(tools: Sequence[ToolSection]) -> Iterator[str]:
     for item in tools:
-        values = item.given("name", "danger", "approvers", "roles")
+        values = item.values_in_file("name", "danger", "approvers", "roles")
         if "danger" in item.model_fields_set:
             values["danger"] = item.danger or ""
         if "approvers" in item.model_fields_set:
             values["approvers"] = Group.objects.filter(name=item.approvers).first()
         row = ToolSetting.objects.filter(name=item.name).first() or ToolSetting(name=item.name)
-        yield from put(row, values, f"tool {item.name}")
+        yield from save_changes(row, values, f"tool {item.name}")
         if "roles" in item.model_fields_set:
-            yield from put_roles(row, item.roles, f"tool {item.name}")
+            yield from save_roles(row, item.roles, f"tool {item.name}")
 
 
 def apply_mcp_servers(servers: Sequence[McpServerSection]) -> Iterator[str]:
     """Save the servers. A worker lists the tools of a new or changed one within seconds."""
     for item in servers:
         row = McpServer.objects.filter(name=item.name).first() or McpServer(name=item.name)
-        changes = list(put(row, item.given("name", "roles"), f"MCP server {item.name}"))
+        changes = list(save_changes(row, item.values_in_file("name", "roles"), f"MCP server {item.name}"))
         if changes:
             McpServer.objects.filter(pk=row.pk).update(listed_at=None)
         yield from changes
         if "roles" in item.model_fields_set:
-            yield from put_roles(row, item.roles, f"MCP server {item.name}")
+            yield from save_roles(row, item.roles, f"MCP server {item.name}")
 
 
 def apply_network(network: NetworkSection) -> Iterator[str]:
     for address in network.allow_internal:
         row = AllowedAddress.objects.filter(address=address).first() or AllowedAddress(address=address)
-        yield from put(row, {}, f"network: internal address {address}")
+        yield from save_changes(row, {}, f"network: internal address {address}")
 
 
 def apply_search(search: SearchSection | None) -> Iterator[str]:
     """Save the engine, named after its kind. Other engines stay and are used when it fails."""
     if search is None:
         return
-    what, values = f"search engine {search.provider}", search.given("provider", "api_key")
+    label, values = f"search engine {search.provider}", search.values_in_file("provider", "api_key")
     row = SearchEngine.objects.filter(name=search.provider).first() or SearchEngine(name=search.provider)
-    yield from put(row, {"kind": search.provider, **values}, what)
+    yield from save_changes(row, {"kind": search.provider, **values}, label)
     if "api_key" in search.model_fields_set and ServiceKey.put(row.key_name, search.api_key.get_secret_value()):
-        yield f"{what}: api_key changed"
+        yield f"{label}: api_key changed"

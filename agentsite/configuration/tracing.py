@@ -5,14 +5,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, StringConstraints, model_validator
 
-from agentsite.configuration.section import Section, WebAddress, default_of, put
+from agentsite.configuration.section import ConfigurationSection, WebAddress, default_of, save_changes
 from llm_app.models import ServiceKey
 from tasks_app.models import EventType, SinkKind, TraceSink
 
 SinkName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100)]
 
 
-class SinkSection(Section):
+class SinkSection(ConfigurationSection):
     name: SinkName
     kind: SinkKind
     url: WebAddress = ""
@@ -33,14 +33,11 @@ class SinkSection(Section):
 
 def apply_tracing(sinks: Sequence[SinkSection]) -> Iterator[str]:
     for item in sinks:
-        row, what = (
-            TraceSink.objects.filter(name=item.name).first() or TraceSink(name=item.name),
-            f"trace sink {item.name}",
-        )
-        values = item.given("name", "key", "events")
+        row = TraceSink.objects.filter(name=item.name).first() or TraceSink(name=item.name)
+        values = item.values_in_file("name", "key", "events")
         if "events" in item.model_fields_set:
             values["events"] = [event.value for event in item.events]
-        yield from put(row, values, what)
+        yield from save_changes(row, values, f"trace sink {item.name}")
         key = item.key.get_secret_value()
         if key and ServiceKey.put(row.key_name, key):
-            yield f"{what}: key changed"
+            yield f"trace sink {item.name}: key changed"

@@ -17,95 +17,96 @@ from twisted.internet import reactor, tcp
 from twisted.protocols.policies import ProtocolWrapper
 
 logger = logging.getLogger(__name__)
-_COME_BACK = range(1011, 1014)  # RFC 6455: internal error, service restart, try again later
-MOST_FRAMES = 120  # from a websocket's client, per minute
+_RECONNECT_CODES = range(1011, 1014)  # RFC 6455: internal error, service restart, try again later
+MAX_FRAMES = 120  # from a websocket's client, per minute
 STALLED_SECONDS = 120.0  # while output waits: the client is gone, or reconnects and continues
 
 
-class Connection(ProtocolWrapper):
+class ClientConnection(ProtocolWrapper):
     """The connection of a client, with the output that it has not yet taken."""
 
     def __init__(self, factory: Any, protocol: Any) -> None:
         super().__init__(factory, protocol)
-        self._is_taking = asyncio.Event()
-        self._is_taking.set()
+        self._can_write = asyncio.Event()
+        self._can_write.set()
         self._deadline: Any = None
-        self._gathered: list[bytes] | None = None  # output of the reply that is being handled
+        self._chunks: list[bytes] | None = None  # output of the reply that is being handled
 
     @contextmanager
-    def at_once(self) -> Iterator[None]:
+    def batch_writes(self) -> Iterator[None]:
         """Collect the output of the block and send it at its end, directly to the socket if no output waits.
 
         The reactor's way would cost as much as the rest of the reply.
         """
-        self._gathered = []
+        self._chunks = []
         try:
             yield
         finally:
-            self._send_gathered()
+            self._send_chunks()
 
-    def _send_gathered(self) -> None:
-        gathered, self._gathered = self._gathered, None
-        if gathered:
-            data = b"".join(gathered)
-            super().write(data[self._written(data) :])
+    def _send_chunks(self) -> None:
+        chunks, self._chunks = self._chunks, None
+        if chunks:
+            data = b"".join(chunks)
+            super().write(data[self._write_to_socket(data) :])
 
     def write(self, data: bytes) -> None:
-        if self._gathered is None:
+        if self._chunks is None:
             super().write(data)
         else:
-            self._gathered.append(data)
+            self._chunks.append(data)
 
     def writeSequence(self, data: Sequence[bytes]) -> None:
-        if self._gathered is None:
+        if self._chunks is None:
             super().writeSequence(data)
         else:
-            self._gathered.extend(data)
+            self._chunks.extend(data)
 
     def loseConnection(self) -> None:
         """Close the connection after the collected output is sent."""
-        self._send_gathered()
+        self._send_chunks()
         super().loseConnection()
 
-    def _written(self, data: bytes) -> int:
-        """Return the number of bytes that the socket took directly. The reactor handles errors of the socket."""
+    def _write_to_socket(self, data: bytes) -> int:
+        """Write to the socket directly and return the number of bytes that it took. The reactor handles its errors."""
         socket: Any = self.transport
         if not isinstance(socket, tcp.Connection) or not socket.connected:
             return 0
         if socket.disconnecting or socket.dataBuffer or socket._tempDataBuffer:
             return 0
-        return taken if isinstance(taken := socket.writeSomeData(data), int) else 0
+        result = socket.writeSomeData(data)
+        return result if isinstance(result, int) else 0
 
-    async def until_taken(self) -> None:
+    async def wait_until_taken(self) -> None:
         """Wait until the client has taken its output or is gone."""
-        await self._is_taking.wait()
+        await self._can_write.wait()
 
-    def hold(self) -> None:
+    def pause(self) -> None:
         """Pause the application, and stop reading from a websocket: each of its pings would add an answer."""
-        self._is_taking.clear()
-        self._deadline = self._deadline or reactor.callLater(STALLED_SECONDS, self._drop)
+        self._can_write.clear()
+        self._deadline = self._deadline or reactor.callLater(STALLED_SECONDS, self._close_stalled)
         if self._is_websocket:
             self.transport.pauseProducing()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
             if self._is_websocket:
                 self.transport.resumeProducing()
-        self._is_taking.set()
+        self._can_write.set()
 
     @property
     def _is_websocket(self) -> bool:
         return isinstance(self.wrappedProtocol, daphne.server.WebSocketFactory.protocol)
 
-    def _drop(self) -> None:
-        logger.info("%s took nothing for %d s: its connection is closed", self.getPeer().host, STALLED_SECONDS)
+    def _close_stalled(self) -> None:
+        logger.info("closed the connection of %s: it took no data for %d s", self.getPeer().host, STALLED_SECONDS)
         self._deadline = None
         self.transport.abortConnection()
 
     def connectionLost(self, reason: Any) -> None:
-        self.go_on()
+        self.resume()
         super().connectionLost(reason)
 
 
@@ -126,15 +127,15 @@ class WebSocket(daphne.server.WebSocketFactory.protocol):
         """
         minute = int(reactor.seconds() // 60)
         self._minute, self._frames = minute, self._frames + 1 if minute == self._minute else 1
-        if self._frames <= MOST_FRAMES:
+        if self._frames <= MAX_FRAMES:
             super().onFrameBegin()
         else:
-            logger.info("%s sent more than %d frames in a minute: its connection is closed", self.peer, MOST_FRAMES)
+            logger.info("closed the websocket of %s: more than %d frames in a minute", self.peer, MAX_FRAMES)
             self.dropConnection(abort=True)
 
     def serverClose(self, code: int | None = None) -> None:
         """Send also the codes after which pages reconnect: Autobahn refuses them and would leave the websocket open."""
-        if code in _COME_BACK:
+        if code in _RECONNECT_CODES:
             self.sendCloseFrame(code=code)
         else:
             super().serverClose(code)
@@ -157,15 +158,16 @@ class Server(daphne.server.Server):
     """Daphne's server, with applications that wait in `send`."""
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
-        connection = protocol.transport if isinstance(protocol.transport, Connection) else None  # None when it is gone
+        # Without a client, the transport is None.
+        connection = protocol.transport if isinstance(protocol.transport, ClientConnection) else None
         if connection is not None:
-            await connection.until_taken()
-        if not _says_goodbye(protocol):
-            with connection.at_once() if connection else nullcontext():
+            await connection.wait_until_taken()
+        if not _is_closing(protocol):
+            with connection.batch_writes() if connection else nullcontext():
                 await super().handle_reply(protocol, message)
 
 
-def _says_goodbye(protocol: Any) -> bool:
+def _is_closing(protocol: Any) -> bool:
     """Return whether the client has begun to close its websocket. Until the application is notified, it still sends."""
     kind = daphne.server.WebSocketFactory.protocol
     return isinstance(protocol, kind) and protocol.state in (kind.STATE_CLOSING, kind.STATE_CLOSED)

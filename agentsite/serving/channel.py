@@ -19,12 +19,12 @@ from tasks_app.api.problems import CONTENT_TYPE, Problem, too_large
 
 logger = logging.getLogger(__name__)
 HEAD_SECONDS = 10.0  # for the headers, from the connection or from a later request's first byte
-BODY_SECONDS, SLOWEST = 60.0, 64 * 1024  # for a body: so many seconds, and one more for so many bytes
+BODY_SECONDS, MIN_BYTES_PER_SECOND = 60.0, 64 * 1024  # for a body: so many seconds, and one more for so many bytes
 SILENCE_SECONDS = 30.0  # within a body, or between two requests
 LINGER_SECONDS = 10.0  # for reading the rest of a refused body: after a reset, the client would lose our response
 
 
-class Request(WebRequest):
+class UnparsedRequest(WebRequest):
     """Daphne's request without its parser of forms, which stopped the event loop for 21 s with 200 MB."""
 
     def __init__(self, *args: Any) -> None:
@@ -40,7 +40,7 @@ class Request(WebRequest):
         self.handle_reply({"type": "http.response.body", "body": _problem(status, f"{body}.".replace("..", "."))})
 
 
-class Channel(http.HTTPChannel):
+class LimitedChannel(http.HTTPChannel):
     """A channel that reads requests one after the other, with a limit for each step."""
 
     maxHeaders = 100  # and 16 KiB, Twisted's limit
@@ -49,36 +49,36 @@ class Channel(http.HTTPChannel):
         super().__init__()
         self._deadline: Any = None
         self._has_begun = False  # a part of the next request has arrived
-        self._is_asking = False  # for the sender of the body
+        self._is_looking_up = False  # for the sender of the body
         self._owes_continue = False
-        self._is_known = False
+        self._has_known_sender = False
         self._is_refused = False
 
     @property
     def is_expendable(self) -> bool:
         """Return whether the connection only waits for a request, and not for that of a known user."""
-        return not (self._handlingRequest or self._is_known)
+        return not (self._handlingRequest or self._has_known_sender)
 
     # --- deadlines --------------------------------------------------------------------------------------------------
 
     def connectionMade(self) -> None:
         super().connectionMade()
-        self._expect(HEAD_SECONDS)
+        self._set_deadline(HEAD_SECONDS)
 
     def timeoutConnection(self) -> None:
         """Handle a silence of `timeOut` seconds. Called by Twisted."""
-        self._too_slow()
+        self._time_out()
 
     def connectionLost(self, reason: Any) -> None:
-        self._expect(None)
+        self._set_deadline(None)
         super().connectionLost(reason)
 
-    def _expect(self, seconds: float | None) -> None:
+    def _set_deadline(self, seconds: float | None) -> None:
         if self._deadline is not None and self._deadline.active():
             self._deadline.cancel()
-        self._deadline = None if seconds is None else self.callLater(seconds, self._too_slow)
+        self._deadline = None if seconds is None else self.callLater(seconds, self._time_out)
 
-    def _too_slow(self) -> None:
+    def _time_out(self) -> None:
         if self._is_refused:
             self.transport.abortConnection()
         elif self._has_begun:
@@ -94,7 +94,7 @@ class Channel(http.HTTPChannel):
         if not self._has_begun and not self._handlingRequest:
             self._has_begun = True
             if self._deadline is None:  # a later request on the same connection
-                self._expect(HEAD_SECONDS)
+                self._set_deadline(HEAD_SECONDS)
         super().dataReceived(data)
 
     def lineReceived(self, line: bytes) -> bool:
@@ -116,23 +116,20 @@ class Channel(http.HTTPChannel):
         return bool(super().headerReceived(line))
 
     def allHeadersReceived(self) -> None:
-        most = limits.largest_body(self._path)
+        limit = limits.max_body_bytes(self._path)
         if self.length is None:
             self._refuse(411, "Send the whole body with its Content-Length, not in chunks.")
-        elif self.length > most:
-            self._refuse(413, too_large(most))
+        elif self.length > limit:
+            self._refuse(413, too_large(limit))
         else:
-            self._take(self.length)
-
-    def _take(self, length: int) -> None:
-        self._expect(BODY_SECONDS + length / SLOWEST)
-        if length > limits.ANONYMOUS:
-            self._ask()
-        super().allHeadersReceived()
+            self._set_deadline(BODY_SECONDS + self.length / MIN_BYTES_PER_SECOND)
+            if self.length > limits.ANONYMOUS_BYTES:
+                self._look_up_sender()
+            super().allHeadersReceived()
 
     def allContentReceived(self) -> None:
-        self._expect(None)
-        self._has_begun = self._is_known = False
+        self._set_deadline(None)
+        self._has_begun = self._has_known_sender = False
         super().allContentReceived()
 
     # --- the response -----------------------------------------------------------------------------------------------
@@ -140,40 +137,42 @@ class Channel(http.HTTPChannel):
     def pauseProducing(self) -> None:
         """Pause the application, as enough output waits for the client. Called by Twisted."""
         super().pauseProducing()
-        self.transport.hold()
+        self.transport.pause()
 
     def resumeProducing(self) -> None:
         """Resume the application, as no output waits for the client. Called by Twisted."""
         super().resumeProducing()
-        self.transport.go_on()
+        self.transport.resume()
 
     # --- bodies beyond the anonymous limit --------------------------------------------------------------------------
 
-    def _ask(self) -> None:
+    def _look_up_sender(self) -> None:
         """Look up the sender of a body, and read no more of it until then."""
-        self._is_asking = True
+        self._is_looking_up = True
         self.transport.pauseProducing()
         headers = self.requests[-1].requestHeaders
         values = ["; ".join(headers.getRawHeaders(name, [])) for name in ("Cookie", "Authorization")]
-        threads.deferToThread(limits.belongs_to_a_user, *values).addCallbacks(self._answered, self._unanswered)
+        threads.deferToThread(limits.belongs_to_a_user, *values).addCallbacks(
+            self._sender_looked_up, self._lookup_failed
+        )
 
-    def _answered(self, is_known: bool) -> None:
-        self._is_asking, self._is_known = False, is_known
-        if not is_known and not self._handlingRequest:
-            limit = f"{limits.ANONYMOUS // 1024} KiB"
+    def _sender_looked_up(self, is_user: bool) -> None:
+        self._is_looking_up, self._has_known_sender = False, is_user
+        if not is_user and not self._handlingRequest:
+            limit = f"{limits.ANONYMOUS_BYTES // 1024} KiB"
             self._refuse(413, f"At most {limit} while you are not signed in. Sign in, or send a valid token.")
         elif self._owes_continue:
             super()._send100Continue()
         self._owes_continue = False
         self.transport.resumeProducing()
 
-    def _unanswered(self, failure: Any) -> None:
-        logger.warning("a body was not taken, as nobody knows whose it is: %s", failure.getErrorMessage())
+    def _lookup_failed(self, failure: Any) -> None:
+        logger.warning("rejected a request body: could not check the credentials: %s", failure.getErrorMessage())
         self._refuse(503, "The database is busy. Try again in a few seconds.")
         self.transport.resumeProducing()
 
     def _send100Continue(self) -> None:
-        if self._is_asking:
+        if self._is_looking_up:
             self._owes_continue = True
         else:
             super()._send100Continue()
@@ -193,9 +192,9 @@ class Channel(http.HTTPChannel):
         if self._is_refused:
             return
         self._is_refused = True
-        logger.info("a request from %s was refused: %s", self.getPeer(), detail)
+        logger.info("refused a request from %s: %s", self.getPeer(), detail)
         self.transport.write(_response(status, detail))
-        self._expect(LINGER_SECONDS)
+        self._set_deadline(LINGER_SECONDS)
         if lingers:
             self.transport.loseWriteConnection()
         else:
@@ -205,11 +204,11 @@ class Channel(http.HTTPChannel):
 class HTTPFactory(DaphneFactory):
     """A factory of such channels and requests."""
 
-    protocol = Channel
+    protocol = LimitedChannel
 
     def buildProtocol(self, address: Any) -> Any:
         channel = super().buildProtocol(address)
-        channel.requestFactory = Request
+        channel.requestFactory = UnparsedRequest
         channel.timeOut = SILENCE_SECONDS
         return channel
 

@@ -25,7 +25,7 @@ _LOCK = 0x6167656E7473  # "agents", a key of PostgreSQL's advisory locks
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[None]:
+def preparation_lock() -> Iterator[None]:
     """Hold the lock for preparing a team's database: webs start together, or a person runs a command."""
     if connection.vendor != "postgresql":
         yield
@@ -52,17 +52,17 @@ class Admin:
 
 def migrate() -> None:
     """Run the migrations. On PostgreSQL a subprocess does, as Python would not return the 60 MiB that they take."""
-    if connection.vendor == "postgresql" and _is_behind():
-        done = subprocess.run(
+    if connection.vendor == "postgresql" and _has_pending_migrations():
+        result = subprocess.run(
             [sys.executable, BASE_DIR / "manage.py", "migrate", "--verbosity=0", "--no-input"], check=False
         )
-        if done.returncode:
-            sys.exit(done.returncode)  # the subprocess has reported the error
+        if result.returncode:
+            sys.exit(result.returncode)  # the subprocess has reported the error
     else:  # a new SQLite database gets its tables from a script
         call_command("migrate", verbosity=0, interactive=False)
 
 
-def _is_behind() -> bool:
+def _has_pending_migrations() -> bool:
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
@@ -88,10 +88,10 @@ def _new_admin(name: str) -> Admin:
         raise ImproperlyConfigured(
             f"There is no active administrator, and {name} is none. Set AGENTSITE_ADMIN_USERNAME to a new name."
         )
-    given = env.str("AGENTSITE_ADMIN_PASSWORD", default="")
-    password = given or secrets.token_urlsafe(12)
-    user = get_user_model().objects.create_superuser(name, password=password)
-    return Admin(user=user, password="" if given else password)
+    password = env.str("AGENTSITE_ADMIN_PASSWORD", default="")
+    generated = "" if password else secrets.token_urlsafe(12)
+    user = get_user_model().objects.create_superuser(name, password=password or generated)
+    return Admin(user=user, password=generated)
 
 
 def ensure_model() -> str:
@@ -102,19 +102,19 @@ def ensure_model() -> str:
     Raises: ImproperlyConfigured for an invalid address in the environment.
     """
     if not Provider.objects.exclude(protocol=Protocol.SCRIPTED).exists():
-        if known := _known():
+        if known := _known_provider():
             connect.adopt(connect.guess(known, _provider(known)))
         else:
             _ensure_demo()
-    return model_that_answers()
+    return answering_model()
 
 
-def model_that_answers() -> str:
+def answering_model() -> str:
     route = Route.objects.usable_for("").first()
     return str(route) if route else "no model provider is set up"
 
 
-def fault_of_model() -> str:
+def model_error() -> str:
     """Return the reason of the last failure of the default model in words, '' if it did not fail."""
     route = Route.objects.usable_for("").first()
     status = status_of(route) if route else None
@@ -127,8 +127,8 @@ def connect_model() -> str:
     Return '' if there is nothing to try: no key, a model that works, or providers that somebody has configured. A
     model that failed at the last start is tried again, also with another key.
     """
-    known, route = _known(), Route.objects.usable_for("").first()
-    if known is None or route is None or not _is_ours(known, route):
+    known, route = _known_provider(), Route.objects.usable_for("").first()
+    if known is None or route is None or not _needs_connection(known, route):
         return ""
     provider = _provider(known)
     chosen = route.provider_model if route.provider.listed_models else ""
@@ -139,15 +139,15 @@ def connect_model() -> str:
     return f"{connection.verdict} {missing_price}".rstrip()
 
 
-def _is_ours(known: Known, route: Route) -> bool:
+def _needs_connection(known: Known, route: Route) -> bool:
     """Return whether the route was set up from the environment, and its last test failed or is still to come."""
-    real = Provider.objects.exclude(protocol=Protocol.SCRIPTED).values_list("name", flat=True)
-    return (
-        list(real) == [known.name] and status_of(route).works is False and not env.str("AGENTSITE_CONFIG", default="")
-    )
+    if env.str("AGENTSITE_CONFIG", default=""):
+        return False
+    names = list(Provider.objects.exclude(protocol=Protocol.SCRIPTED).values_list("name", flat=True))
+    return names == [known.name] and status_of(route).works is False
 
 
-def _known() -> Known | None:
+def _known_provider() -> Known | None:
     return next((known for known in KNOWN if env.str(known.variable, default="")), None)
 
 

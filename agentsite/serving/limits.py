@@ -21,24 +21,24 @@ from django.http import HttpRequest, parse_cookie
 from rest_framework.exceptions import AuthenticationFailed
 from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
 
-from agentsite.addresses import is_in, network
-from agentsite.serving.back_pressure import Connection
+from agentsite.addresses import client_network, is_in
+from agentsite.serving.back_pressure import ClientConnection
 from tasks_app.api.authentication import BearerToken
 
 logger = logging.getLogger(__name__)
 
-ANONYMOUS = 64 * 1024  # bytes; a sign-in has 1 KB
-UPLOAD = 64 * 1024**2  # bytes: a file of 50 MB, its message, and the form around them
+ANONYMOUS_BYTES = 64 * 1024  # bytes; a sign-in has 1 KB
+UPLOAD_BYTES = 64 * 1024**2  # bytes: a file of 50 MB, its message, and the form around them
 _UPLOADS = re.compile(
     rb"/|/s/[^/]+/(messages|files)/|(/api/v1)?/(sessions/import|projects/[^/]+/library)/|/api/v1/sessions/[^/]+/files/.+"
 )
-MOST = 10_000  # connections in all
-_MOST_FILES = 1024**2  # if the hard limit is infinite
+MAX_CONNECTIONS = 10_000  # connections in all
+_MAX_FILES = 1024**2  # if the hard limit is infinite
 
 
-def largest_body(uri: bytes) -> int:
+def max_body_bytes(uri: bytes) -> int:
     """Return the largest body in bytes that a route takes from a signed-in user. Its view may accept less."""
-    return UPLOAD if _UPLOADS.fullmatch(uri.partition(b"?")[0]) else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return UPLOAD_BYTES if _UPLOADS.fullmatch(uri.partition(b"?")[0]) else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def belongs_to_a_user(cookies: str, authorization: str) -> bool:
@@ -55,58 +55,58 @@ def belongs_to_a_user(cookies: str, authorization: str) -> bool:
         connection.close()
 
 
-def raise_limit_of_files() -> int:
+def raise_open_file_limit() -> int:
     """Raise the soft limit of open files to the hard one, and return it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return most
+    limit = _MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return limit
 
 
-class Connections(WrappingFactory):
+class ConnectionLimiter(WrappingFactory):
     """A factory that limits the connections of `factory` to half of `files`, and to half of that per address.
 
     Trusted proxies are not limited by address. At a limit, a new connection replaces the oldest one that only waits
     for a request. If all are busy, the new one is closed.
     """
 
-    protocol = Connection
+    protocol = ClientConnection
 
     def __init__(self, factory: Any, files: int) -> None:
         super().__init__(factory)
-        self._most = min(MOST, files // 2)
+        self._limit = min(MAX_CONNECTIONS, files // 2)
         self._by_address: defaultdict[str, dict[ProtocolWrapper, None]] = defaultdict(dict)
 
     def buildProtocol(self, address: Any) -> Any:
-        if self._has_room(address.host):
+        if self._can_accept(address.host):
             return super().buildProtocol(address)
-        logger.warning("a connection of %s is closed: too many are open", address.host)
+        logger.warning("closed a connection from %s: too many are open", address.host)
         return None
 
     def registerProtocol(self, connection: ProtocolWrapper) -> None:
         super().registerProtocol(connection)
-        self._by_address[network(connection.getPeer().host)][connection] = None
+        self._by_address[client_network(connection.getPeer().host)][connection] = None
 
     def unregisterProtocol(self, connection: ProtocolWrapper) -> None:
         self.protocols.pop(connection, None)  # a dropped one is already gone
-        address = network(connection.getPeer().host)
+        address = client_network(connection.getPeer().host)
         self._by_address[address].pop(connection, None)
         if not self._by_address[address]:
             del self._by_address[address]
 
-    def _has_room(self, host: str) -> bool:
-        address = network(host)
+    def _can_accept(self, host: str) -> bool:
+        address = client_network(host)
         is_proxy = is_in(host, settings.TRUSTED_PROXIES)  # it carries the connections of all clients
-        if not is_proxy and len(self._by_address.get(address, ())) >= self._most // 2:
-            return self._drop_one_of(self._by_address[address])
-        if len(self.protocols) >= self._most:
-            return self._drop_one_of(max(self._by_address.values(), key=len))
+        if not is_proxy and len(self._by_address.get(address, ())) >= self._limit // 2:
+            return self._drop_oldest(self._by_address[address])
+        if len(self.protocols) >= self._limit:
+            return self._drop_oldest(max(self._by_address.values(), key=len))
         return True
 
-    def _drop_one_of(self, connections: dict[ProtocolWrapper, None]) -> bool:
-        oldest = next((one for one in connections if getattr(one.wrappedProtocol, "is_expendable", False)), None)
-        if oldest is None:
-            return False
-        self.unregisterProtocol(oldest)
-        oldest.transport.abortConnection()
-        return True
+    def _drop_oldest(self, connections: dict[ProtocolWrapper, None]) -> bool:
+        for candidate in connections:  # the oldest first
+            if getattr(candidate.wrappedProtocol, "is_expendable", False):
+                self.unregisterProtocol(candidate)
+                candidate.transport.abortConnection()
+                return True
+        return False

@@ -27,7 +27,7 @@ from twisted.internet import reactor
 from twisted.logger import STDLibLogObserver, globalLogPublisher
 
 from agentsite.celery import app
-from agentsite.configuration import ConfigurationError, apply_at_start, offer_helper_texts
+from agentsite.configuration import ConfigurationError, apply_at_start, create_shipped_rules
 from agentsite.environment import EMBEDDED, VAR_DIR
 from agentsite import workshop
 from agentsite.accounts import sign_in
@@ -36,7 +36,7 @@ from agentsite.serving import first_start
 from agentsite.serving.hosts import hosts_sentence
 from agentsite.serving.back_pressure import Server, WebSocket
 from agentsite.serving.channel import HTTPFactory
-from agentsite.serving.limits import Connections, raise_limit_of_files
+from agentsite.serving.limits import ConnectionLimiter, raise_open_file_limit
 from agentsite.serving.server_lock import AlreadyServing, ServerLock
 from tasks_app.runtime import event_loop
 from tasks_app.runtime import process
@@ -45,10 +45,10 @@ from tasks_app.workspace.folders import sandbox
 logger = logging.getLogger(__name__)
 Say = Callable[[str], object]
 BACKLOG = 1024  # connections that wait to be accepted: a burst is not refused
-BUFFER = 64 * 1024  # bytes of a body that are passed on together
-MESSAGE = 4096  # bytes of a websocket's message; pages send none
-LATEST = 20.0  # seconds until tasks run, even if the test of the model is not done
-PATIENCE = 4.0  # seconds that the start of the server waits for the test of the model
+BODY_CHUNK_BYTES = 64 * 1024  # bytes of a body that are passed on together
+MESSAGE_BYTES = 4096  # bytes of a websocket's message; pages send none
+WORKER_WAIT_SECONDS = 20.0  # seconds until tasks run, even if the test of the model is not done
+TEST_WAIT_SECONDS = 4.0  # seconds that the start of the server waits for the test of the model
 _DEMO = "No key was found in the environment, so a demo answers. Enter a key on the first page for a real model."
 
 
@@ -61,15 +61,16 @@ def serve(host: str, port: int, say: Say) -> None:
 
     Raises: CannotServe with a sentence that says what to do.
     """
-    base = _base(host, port)
-    _check_debug(host)
-    lock = _lock(base) if EMBEDDED else None  # noqa: F841  held until the process ends
+    if settings.DEBUG and not is_loopback(host):
+        raise CannotServe(f"DEBUG shows the server's internals to everybody who can reach {host}. Unset it.")
+    base = _local_url(host, port)
+    lock = _take_lock(base) if EMBEDDED else None  # noqa: F841  held until the process ends
     _check_port(host, port)
     os.umask(0o077)  # the server's files are private
     _prepare_database()
-    with first_start.one_at_a_time():
+    with first_start.preparation_lock():
         admin = first_start.ensure_admin()
-        offer_helper_texts()
+        create_shipped_rules()
         for change in _configure():
             say(change)
         first_start.ensure_model()
@@ -79,16 +80,19 @@ def serve(host: str, port: int, say: Say) -> None:
     if EMBEDDED:
         EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY, test).start()
     reactor.callWhenRunning(lambda: _greet(say, base, admin, test, hosts_sentence(host)))
-    server = _web(host, port)
+    server = _create_server(host, port)
     gc.freeze()  # objects of the start stay: exclude them from garbage collection
     server.run()
-    _end()
+    # Crash-only: running tasks are cut off and continue at the next start. Only their programs are ended.
+    process.end()
+    logging.shutdown()
+    os._exit(0)
 
 
-def _base(host: str, port: int) -> str:
+def _local_url(host: str, port: int) -> str:
     """Return the address at which this machine reaches the server."""
-    own = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104  they are compared
-    return f"http://{f'[{own}]' if ':' in own else own}:{port}"
+    local = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104  they are compared
+    return f"http://{f'[{local}]' if ':' in local else local}:{port}"
 
 
 def _prepare_database() -> None:
@@ -105,20 +109,20 @@ def _configure() -> list[str]:
         raise CannotServe(str(error)) from error
 
 
-def _web(host: str, port: int) -> Server:
+def _create_server(host: str, port: int) -> Server:
     from agentsite.asgi import application
 
-    files = raise_limit_of_files()
+    files = raise_open_file_limit()
     # Daphne creates its connection factories by these names: replace them by ours, which have limits.
-    daphne.server.HTTPFactory = lambda server: Connections(HTTPFactory(server), files)
+    daphne.server.HTTPFactory = lambda server: ConnectionLimiter(HTTPFactory(server), files)
     daphne.server.WebSocketFactory.protocol = WebSocket
     (endpoint,) = build_endpoint_description_strings(host=host, port=port)
     return Server(
         application=application,
         endpoints=[f"{endpoint}:backlog={BACKLOG}"],
-        request_buffer_size=BUFFER,
-        websocket_max_message_size=MESSAGE,
-        websocket_max_frame_size=MESSAGE,
+        request_buffer_size=BODY_CHUNK_BYTES,
+        websocket_max_message_size=MESSAGE_BYTES,
+        websocket_max_frame_size=MESSAGE_BYTES,
         signal_handlers=True,
         http_timeout=None,  # event streams stay open
         server_name="agentsite",
@@ -126,14 +130,7 @@ def _web(host: str, port: int) -> Server:
     )
 
 
-def _end() -> None:
-    """End the process. Running tasks are cut off and continue at the next start; only their programs are ended."""
-    process.end()
-    logging.shutdown()
-    os._exit(0)
-
-
-def _lock(base: str) -> ServerLock:
+def _take_lock(base: str) -> ServerLock:
     try:
         return ServerLock(base)
     except AlreadyServing as error:
@@ -142,11 +139,6 @@ def _lock(base: str) -> ServerLock:
         raise CannotServe(
             f"Cannot write to {VAR_DIR}: {error.strerror}. Make it writable, or set AGENTSITE_VAR."
         ) from error
-
-
-def _check_debug(host: str) -> None:
-    if settings.DEBUG and not is_loopback(host):
-        raise CannotServe(f"DEBUG shows the server's internals to everybody who can reach {host}. Unset it.")
 
 
 def _check_port(host: str, port: int) -> None:
@@ -168,7 +160,7 @@ class ConnectionTest(threading.Thread):
         self.verdict = ""
         self._done = threading.Event()
         self.start()
-        self.wait(PATIENCE)
+        self.wait(TEST_WAIT_SECONDS)
 
     def wait(self, seconds: float) -> None:
         """Wait for the verdict, at most `seconds`."""
@@ -182,32 +174,32 @@ class ConnectionTest(threading.Thread):
             self._done.set()
 
     @property
-    def is_late(self) -> bool:
+    def is_pending(self) -> bool:
         return not self._done.is_set()
 
     def tell(self, say: Say) -> None:
         """Report the verdict when the test is done."""
         self.join()
         if self.verdict:
-            say(_verdict(self.verdict))
+            say(_verdict_line(self.verdict))
 
 
 def _greet(say: Say, base: str, admin: first_start.Admin, test: ConnectionTest, hosts: str) -> None:
-    is_late = test.is_late
-    say(_greeting(base, admin, "" if is_late else test.verdict, hosts))
-    if is_late:
+    is_pending = test.is_pending
+    say(_greeting(base, admin, "" if is_pending else test.verdict, hosts))
+    if is_pending:
         threading.Thread(target=test.tell, args=(say,), name="verdict", daemon=True).start()
     if EMBEDDED:  # in a team, the workers run commands
-        workshop.begin(lambda sentence: say(f"  Workshop  {sentence}"))
+        workshop.install_missing(lambda sentence: say(f"  Workshop  {sentence}"))
 
 
-def _verdict(sentence: str) -> str:
+def _verdict_line(sentence: str) -> str:
     return f"  Test      {sentence}"
 
 
 def _greeting(base: str, admin: first_start.Admin, verdict: str, hosts: str) -> str:
     """Return the greeting: address, login, one-click link, model with the verdict of its test, and sandbox."""
-    backend, model = sandbox(), first_start.model_that_answers()
+    backend, model = sandbox(), first_start.answering_model()
     lines = [
         "",
         f"  Ready at  {base}/",
@@ -215,7 +207,7 @@ def _greeting(base: str, admin: first_start.Admin, verdict: str, hosts: str) -> 
         f"  Sign in   {sign_in.link(settings.AGENTSITE_URL or base, admin.user)}",
         f"  Login     {admin.user.username}" + (f" / {admin.password}   (shown only now)" if admin.password else ""),
         f"  Model     {model}",
-        *(_verdict(sentence) for sentence in [verdict or first_start.fault_of_model()] if sentence),
+        *(_verdict_line(sentence) for sentence in [verdict or first_start.model_error()] if sentence),
         f"  Sandbox   {backend.name}" + (f": {backend.weakness}" if backend.weakness else ""),
     ]
     if model.endswith("/demo"):
@@ -235,7 +227,7 @@ class EmbeddedWorker(threading.Thread):
         self.ready = threading.Event()
 
     def run(self) -> None:
-        self._test.wait(LATEST)  # until then the model of a new key is a guess
+        self._test.wait(WORKER_WAIT_SECONDS)  # until then the model of a new key is a guess
         setup_worker_optimizations(self._app, "embedded")
         worker = WorkController(
             app=self._app,
@@ -245,7 +237,7 @@ class EmbeddedWorker(threading.Thread):
             without_gossip=True,
             without_mingle=True,
             without_heartbeat=True,
-            ready_callback=self._announce,
+            ready_callback=self._on_ready,
         )
         worker.start()
 
@@ -253,7 +245,7 @@ class EmbeddedWorker(threading.Thread):
         """Take no new tasks. Running ones are cut off with the process and continue at the next start."""
         celery.worker.state.should_stop = 0
 
-    def _announce(self, consumer: object) -> None:
+    def _on_ready(self, consumer: object) -> None:
         worker_ready.send(sender=consumer)
         EmbeddedService(self._app, thread=True, scheduler_cls=self._app.conf.beat_scheduler).start()  # beat
         self.ready.set()

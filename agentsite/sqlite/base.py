@@ -20,8 +20,8 @@ from django.utils.asyncio import async_unsafe
 from tasks_app.text.retrieval import fold
 from tasks_app.text.said import said_in
 
-PATIENCE_SECONDS = 60.0  # a burst of 200 messages takes less; a longer wait means that the lock is never released
-MOST_IDLE = 4  # connections that wait for reuse: each holds the schema and statements, 1 to 2 MiB
+WRITE_TIMEOUT_SECONDS = 60.0  # a burst of 200 messages takes less; a longer wait means that the lock is never released
+MAX_IDLE = 4  # connections that wait for reuse: each holds the schema and statements, 1 to 2 MiB
 _UNLOGGED = nullcontext()
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 
@@ -37,15 +37,15 @@ class WriterQueue:
 
     def join(self, seconds: float) -> "Lock | None":
         """Wait for a turn and return it, or None after `seconds` without one."""
-        turn, has_come = Lock(), False
+        turn, is_granted = Lock(), False
         turn.acquire()
         self._turns.append(turn)
         try:
-            has_come = self._turns[0] is turn or turn.acquire(timeout=seconds)
+            is_granted = self._turns[0] is turn or turn.acquire(timeout=seconds)
         finally:
-            if not has_come:
+            if not is_granted:
                 self.leave(turn)
-        return turn if has_come else None
+        return turn if is_granted else None
 
     def leave(self, turn: "Lock") -> None:
         self._turns.remove(turn)
@@ -121,7 +121,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().close_if_unusable_or_obsolete()
         if self.connection is None or self.in_atomic_block or self.connection.in_transaction:
             return
-        if len(self._idle) < MOST_IDLE:
+        if len(self._idle) < MAX_IDLE:
             self._idle.append(self.connection)
             self.connection = None
         else:
@@ -190,9 +190,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._leave()
 
     def _join(self) -> None:
-        self._turn = self._queue.join(PATIENCE_SECONDS)
+        self._turn = self._queue.join(WRITE_TIMEOUT_SECONDS)
         if self._turn is None:
-            raise OperationalError(f"database is locked: other writers of this process for {PATIENCE_SECONDS:.0f} s")
+            raise OperationalError(
+                f"database is locked: other writers of this process for {WRITE_TIMEOUT_SECONDS:.0f} s"
+            )
 
     def _leave(self) -> None:
         turn, self._turn = self._turn, None

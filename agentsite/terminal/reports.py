@@ -21,43 +21,43 @@ class Report(Protocol):
     def ended(self, task: Task) -> None: ...
 
 
-class Plain:
+class TextReport:
     """A report with a line for each action, and the text that is meant for the user."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
-        self._beside_result = ""
+        self._text_before_result = ""
 
     def started(self, task: Task) -> None:
         pass
 
     def entry(self, entry: ContextEntry) -> None:
         if entry.context_type == ContextType.AI_MESSAGE and entry.call:
-            self._message(Item(entry=entry))
+            self._print_message(Item(entry=entry))
         elif entry.context_type == ContextType.TOOL_CALL and entry.call:
-            if words := Item(entry=entry).words:
-                self._say(words)
+            if text := Item(entry=entry).words:
+                self._say(text)
             self._say(f"· {entry.call['name']} {_short(entry.call['arguments'])}")
         elif entry.context_type == ContextType.TOOL_RESULT and entry.metadata.get("status") != "succeeded":
             self._say(f"  {entry.metadata.get('status')}: {_short(entry.content)}")
         elif entry.context_type == ContextType.STATUS_NOTICE:
             self._say(f"! {entry.content}")
 
-    def _message(self, message: Item) -> None:
+    def _print_message(self, message: Item) -> None:
         """Print a message. A result and the words with it are held back until the end, as it may still be refused."""
         if message.kind == "result":
-            self._beside_result = message.words
-        elif said := "\n\n".join(filter(None, [message.words, message.text])):
-            self._say(said)
+            self._text_before_result = message.words
+        elif text := "\n\n".join(filter(None, [message.words, message.text])):
+            self._say(text)
 
     def ended(self, task: Task) -> None:
         if task.final_result:
-            self._say("\n\n".join(filter(None, [self._beside_result, task.final_result["text"]])))
+            self._say("\n\n".join(filter(None, [self._text_before_result, task.final_result["text"]])))
             if task.output_schema:
                 self._say(json.dumps(task.final_result["data"], ensure_ascii=False, indent=2))
 
 
-class JsonLines:
+class JsonLinesReport:
     """A report of one JSON object per line.
 
     An item is an entry, as in the REST API. An iteration is a reply of the model with the calls that it ran.
@@ -69,36 +69,36 @@ class JsonLines:
 
     def started(self, task: Task) -> None:
         self._task = str(task.id)
-        self._line("task.started")
+        self._print_event("task.started")
 
     def entry(self, entry: ContextEntry) -> None:
         item = entry_json(entry)
         is_reply = entry.in_context and entry.context_type in _REPLIES
         if is_reply:
-            self._line("iteration.started")
+            self._print_event("iteration.started")
         if entry.call:
-            self._line("item.started", item=item)
+            self._print_event("item.started", item=item)
             return
-        self._line("item.completed", item=item)
+        self._print_event("item.completed", item=item)
         if plan := plan_event(entry):
-            self._line("plan", **plan)
+            self._print_event("plan", **plan)
         if is_reply or entry.context_type == ContextType.TOOL_RESULT:
-            self._line("iteration.completed")
+            self._print_event("iteration.completed")
 
     def ended(self, task: Task) -> None:
         cost = None if task.cost_usd is None else str(task.cost_usd)
         fields: dict[str, Any] = {"usage": task.usage, "cost_usd": cost, "iteration": task.iteration}
         if task.state == TaskState.DONE:
-            self._line("task.completed", final_result=task.final_result, **fields)
+            self._print_event("task.completed", final_result=task.final_result, **fields)
         else:
             failure = {"code": task.failure_code, "detail": task.failure_detail}
-            self._line("task.failed", failure=failure, **fields)
+            self._print_event("task.failed", failure=failure, **fields)
 
-    def _line(self, kind: str, **fields: Any) -> None:
+    def _print_event(self, kind: str, **fields: Any) -> None:
         self._say(json.dumps({"type": kind, "task": self._task, **fields}, ensure_ascii=False))
 
 
-class Traced:
+class TracedReport:
     """A report that also writes the events of the run to a file, as trace sinks receive them."""
 
     def __init__(self, report: Report, file: BinaryIO) -> None:

@@ -181,4 +181,4 @@ def test_the_server_knows_the_scheme_and_the_address_of_the_client(server: Serve
         response.read()
         if response.status == 429:
             break
-    assert f"a request of {STRANGER} was refused" in web.output.read_text()
+    assert f"refused a request from {STRANGER}" in web.output.read_text()

@@ -55,7 +55,7 @@ def test_files_come_back_as_they_were_and_no_link_is_followed(places: Path, tmp_
     assert b"not for agents" not in (tmp_path / "backup" / "workspaces_dir.tar").read_bytes()
     (places / "newer").write_text("gone with the rest")
     for _, fresh in files.unpack(tmp_path / "backup"):
-        files.put_in_place(fresh)
+        files.replace_folder(fresh)
     assert sorted(path.name for path in places.rglob("*")) == ["a", "empty", "link", "program", "ü \udcff\n"]
     assert (places / "a" / "program").read_bytes() == b"\0binary"
     assert (places / "a" / "program").stat().st_mode & 0o777 == 0o751
@@ -179,6 +179,6 @@ def test_rows_that_the_database_refuses_leave_all_as_it_was(transactional_db: No
     row = [None for _ in columns]
     (backup / "rows" / "accounts_user.jsonl").write_text(f"{json.dumps(columns)}\n{json.dumps(row)}\n")
     with pytest.raises(BackupError, match="as it was"):
-        with rows.replaced(apps):
+        with rows.replace_all(apps):
             list(rows.read(backup / "rows", apps))
     assert type(alice).objects.filter(pk=alice.pk).exists()

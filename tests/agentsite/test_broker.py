@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import pytest
 from kombu import Connection, Consumer, Message, Producer, Queue
 
-from agentsite.broker import Transport
+from agentsite.broker import EmbeddedTransport
 
 Heard = list[tuple[str, Message]]
 
 
 @pytest.fixture
 def connection() -> Iterator[Connection]:
-    with Connection("memory://localhost/", transport=Transport) as made:
+    with Connection("memory://localhost/", transport=EmbeddedTransport) as made:
         yield made
 
 

@@ -126,7 +126,7 @@ def bucket(s3: FakeS3, settings: Any, monkeypatch: pytest.MonkeyPatch) -> FakeS3
     pytest.importorskip("storages", reason="`make` installs django-storages with the rest of base.txt")
     address = f"s3://{KEY}:s3cr3t%2Fof%2Bthe%3Dbucket@files/here?endpoint={s3.url}&region=here-1"
     monkeypatch.setenv("STORAGE_URL", address)
-    settings.STORAGES = environment.store()
+    settings.STORAGES = environment.storage_settings()
     return s3
 
 
@@ -177,14 +177,14 @@ def test_what_is_not_there_and_what_fails_are_errors_as_of_a_disk(bucket: FakeS3
 
 
 def test_doctor_writes_and_reads_it_and_says_what_is_wrong(bucket: FakeS3) -> None:
-    assert infrastructure.storage_keeps().msg == "Files of projects are kept in the bucket files."
+    assert infrastructure.storage_works().msg == "Files of projects are kept in the bucket files."
     assert bucket.objects == {}
     bucket.down = True
-    assert "cannot be kept in the bucket files: The bucket refuses" in infrastructure.storage_keeps().msg
+    assert "cannot be kept in the bucket files: The bucket refuses" in infrastructure.storage_works().msg
 
 
 def test_doctor_looks_at_a_folder_too() -> None:
-    assert "Files of projects are kept in /" in infrastructure.storage_keeps().msg
+    assert "Files of projects are kept in /" in infrastructure.storage_works().msg
 
 
 def test_a_backup_names_the_bucket_that_it_does_not_hold(
@@ -207,12 +207,12 @@ def test_its_secret_is_redacted_and_not_logged(bucket: FakeS3, caplog: pytest.Lo
 def test_a_wrong_address_is_one_sentence_without_the_secret(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_URL", text)
     with pytest.raises(ImproperlyConfigured, match="STORAGE_URL is no address of a bucket"):
-        environment.store()
+        environment.storage_settings()
 
 
 def test_missing_packages_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_URL", "s3://key:secret@files")
     monkeypatch.setattr(environment, "find_spec", lambda name: None)
     with pytest.raises(ImproperlyConfigured, match="are not installed. Run: .*base.txt$") as raised:
-        environment.store()
+        environment.storage_settings()
     assert "secret" not in str(raised.value)

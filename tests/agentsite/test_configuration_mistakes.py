@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsite.configuration import ConfigurationError, load
-from agentsite.configuration.document import Document
+from agentsite.configuration.document import YamlDocument
 from llm_app.models import Provider
 from tests import factories
 
@@ -171,7 +171,7 @@ def test_an_empty_file_says_nothing_and_is_no_mistake(write: Write) -> None:
 
 @given(st.text(st.sampled_from("a1 :-[]{}#&*!|>'\"%@`,?\n\t${}\ue000\ue001é\U0001f600") | st.characters(), max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    document = Document(text, {"a": "b"})
+    document = YamlDocument(text, {"a": "b"})
     assert all(mistake.line >= 1 for mistake in document.mistakes)
     assert document.line_of(["a", 0, "b"]) >= 1
 

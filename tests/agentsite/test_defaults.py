@@ -13,7 +13,7 @@ from django.db import models
 from agentsite.configuration.agents import AgentSection
 from agentsite.configuration.models import ModelSection, ProviderSection, RouteSection
 from agentsite.configuration.people import LimitsSection
-from agentsite.configuration.section import Section
+from agentsite.configuration.section import ConfigurationSection
 from agentsite.configuration.tools import McpServerSection, ToolSection
 from llm_app.breaker.rules import Thresholds
 from llm_app.models import LogicalModel, Provider, Route
@@ -35,7 +35,7 @@ DEFERRED = {"breaker", "priority", "danger", "roles", "price"}  # None or empty 
 
 @pytest.mark.parametrize(("section", "model"), PAIRS)
 def test_the_configuration_file_has_the_defaults_of_the_columns(
-    section: type[Section], model: type[models.Model]
+    section: type[ConfigurationSection], model: type[models.Model]
 ) -> None:
     columns = {field.name: field for field in model._meta.concrete_fields if field.has_default()}
     shared = section.model_fields.keys() & columns.keys() - DEFERRED

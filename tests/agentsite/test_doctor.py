@@ -111,7 +111,7 @@ def test_on_sqlite_a_team_is_told_of_postgresql(model: Any, monkeypatch: pytest.
     assert "5 people have worked with it in the last week" in doctor()["size"]["sentence"]
     tasks[0].delete()
     assert "size" not in doctor()
-    monkeypatch.setattr(infrastructure, "_LARGE", 1000)
+    monkeypatch.setattr(infrastructure, "_LARGE_BYTES", 1000)
     assert "Move to PostgreSQL" in doctor()["size"]["mend"]
 
 

@@ -8,7 +8,13 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from agentsite.asgi import application
-from agentsite.edge import FOREIGN_ORIGIN, TOO_MANY_STREAMS, BehindProxies, KnownOrigins, Limited
+from agentsite.edge import (
+    FOREIGN_ORIGIN,
+    TOO_MANY_STREAMS,
+    OriginMiddleware,
+    ProxyHeadersMiddleware,
+    RateLimitMiddleware,
+)
 from agentsite.environment import trusted_proxies
 
 PROXY, CLIENT = "10.0.0.5", "203.0.113.7"
@@ -51,7 +57,7 @@ def seen(**request: Any) -> tuple[str, str, str]:
     async def application(scope: Any, receive: Any, send: Any) -> None:
         found.update(scope)
 
-    asyncio.run(BehindProxies(application)(scope(**request), None, None))
+    asyncio.run(ProxyHeadersMiddleware(application)(scope(**request), None, None))
     assert found["root_path"] == ""
     assert {name for name, _ in found["headers"]} <= {b"host", b"x-forwarded-prefix"}
     return found["client"][0], found["scheme"], dict(found["headers"])[b"host"].decode()
@@ -70,7 +76,7 @@ class TestBehindProxies:
     def test_a_path_that_a_proxy_serves_below_is_reported_once(self, caplog: pytest.LogCaptureFixture) -> None:
         for _ in range(2):
             seen(peer=PROXY, x_forwarded_prefix="/agents", **FORWARDED)
-        assert caplog.text.count("give it a host name of its own") == 1
+        assert caplog.text.count("serve it under its own host name") == 1
 
     def test_what_others_say_is_removed(self) -> None:
         assert seen(**{**FORWARDED, "x_forwarded_for": "10.0.0.9"}, daphne_root_path="/x") == (CLIENT, "http", "inside")
@@ -149,7 +155,7 @@ class Behind:
         self.inside = 0
         self.may_end = asyncio.Event()
         self.sent: list[dict[str, Any]] = []
-        self.limited = Limited(self)
+        self.limited = RateLimitMiddleware(self)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self.inside += 1
@@ -198,7 +204,7 @@ def test_the_path_of_what_was_refused_is_not_logged(most: Any, caplog: pytest.Lo
 
     most(of_address=1)
     asyncio.run(flood())
-    assert f"of {CLIENT} was refused" in caplog.text
+    assert f"refused a request from {CLIENT}" in caplog.text
     assert "t0ken" not in caplog.text
     assert "forged" not in caplog.text
 
@@ -285,6 +291,6 @@ def test_a_websocket_of_a_foreign_page_is_closed_with_its_reason(settings: Any, 
         sent.append(message)
 
     headers = {"origin": origin} if origin else {}
-    asyncio.run(KnownOrigins(application)(scope(kind="websocket", **headers), receive, send))
+    asyncio.run(OriginMiddleware(application)(scope(kind="websocket", **headers), receive, send))
     closed = [{"type": "websocket.accept"}, {"type": "websocket.close", "code": FOREIGN_ORIGIN}]
     assert sent == (["let in"] if is_known else closed)

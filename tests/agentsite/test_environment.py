@@ -36,15 +36,15 @@ def test_a_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_number_is_a_whole_one_and_not_too_small(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_NUMBER", text)
     with pytest.raises(ImproperlyConfigured, match=f"TEST_NUMBER is '{text}'. Write a whole number from 1 on."):
-        env.whole("TEST_NUMBER", 8, least=1)
+        env.integer("TEST_NUMBER", 8, minimum=1)
 
 
 def test_a_word_may_be_written_in_any_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_WORD", "info")
-    assert env.one_of("TEST_WORD", "WARNING", "INFO") == "INFO"
+    assert env.choice("TEST_WORD", "WARNING", "INFO") == "INFO"
     monkeypatch.setenv("TEST_WORD", "loud")
     with pytest.raises(ImproperlyConfigured, match="TEST_WORD is 'loud'. Write one of WARNING, INFO."):
-        env.one_of("TEST_WORD", "WARNING", "INFO")
+        env.choice("TEST_WORD", "WARNING", "INFO")
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from agentsite.serving import web
 
 def test_tasks_run_as_soon_as_it_is_known_which_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     is_known, runs = Event(), Event()
-    monkeypatch.setattr(web, "PATIENCE", 0)
+    monkeypatch.setattr(web, "TEST_WAIT_SECONDS", 0)
     monkeypatch.setattr(web, "setup_worker_optimizations", lambda app, name: None)
     monkeypatch.setattr(web, "WorkController", lambda **options: SimpleNamespace(start=runs.set))
     monkeypatch.setattr(web.first_start, "connect_model", lambda: str(is_known.wait(30)))
     test = web.ConnectionTest()
     web.EmbeddedWorker(Celery(), 1, test).start()
-    assert test.is_late
+    assert test.is_pending
     assert not runs.wait(0.1)
     is_known.set()
     assert runs.wait(30)

@@ -11,7 +11,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
-from agentsite.asgi import MOST_THREADS, Handler
+from agentsite.asgi import MAX_THREADS, Handler
 from agentsite.postgresql import base as postgresql
 
 
@@ -19,7 +19,7 @@ def test_no_other_thread_halts_while_a_request_asks_whether_it_answers() -> None
     with socket.create_server(("127.0.0.1", 0)) as hanging, ThreadPoolExecutor(1) as threads:
         where = {"host": "127.0.0.1", "port": hanging.getsockname()[1], "dbname": "any", "user": "any"}
         moments = [time.monotonic()]
-        asked = threads.submit(postgresql._answers, where)
+        asked = threads.submit(postgresql._server_answers, where)
         while not asked.done():
             time.sleep(0.01)
             moments.append(time.monotonic())
@@ -36,8 +36,8 @@ async def test_the_server_is_alive_while_all_threads_of_requests_wait(monkeypatc
         connection.close()
         return HttpResponse()
 
-    monkeypatch.setattr(handler._in_thread, "_middleware_chain", wait)
-    waiting = [await _asked(handler, "/accounts/login/") for _ in range(MOST_THREADS)]
+    monkeypatch.setattr(handler._sync_handler, "_middleware_chain", wait)
+    waiting = [await _asked(handler, "/accounts/login/") for _ in range(MAX_THREADS)]
     try:
         assert (await (await _asked(handler, "/healthz")).receive_output(10))["status"] == 200
     finally:

@@ -37,7 +37,7 @@ async def test_requests_share_a_thread_and_its_connection(monkeypatch: pytest.Mo
         return HttpResponse()
 
     handler = Handler()
-    monkeypatch.setattr(handler._in_thread, "_middleware_chain", look)
+    monkeypatch.setattr(handler._sync_handler, "_middleware_chain", look)
     assert [await get(handler, "/readyz") for _ in range(20)] == [200] * 20
     assert len(set(seen)) < 10  # another one is only begun where the first is not yet idle
     assert threading.get_ident() not in {thread for thread, _ in seen}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentsite.configuration import ConfigurationError, installation, offer_helper_texts
+from agentsite.configuration import ConfigurationError, create_shipped_rules, installation
 from tasks_app.engine import routing
 from tasks_app.models import FiredRule, RoutingRule
 from tests import factories
@@ -60,14 +60,14 @@ def test_a_mistake_names_its_line(configure):
 
 
 def test_the_rules_that_ship_are_there_once_and_what_an_administrator_does_with_them_stays(db, tmp_path, monkeypatch):
-    offer_helper_texts()
+    create_shipped_rules()
     assert set(SHIPPED) == set(RoutingRule.objects.filter(enabled=True).values_list("name", flat=True))
     RoutingRule.objects.filter(name="research").update(enabled=False)
     RoutingRule.objects.filter(name="code").delete()
     newer = tmp_path / "newer.yml"
-    newer.write_text(installation.HELPER_TEXTS.read_text().replace("text: >-\n", "text: >-\n      New words.\n"))
-    monkeypatch.setattr(installation, "HELPER_TEXTS", newer)
-    offer_helper_texts()
+    newer.write_text(installation.SHIPPED_RULES.read_text().replace("text: >-\n", "text: >-\n      New words.\n"))
+    monkeypatch.setattr(installation, "SHIPPED_RULES", newer)
+    create_shipped_rules()
     now = dict(RoutingRule.objects.values_list("name", "text"))
     assert set(SHIPPED) - {"code"} == now.keys()
     assert [name for name, text in now.items() if not text.startswith("New words.")] == ["research"]
@@ -75,7 +75,7 @@ def test_the_rules_that_ship_are_there_once_and_what_an_administrator_does_with_
 
 def test_a_rule_of_the_file_takes_the_place_of_one_that_ships(configure):
     configure(FILE)
-    offer_helper_texts()
+    create_shipped_rules()
     assert RoutingRule.objects.get(name="research").text == "Name your sources."
     configure("routing: [{name: slides, pattern: slide, text: Few words., enabled: false}]")
     assert not RoutingRule.objects.get(name="slides").enabled
@@ -96,5 +96,5 @@ def test_a_rule_of_the_file_takes_the_place_of_one_that_ships(configure):
     ],
 )
 def test_what_ships_fires_for_such_work_and_not_for_other(db, message, names):
-    offer_helper_texts()
+    create_shipped_rules()
     assert [rule.name for rule in RoutingRule.objects.all() if routing._fits(rule, message)] == names

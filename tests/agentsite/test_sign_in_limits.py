@@ -8,7 +8,14 @@ import time_machine
 from django.core.cache import caches
 from django.test import Client
 
-from agentsite.accounts.tries import ADDRESS, FIRST_OF_A_PAIR, NAME, PAIR, TooManyTries, Try
+from agentsite.accounts.login_limits import (
+    ADDRESS_LIMIT,
+    NAME_LIMIT,
+    PAIR_LIMIT,
+    UNCOUNTED_FOR_NAME,
+    SignInAttempt,
+    TooManyAttempts,
+)
 from tests import factories
 
 RIGHT = "a password"  # that of the factory
@@ -46,8 +53,8 @@ def seconds_until_in(name: str, clock: time_machine.Traveller, address: str = "2
 def is_looked_at(name: str, address: str = "203.0.113.7") -> bool:
     """Of a guess, whether it comes as far as to the password."""
     try:
-        Try(name, address)
-    except TooManyTries:
+        SignInAttempt(name, address)
+    except TooManyAttempts:
         return False
     return True
 
@@ -95,16 +102,16 @@ def test_the_answer_says_how_long_to_wait(clock):
 
 
 def test_an_hour_of_guessing_one_name_looks_at_a_few_hundred(clock):
-    assert PAIR.free < in_an_hour(clock, lambda second: is_looked_at("alice")) <= 370
+    assert PAIR_LIMIT.free < in_an_hour(clock, lambda second: is_looked_at("alice")) <= 370
 
 
 def test_an_hour_of_guessing_many_names_is_bounded_by_the_address(clock):
-    assert ADDRESS.free < in_an_hour(clock, lambda second: is_looked_at(f"name{second}")) <= 1900
+    assert ADDRESS_LIMIT.free < in_an_hour(clock, lambda second: is_looked_at(f"name{second}")) <= 1900
 
 
 def test_an_hour_of_guessing_one_name_from_many_addresses_is_bounded_by_the_name(clock):
     looked_at = in_an_hour(clock, lambda second: is_looked_at("alice", f"198.51.100.{second % 100}"))
-    assert NAME.free < looked_at <= 960 + 100 * FIRST_OF_A_PAIR
+    assert NAME_LIMIT.free < looked_at <= 960 + 100 * UNCOUNTED_FOR_NAME
 
 
 def in_an_hour(clock: time_machine.Traveller, attempt: Callable[[int], bool]) -> int:
@@ -117,7 +124,7 @@ def in_an_hour(clock: time_machine.Traveller, attempt: Callable[[int], bool]) ->
 
 def test_many_at_once_are_not_all_the_first_one(clock):
     with ThreadPoolExecutor(30) as pool:
-        assert sum(pool.map(is_looked_at, ["alice"] * 200)) <= PAIR.free + 1
+        assert sum(pool.map(is_looked_at, ["alice"] * 200)) <= PAIR_LIMIT.free + 1
 
 
 def test_a_right_password_begins_anew(clock):

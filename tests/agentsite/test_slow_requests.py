@@ -14,8 +14,8 @@ from twisted.internet.testing import StringTransport, StringTransportWithDisconn
 from twisted.web import http
 
 from agentsite.serving import back_pressure
-from agentsite.serving.channel import BODY_SECONDS, HEAD_SECONDS, SILENCE_SECONDS, SLOWEST, Channel
-from agentsite.serving.limits import Connections
+from agentsite.serving.channel import BODY_SECONDS, HEAD_SECONDS, MIN_BYTES_PER_SECOND, SILENCE_SECONDS, LimitedChannel
+from agentsite.serving.limits import ConnectionLimiter
 
 
 class Request(http.Request):
@@ -27,7 +27,7 @@ class Request(http.Request):
 
 class Connection:
     def __init__(self) -> None:
-        self.clock, self.channel = Clock(), Channel()
+        self.clock, self.channel = Clock(), LimitedChannel()
         self.transport = StringTransportWithDisconnection()
         self.channel.callLater, self.channel.timeOut = self.clock.callLater, SILENCE_SECONDS
         self.channel.requestFactory, self.channel.came = Request, []
@@ -92,7 +92,7 @@ def test_a_body_that_is_silent_for_long_is_408(connection):
 
 
 def test_a_body_that_trickles_is_408_in_the_end(connection):
-    connection.send(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % SLOWEST)
+    connection.send(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % MIN_BYTES_PER_SECOND)
     for _ in range(int(BODY_SECONDS) + 2):
         connection.send(b"x").wait(1)
     assert not connection.is_open
@@ -128,7 +128,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A connection whose client is to take what was written, and its clock."""
     clock, transport = Clock(), StringTransportWithDisconnection()
     monkeypatch.setattr(back_pressure, "reactor", clock)
-    taking = back_pressure.Connection(Connections(None, 100), Protocol())
+    taking = back_pressure.ClientConnection(ConnectionLimiter(None, 100), Protocol())
     transport.protocol = taking
     taking.makeConnection(transport)
     return taking, clock
@@ -136,7 +136,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_client_that_takes_nothing_of_an_answer_for_long_is_dropped(client):
     taking, clock = client
-    taking.hold()
+    taking.pause()
     clock.advance(back_pressure.STALLED_SECONDS - 1)
     assert taking.transport.connected
     clock.advance(2)
@@ -146,9 +146,9 @@ def test_a_client_that_takes_nothing_of_an_answer_for_long_is_dropped(client):
 def test_a_client_that_takes_a_little_now_and_then_is_not(client):
     taking, clock = client
     for _ in range(5):
-        taking.hold()
+        taking.pause()
         clock.advance(back_pressure.STALLED_SECONDS - 1)
-        taking.go_on()
+        taking.resume()
     clock.advance(24 * 3600)
     assert taking.transport.connected
 
@@ -210,13 +210,15 @@ class Socket(tcp.Connection):
     ids=["all of it", "a part", "nothing", "is broken"],
 )
 def test_a_socket_gets_a_reply_at_once_and_as_one_and_what_it_does_not_take_in_order(takes, taken, waiting):
-    connection = back_pressure.Connection(Connections(None, 100), WebSocketFactory(None).buildProtocol(None))
+    connection = back_pressure.ClientConnection(
+        ConnectionLimiter(None, 100), WebSocketFactory(None).buildProtocol(None)
+    )
     connection.transport = Socket(takes)
-    with connection.at_once():
+    with connection.batch_writes():
         connection.write(b"head")
         connection.writeSequence([b"bo", b"dy"])
         assert connection.transport.taken == b""
-    with connection.at_once():
+    with connection.batch_writes():
         connection.write(b"next")
     assert (connection.transport.taken, connection.transport._tempDataBuffer) == (taken, waiting)
 
@@ -224,7 +226,7 @@ def test_a_socket_gets_a_reply_at_once_and_as_one_and_what_it_does_not_take_in_o
 def test_a_connection_that_is_given_up_within_a_reply_sends_that_before(client):
     taking, _ = client
     taking.transport = Socket(100)
-    with taking.at_once():
+    with taking.batch_writes():
         taking.write(b"the end")
         taking.loseConnection()
     assert (taking.transport.taken, taking.transport.is_lost) == (b"the end", True)

@@ -75,7 +75,7 @@ def test_a_worker_survives_that_redis_goes_while_a_message_is_not_acknowledged(
 ) -> None:
     monkeypatch.setattr(environment, "EMBEDDED", False)
     monkeypatch.setattr(Channel, "do_restore", True)
-    celery._leave_restoring_to_the_reaper()
+    celery._disable_restore()
     redis = Redis(tmp_path)
     try:
         redis.start()

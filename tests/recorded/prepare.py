@@ -45,7 +45,7 @@ def _script() -> str:
     from django.db import connection
     from django.db.migrations.recorder import MigrationRecorder
 
-    from agentsite.management.commands.migrate import BETWEEN, MIGRATION, digest_of
+    from agentsite.management.commands.migrate import MIGRATION_PREFIX, SEPARATOR, digest_of
 
     with connection.cursor() as cursor:
         tables = connection.introspection.table_names(cursor)
@@ -54,8 +54,8 @@ def _script() -> str:
         statements = [sql for (sql,) in cursor.fetchall()]
     assert filled == ["django_migrations"], f"rows of migrations are not written here: {filled}"
     migrations = MigrationRecorder(connection).migration_qs.order_by("app", "name").values_list("app", "name")
-    lines = [f"{MIGRATION}{app} {name} {digest_of((app, name))}\n" for app, name in migrations]
-    return "".join([*lines, *(f"{sql}{BETWEEN}" for sql in statements)])
+    lines = [f"{MIGRATION_PREFIX}{app} {name} {digest_of((app, name))}\n" for app, name in migrations]
+    return "".join([*lines, *(f"{sql}{SEPARATOR}" for sql in statements)])
 
 
 if __name__ == "__main__":

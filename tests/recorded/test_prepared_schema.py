@@ -46,13 +46,13 @@ def empty(tmp_path: Path, django_db_blocker: Any) -> Iterator[DatabaseWrapper]:
 
 
 def test_only_an_empty_database_begins_with_it(empty: DatabaseWrapper) -> None:
-    assert migrate.begin_with_it(empty)
-    assert not migrate.begin_with_it(empty)
+    assert migrate.create_prepared_tables(empty)
+    assert not migrate.create_prepared_tables(empty)
 
 
 def test_where_a_migration_has_changed_they_all_run(empty: DatabaseWrapper, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "digest_of", lambda migration: "another")
-    assert not migrate.begin_with_it(empty)
+    assert not migrate.create_prepared_tables(empty)
     assert empty.introspection.table_names() == []
 
 

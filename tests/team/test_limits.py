@@ -8,7 +8,7 @@ from django.core import signing
 from django.core.cache import cache
 
 from agentsite import rates
-from agentsite.accounts.tries import PAIR, _Counter
+from agentsite.accounts.login_limits import PAIR_LIMIT, _AttemptCounter
 from agentsite.rates import Rates
 from tasks_app.pages.preview import SECONDS, Link, _renewed
 
@@ -54,9 +54,9 @@ def test_passwords_are_tried_together_and_also_without_redis(redis_url, settings
     def tries(url):
         settings.CACHES = {
             **settings.CACHES,
-            "tries": {"BACKEND": "agentsite.team_cache.RedisOrLocal", "LOCATION": url, "KEY_PREFIX": "tries"},
+            "tries": {"BACKEND": "agentsite.team_cache.RedisOrLocalCache", "LOCATION": url, "KEY_PREFIX": "tries"},
         }
-        return [_Counter(PAIR, "alice", "203.0.113.7").take() for _ in range(2)]
+        return [_AttemptCounter(PAIR_LIMIT, "alice", "203.0.113.7").count() for _ in range(2)]
 
     assert tries(redis_url) == [1, 2]
     assert tries(redis_url) == [3, 4]  # a second process: a new cache, the same Redis
@@ -64,7 +64,9 @@ def test_passwords_are_tried_together_and_also_without_redis(redis_url, settings
 
 
 def test_a_renewed_preview_goes_on_without_redis(settings, monkeypatch):
-    settings.CACHES = {"default": {"BACKEND": "agentsite.team_cache.RedisOrLocal", "LOCATION": "redis://127.0.0.1:9/0"}}
+    settings.CACHES = {
+        "default": {"BACKEND": "agentsite.team_cache.RedisOrLocalCache", "LOCATION": "redis://127.0.0.1:9/0"}
+    }
     link = Link(user=1, session="s", port=8000)
     token, later = link.token, time.time() + SECONDS + 1
     monkeypatch.setattr(signing.time, "time", lambda: later)

@@ -48,7 +48,7 @@ class Command(BaseCommand):
                 self._say(
                     self.style.WARNING(f"  left out, neither file, folder nor link, too deep, or unreadable: {path}")
                 )
-        if missing := files.elsewhere():
+        if missing := files.exclusion_sentence():
             self._say(self.style.WARNING(missing))
         manifest.save(folder)
         self._say(self.style.SUCCESS(f"{folder} is whole. It holds no key: keep FIELD_ENCRYPTION_KEY elsewhere."))

@@ -28,14 +28,12 @@ class Command(BaseCommand):
             changes = configuration.apply(loaded)
             remarks = list(configuration.notes(loaded.configuration))
             transaction.set_rollback(check)
-        self._report(f"{file} {'would change' if check else 'changed'}", changes)
-        for remark in remarks:
-            self.stdout.write(f"note: {remark}")
-
-    def _report(self, title: str, changes: list[str]) -> None:
+        title = f"{file} {'would change' if check else 'changed'}"
         self.stdout.write(f"{title}:" if changes else f"{title} nothing.")
         for change in changes:
             self.stdout.write(f"  {change}")
+        for remark in remarks:
+            self.stdout.write(f"note: {remark}")
 
 
 def _require_tables() -> None:

@@ -23,7 +23,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", type=int, default=env.whole("PORT", 8000))
+        parser.add_argument("--port", type=int, default=env.integer("PORT", 8000))
 
     def handle(self, *args: Any, port: int, **options: Any) -> None:
         if not settings.DEBUG:

@@ -21,7 +21,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         findings = all_findings()
         if options["json"]:
-            self.stdout.write(_as_json(findings))
+            report = {"ok": _all_ok(findings), "checks": [finding.as_json() for finding in findings]}
+            self.stdout.write(json.dumps(report, indent=2))
         else:
             for finding in findings:
                 self._show(finding)
@@ -33,10 +34,6 @@ class Command(BaseCommand):
         self.stdout.write(f"{style[finding.status](f'{finding.status:8}')}{finding.name}: {finding.sentence}")
         if finding.hint:
             self.stdout.write(f"{'':8}→ {finding.hint}")
-
-
-def _as_json(findings: Iterable[Finding]) -> str:
-    return json.dumps({"ok": _all_ok(findings), "checks": [finding.as_json() for finding in findings]}, indent=2)
 
 
 def _all_ok(findings: Iterable[Finding]) -> bool:

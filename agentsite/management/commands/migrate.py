@@ -22,11 +22,11 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from agentsite.environment import BASE_DIR
 from agentsite.management.autodetector import SchemaAutodetector
-from agentsite.serving.first_start import one_at_a_time
+from agentsite.serving.first_start import preparation_lock
 
 FILE = BASE_DIR / "agentsite" / "sqlite" / "prepared_schema.sql"  # written by `make schema`
 LAST_UNSQUASHED = "977ba01"  # the last commit with every single migration
-MIGRATION, BETWEEN = "-- ", ";\n"
+MIGRATION_PREFIX, SEPARATOR = "-- ", ";\n"
 Migration = tuple[str, str]  # app and name
 
 
@@ -34,11 +34,11 @@ class Command(migrate.Command):
     autodetector = SchemaAutodetector
 
     def handle(self, *args: Any, **options: Any) -> None:
-        asked_for_less = ("app_label", "plan", "check_unapplied", "fake", "prune", "run_syncdb")
-        if not any(options[name] for name in asked_for_less):
-            begin_with_it(connections[options["database"]])
+        partial_options = ("app_label", "plan", "check_unapplied", "fake", "prune", "run_syncdb")
+        if not any(options[name] for name in partial_options):
+            create_prepared_tables(connections[options["database"]])
         try:
-            with one_at_a_time():
+            with preparation_lock():
                 super().handle(*args, **options)
         except (CommandError, NodeNotFoundError) as error:
             if not has_part_of_a_squashed_migration(connections[options["database"]]):
@@ -55,7 +55,7 @@ def has_part_of_a_squashed_migration(database: BaseDatabaseWrapper) -> bool:
     return any(names & applied and not names <= applied for names in replaced)
 
 
-def begin_with_it(database: BaseDatabaseWrapper) -> bool:
+def create_prepared_tables(database: BaseDatabaseWrapper) -> bool:
     """Create the tables of an empty SQLite database. For any other, do nothing and return False."""
     if database.vendor != "sqlite" or database.introspection.table_names():
         return False
@@ -83,6 +83,8 @@ def digest_of(migration: Migration) -> str:
 def _read() -> tuple[dict[Migration, str], list[str]]:
     """Return the migrations with their digests, and the statements."""
     text = FILE.read_text()
-    head = [line.removeprefix(MIGRATION).split() for line in text.splitlines() if line.startswith(MIGRATION)]
-    body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(MIGRATION))
-    return {(app, name): digest for app, name, digest in head}, body.split(BETWEEN)[:-1]
+    head = [
+        line.removeprefix(MIGRATION_PREFIX).split() for line in text.splitlines() if line.startswith(MIGRATION_PREFIX)
+    ]
+    body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(MIGRATION_PREFIX))
+    return {(app, name): digest for app, name, digest in head}, body.split(SEPARATOR)[:-1]

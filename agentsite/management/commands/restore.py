@@ -14,7 +14,6 @@ from agentsite import postgresql
 
 if TYPE_CHECKING:
     from django.apps.registry import Apps
-    from django.db.migrations.executor import MigrationExecutor
 
     from agentsite.backup.manifest import Manifest
 
@@ -53,15 +52,15 @@ class Command(BaseCommand):
         for name, fresh in files.unpack(folder):
             self._say(f"{name}: unpacked")
             unpacked.append(fresh)
-        with rows.replaced(apps):
+        with rows.replace_all(apps):
             for table, count in rows.read(folder / "rows", apps):
                 if count:
                     self._say(f"{table}: {count:,} rows")
         for fresh in unpacked:
-            files.put_in_place(fresh)
+            files.replace_folder(fresh)
         call_command("migrate", verbosity=0, interactive=False)
         self._say(self.style.SUCCESS(f"The backup of {manifest.made_at} is restored."))
-        if missing := files.elsewhere():
+        if missing := files.exclusion_sentence():
             self._say(self.style.WARNING(missing))
         self._say("Start the server, or first prove the record with: manage.py replay --all --verify")
 
@@ -83,9 +82,10 @@ class Command(BaseCommand):
         if not executor.loader.applied_migrations:
             self._say("The database is empty: its tables are made.")
             executor.migrate(targets)
-        elif executor.loader.applied_migrations.keys() & executor.loader.graph.nodes.keys() != _up_to(
-            targets, executor
-        ):
+            return executor.loader.project_state(targets).apps
+        applied = executor.loader.applied_migrations.keys() & executor.loader.graph.nodes.keys()
+        required = {node for target in targets for node in executor.loader.graph.forwards_plan(target)}
+        if applied != required:
             raise BackupError(
                 f"The backup is of version {manifest.version}, and the tables here are of another one. Restore it into "
                 "an empty database: it is migrated afterwards."
@@ -95,11 +95,6 @@ class Command(BaseCommand):
     def _say(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
-
-
-def _up_to(targets: "list[tuple[str, str]]", executor: "MigrationExecutor") -> set[tuple[str, str]]:
-    """Return all migrations that lead to these."""
-    return {node for target in targets for node in executor.loader.graph.forwards_plan(target)}
 
 
 def _check_idle(apps: "Apps") -> None:
@@ -124,14 +119,14 @@ def _connected() -> str:
     ours = "datname = current_database() AND application_name LIKE 'agentsite@%%' AND application_name <> %s"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT application_name FROM pg_stat_activity WHERE {ours} LIMIT 1", [postgresql.NAME])  # noqa: S608
-        found = cursor.fetchone()
-    return str(found[0]) if found else ""
+        row = cursor.fetchone()
+    return str(row[0]) if row else ""
 
 
 def _check_empty(apps: "Apps") -> None:
     from agentsite.backup import BackupError, files
 
     has_users = apps.get_model("accounts", "User")._base_manager.exists()
-    found = [str(place) for place in files.in_use()] + (["users in the database"] if has_users else [])
-    if found:
-        raise BackupError(f"This installation is not empty: {', '.join(found)}. --replace deletes what it has.")
+    contents = [str(folder) for folder in files.non_empty_folders()] + (["users in the database"] if has_users else [])
+    if contents:
+        raise BackupError(f"This installation is not empty: {', '.join(contents)}. --replace deletes what it has.")

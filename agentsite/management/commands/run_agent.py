@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--output-schema", type=Path, help="A JSON Schema that the result's data must match.")
 
     def handle(self, *args: Any, instruction: str, jsonl: bool, **options: Any) -> None:
-        from agentsite.configuration import offer_helper_texts
+        from agentsite.configuration import create_shipped_rules
         from agentsite.serving import first_start
         from agentsite.terminal import reports, run
         from tasks_app import services
@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
         first_start.migrate()
         admin = first_start.ensure_admin()
-        offer_helper_texts()
+        create_shipped_rules()
         first_start.ensure_model()
         first_start.connect_model()
         trace = self._opened(options["trace"])
@@ -58,9 +58,9 @@ class Command(BaseCommand):
         except Refusal as refusal:
             raise CommandError(str(refusal), returncode=USAGE) from refusal
         assert task is not None
-        report: reports.Report = reports.JsonLines(self._print) if jsonl else reports.Plain(self._print)
+        report: reports.Report = reports.JsonLinesReport(self._print) if jsonl else reports.TextReport(self._print)
         if trace is not None:
-            report = reports.Traced(report, trace)
+            report = reports.TracedReport(report, trace)
         ended = run.run(task, user, report, input if sys.stdin.isatty() else None)
         if ended.failure_code:
             raise CommandError(ended.failure_detail, returncode=1)
@@ -84,8 +84,8 @@ class Command(BaseCommand):
         models = LogicalModel.objects.visible_to(user.pk)
         model = models.filter(name=name).first()
         if model is None:
-            known = ", ".join(models.values_list("name", flat=True))
-            raise CommandError(f"There is no model called {name!r}. There are: {known}.", returncode=USAGE)
+            names = ", ".join(models.values_list("name", flat=True))
+            raise CommandError(f"There is no model called {name!r}. There are: {names}.", returncode=USAGE)
         return model
 
     def _schema(self, path: Path | None) -> Any:

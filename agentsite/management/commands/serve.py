@@ -13,7 +13,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=env.str("HOST", default="127.0.0.1"))
-        parser.add_argument("--port", type=int, default=env.whole("PORT", 8000))
+        parser.add_argument("--port", type=int, default=env.integer("PORT", 8000))
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         from agentsite.serving.web import CannotServe, serve

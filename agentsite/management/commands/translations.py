@@ -22,12 +22,13 @@ from tools_app.json_schema.model_schemas import first_sentence
 
 ROOT: Path = settings.BASE_DIR
 _APPS = ("agentsite", "tasks_app", "tools_app", "llm_app")
-_UNSEEN = {"migrations", "admin", "prompt", "vendor", "management"}  # folders; the admin is in English
-_MARKS = {"_": 1, "gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2}
-_SAYS = {"notice", "Failed", "LimitExceeded", "_fail", "Judgement", "PermissionDenied"}  # people read their arguments
-_SAID = {"Refusal", "LLMError"}  # people read the arguments and docstrings of these classes and their subclasses
-_SPEAKING = re.compile(  # files with sentences for people; those of the group also have phrases
-    r"agentsite/accounts/tries|llm_app/(call/lessons|connection_test|provider_status|redaction/refusal|setup/connect)"
+_SKIPPED_FOLDERS = {"migrations", "admin", "prompt", "vendor", "management"}  # folders; the admin is in English
+_TRANSLATION_FUNCTIONS = {"_": 1, "gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2}
+# People read the arguments of these calls, and the arguments and docstrings of these classes and their subclasses.
+_MESSAGE_CALLS = {"notice", "Failed", "LimitExceeded", "_fail", "Judgement", "PermissionDenied"}
+_MESSAGE_CLASSES = {"Refusal", "LLMError"}
+_MESSAGE_FILES = re.compile(  # files with sentences for people; those of the group also have phrases
+    r"agentsite/accounts/login_limits|llm_app/(call/lessons|connection_test|provider_status|redaction/refusal|setup/connect)"
     r"|tasks_app/(run/(decisions|interrupts)|services/(diagnosis|forks|secrets))|tools_app/files/(paths|safe_open|workspace)"
     r"|(?P<phrases>llm_app/budgets/(limits|standing)|tasks_app/engine/(approvals|observer|preflight|compaction/apply)"
     r"|tools_app/shell/(danger|deletions|rules))"
@@ -36,106 +37,111 @@ _SENTENCE = re.compile(r"[A-Z“{](?=[^ ]* )[^\\|]*[.!?]|Stopped\.")
 _PHRASE = re.compile(r"([a-z]++|\{\d\})( [a-z]++| \{\d\},?+){2,}+[^\\|]*")
 _IN_TEMPLATE = re.compile(r"\b(n?gettext|_)\(((?:\s*u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s*,?)+)")
 _IN_SCRIPT = re.compile(r"\btext\((\"(?:[^\"\\]|\\.)*\")")
-_COUNTED = re.compile(r"\{#(\w+)\}")
+_COUNTED_NOUN = re.compile(r"\{#(\w+)\}")
 
 
 @dataclass(frozen=True)
-class Text:
+class TranslatableText:
     """A text to translate, and its plural form if it has one."""
 
     id: str
     plural: str = ""
 
 
-Catalogue = dict[Text, list[str]]
+Catalogue = dict[TranslatableText, list[str]]
 
 
 # --- the texts of the code ------------------------------------------------------------------------------------------
 
 
-def texts() -> list[Text]:
+def texts() -> list[TranslatableText]:
     """Return the texts of the code, each once, in the order of the files."""
-    return list(dict.fromkeys((*_of_templates(), *_of_code(), *_of_scripts(), *_of_tools())))
+    return list(dict.fromkeys((*_template_texts(), *_code_texts(), *_script_texts(), *_tool_texts())))
 
 
 def _files(folder: str, ending: str) -> list[Path]:
     files = sorted((ROOT / folder).rglob(f"*.{ending}"))
-    return [file for file in files if not _UNSEEN & {*file.relative_to(ROOT).parts[:-1]}]
+    return [file for file in files if not _SKIPPED_FOLDERS & {*file.relative_to(ROOT).parts[:-1]}]
 
 
-def _of_templates() -> Iterator[Text]:
+def _template_texts() -> Iterator[TranslatableText]:
     for file in (*_files("templates", "html"), *_files("templates", "txt")):
         for _, arguments in _IN_TEMPLATE.findall(templatize(file.read_text())):
-            yield Text(*ast.literal_eval(f"({arguments.rstrip(', ')},)")[:2])
+            yield TranslatableText(*ast.literal_eval(f"({arguments.rstrip(', ')},)")[:2])
 
 
-def _of_scripts() -> Iterator[Text]:
+def _script_texts() -> Iterator[TranslatableText]:
     for file in _files("static", "js"):
-        yield from (Text(json.loads(words)) for words in _IN_SCRIPT.findall(file.read_text()))
+        yield from (TranslatableText(json.loads(literal)) for literal in _IN_SCRIPT.findall(file.read_text()))
 
 
-def _of_tools() -> Iterator[Text]:
+def _tool_texts() -> Iterator[TranslatableText]:
     """Yield the descriptions of tools, and the activities of their calls."""
     for tool in registry.all_tools():
-        yield Text(first_sentence(tool.description))
+        yield TranslatableText(first_sentence(tool.description))
         for activity in tool.activity.values():
-            one, _, several = activity.partition("|")
-            yield Text(one, several)
-            yield from (Text(name.removesuffix("s"), name) for name in _COUNTED.findall(one))
+            singular, _, plural = activity.partition("|")
+            yield TranslatableText(singular, plural)
+            yield from (TranslatableText(name.removesuffix("s"), name) for name in _COUNTED_NOUN.findall(singular))
 
 
-def _of_code() -> Iterator[Text]:
+def _code_texts() -> Iterator[TranslatableText]:
     trees = {file: ast.parse(file.read_text()) for app in _APPS for file in _files(app, "py")}
-    heirs = _heirs([node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)])
+    message_classes = _subclass_names(
+        [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    )
     for file, tree in trees.items():
-        yield from _of_tree(tree, heirs)
-        if speaking := _SPEAKING.match(str(file.relative_to(ROOT))):
-            yield from _sentences_of(tree, phrases=bool(speaking["phrases"]))
+        yield from _module_texts(tree, message_classes)
+        if match := _MESSAGE_FILES.match(str(file.relative_to(ROOT))):
+            yield from _sentences_of(tree, phrases=bool(match["phrases"]))
 
 
-def _of_tree(tree: ast.Module, heirs: set[str]) -> Iterator[Text]:
+def _module_texts(tree: ast.Module, message_classes: set[str]) -> Iterator[TranslatableText]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and node.name in heirs:
-            yield Text(" ".join((ast.get_docstring(node) or "").split()))
+        if isinstance(node, ast.ClassDef) and node.name in message_classes:
+            yield TranslatableText(" ".join((ast.get_docstring(node) or "").split()))
         elif isinstance(node, ast.Call):
-            yield from _of_call(node, heirs)
+            yield from _call_texts(node, message_classes)
 
 
-def _heirs(classes: Iterable[ast.ClassDef]) -> set[str]:
-    found, before = set(_SAID), 0
-    while len(found) > before:
-        before = len(found)
-        found |= {one.name for one in classes if found & {base.id for base in one.bases if isinstance(base, ast.Name)}}
-    return found
+def _subclass_names(classes: Iterable[ast.ClassDef]) -> set[str]:
+    names, count = set(_MESSAGE_CLASSES), 0
+    while len(names) > count:
+        count = len(names)
+        for node in classes:
+            if any(isinstance(base, ast.Name) and base.id in names for base in node.bases):
+                names.add(node.name)
+    return names
 
 
-def _sentences_of(node: ast.AST, *, phrases: bool) -> Iterator[Text]:
+def _sentences_of(node: ast.AST, *, phrases: bool) -> Iterator[TranslatableText]:
     """Yield the sentences below a node, except docstrings, prompts, and parts of f-strings."""
     for child in ast.iter_child_nodes(node):
         if text := _text_of(child):
-            yield from [Text(text)] if _is_said(text, phrases=phrases) else []
-        elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)) and not _to_model(child):
+            yield from [TranslatableText(text)] if _is_for_people(text, phrases=phrases) else []
+        elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)) and not _is_prompt(child):
             yield from _sentences_of(child, phrases=phrases)
 
 
-def _is_said(text: str, *, phrases: bool) -> bool:
+def _is_for_people(text: str, *, phrases: bool) -> bool:
     has_words = any(len(word) > 1 for word in re.sub(r"\{\d\}", "", text).split())
     return has_words and bool(_SENTENCE.fullmatch(text) or (phrases and _PHRASE.fullmatch(text)))
 
 
-def _to_model(node: ast.AST) -> bool:
+def _is_prompt(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Prompt"
 
 
-def _of_call(call: ast.Call, heirs: set[str]) -> Iterator[Text]:
+def _call_texts(call: ast.Call, message_classes: set[str]) -> Iterator[TranslatableText]:
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    if count := _MARKS.get(name):
-        words = [text for node in call.args[:count] if (text := _text_of(node))]
-        if len(words) == count:
-            yield Text(*words)
-    elif name in _SAYS | heirs:
+    if count := _TRANSLATION_FUNCTIONS.get(name):
+        forms = [text for node in call.args[:count] if (text := _text_of(node))]
+        if len(forms) == count:
+            yield TranslatableText(*forms)
+    elif name in _MESSAGE_CALLS | message_classes:
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-        yield from (Text(text) for one in arguments if _is_said(text := _text_of(one), phrases=name == "Judgement"))
+        values = map(_text_of, arguments)
+        yield from (TranslatableText(text) for text in values if _is_for_people(text, phrases=name == "Judgement"))
 
 
 def _text_of(node: ast.AST) -> str:
@@ -155,21 +161,21 @@ def _text_of(node: ast.AST) -> str:
 def read(po: Path) -> tuple[str, Catalogue]:
     """Return the header and the translations of a file. Fuzzy ones count as missing."""
     blocks = re.split(r"\n{2,}", po.read_text().strip())
-    head, found = blocks[0], {}
+    head, catalogue = blocks[0], {}
     for block in blocks[1:]:
         joined = re.sub(r'"\n"', "", block)
         lines = re.findall(r'^(msgid|msgid_plural|msgstr)(?:\[\d\])? (".*")$', joined, re.MULTILINE)
-        said = {key: json.loads(words) for key, words in lines if key != "msgstr"}
-        forms = [] if ", fuzzy" in block else [json.loads(words) for key, words in lines if key == "msgstr"]
-        found[Text(said["msgid"], said.get("msgid_plural", ""))] = forms
-    return head, found
+        ids = {key: json.loads(value) for key, value in lines if key != "msgstr"}
+        forms = [] if ", fuzzy" in block else [json.loads(value) for key, value in lines if key == "msgstr"]
+        catalogue[TranslatableText(ids["msgid"], ids.get("msgid_plural", ""))] = forms
+    return head, catalogue
 
 
 def written(head: str, catalogue: Catalogue) -> str:
     return "\n\n".join([head, *(_block(text, forms) for text, forms in catalogue.items())]) + "\n"
 
 
-def _block(text: Text, forms: list[str]) -> str:
+def _block(text: TranslatableText, forms: list[str]) -> str:
     lines = [f"msgid {_quoted(text.id)}"]
     if not text.plural:
         return "\n".join([*lines, f"msgstr {_quoted(forms[0])}"])
@@ -184,25 +190,25 @@ def _quoted(text: str) -> str:
 def compiled(head: str, catalogue: Catalogue) -> bytes:
     """Return the `.mo` file: two tables of lengths and offsets, ordered by id, then the texts that are translated."""
     header = "".join(json.loads(line) for line in re.findall(r'^(?:msgstr )?(".*")$', head, re.MULTILINE))
-    said = {"": header} | {
+    messages = {"": header} | {
         f"{text.id}\0{text.plural}" if text.plural else text.id: "\0".join(forms)
         for text, forms in catalogue.items()
         if all(forms)
     }
-    pairs = sorted((one.encode(), other.encode()) for one, other in said.items())
-    columns, place = ([one for one, _ in pairs], [other for _, other in pairs]), 28 + 16 * len(pairs)
-    tables = b""
-    for text in (*columns[0], *columns[1]):
-        tables += struct.pack("<2I", len(text), place)
-        place += len(text) + 1
+    pairs = sorted((message_id.encode(), message.encode()) for message_id, message in messages.items())
+    entries = [message_id for message_id, _ in pairs] + [message for _, message in pairs]
+    tables, offset = b"", 28 + 16 * len(pairs)
+    for entry in entries:
+        tables += struct.pack("<2I", len(entry), offset)
+        offset += len(entry) + 1
     start = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 28 + 16 * len(pairs))
-    return start + tables + b"".join(text + b"\0" for column in columns for text in column)
+    return start + tables + b"".join(entry + b"\0" for entry in entries)
 
 
 def updated(catalogue: Catalogue, forms: int) -> Catalogue:
     """Return the present texts of the code with their existing translations. New ones are empty."""
     empty = {text: [""] * (forms if text.plural else 1) for text in texts()}
-    return {text: catalogue.get(text) or nothing for text, nothing in empty.items()}
+    return {text: catalogue.get(text) or empty_forms for text, empty_forms in empty.items()}
 
 
 class Command(BaseCommand):
@@ -214,8 +220,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         for po in sorted(ROOT.glob("locale/*/LC_MESSAGES/django.po")):
             head, catalogue = read(po)
-            found = re.search(r"nplurals=(\d)", head)
-            catalogue = updated(catalogue, int(found[1]) if found else 2)
+            plurals = re.search(r"nplurals=(\d)", head)
+            catalogue = updated(catalogue, int(plurals[1]) if plurals else 2)
             po.write_text(written(head, catalogue))
             po.with_suffix(".mo").write_bytes(compiled(head, catalogue))
             missing = [text.id for text, forms in catalogue.items() if not all(forms)]

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agentsite.terminal.reports import JsonLines
+from agentsite.terminal.reports import JsonLinesReport
 from tasks_app.hub.updates import AppendedEntry
 from tasks_app.models import Workflow
 from tests.tasks_app.engine.conftest import Run, call, result
@@ -22,7 +22,7 @@ def streamed(run: Run) -> list[dict[str, Any]]:
 
 def printed(run: Run) -> list[dict[str, Any]]:
     lines: list[str] = []
-    report = JsonLines(lines.append)
+    report = JsonLinesReport(lines.append)
     report.started(run.task)
     for entry in run.entries:
         report.entry(entry)

@@ -196,7 +196,7 @@ def test_a_link_ends_with_its_owners_account(link, browser, alice):
 def test_a_shared_session_is_shown_while_a_teams_redis_is_away(client, mine, settings):
     settings.CACHES = {
         "default": REDIS_IS_AWAY,
-        "tries": REDIS_IS_AWAY | {"BACKEND": "agentsite.team_cache.RedisOrLocal"},
+        "tries": REDIS_IS_AWAY | {"BACKEND": "agentsite.team_cache.RedisOrLocalCache"},
     }
     token = sharing.make_link(mine, sharing.DAYS[0])
     assert client.get(f"/shared/{token}/").status_code == 200
