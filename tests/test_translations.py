@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from agentsite.management.commands import translations
-from tasks_app.templatetags.texts import OF_SCRIPTS
+from tasks_app.templatetags.texts import SCRIPT_TEXTS
 from tools_app.contract import registry
 
 FILES = sorted((Path(settings.BASE_DIR) / "locale").glob("*/LC_MESSAGES/django.po"))
@@ -62,7 +62,7 @@ def test_a_catalogue_survives_being_read_and_written(tmp_path: Path) -> None:
 
 
 def test_the_words_of_scripts_are_given_to_pages() -> None:
-    assert {text.id for text in translations._script_texts()} == set(OF_SCRIPTS)
+    assert {text.id for text in translations._script_texts()} == set(SCRIPT_TEXTS)
 
 
 def test_texts_are_found_wherever_people_read_them() -> None:

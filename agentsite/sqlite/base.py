@@ -17,8 +17,8 @@ from django.db.backends.sqlite3 import base
 from django.db.backends.utils import debug_transaction  # type: ignore[attr-defined]  # not in Django's stubs
 from django.utils.asyncio import async_unsafe
 
+from tasks_app.text.call_text import text_of_call
 from tasks_app.text.retrieval import fold
-from tasks_app.text.said import said_in
 
 WRITE_TIMEOUT_SECONDS = 60.0  # a burst of 200 messages takes less; a longer wait means that the lock is never released
 MAX_IDLE = 4  # connections that wait for reuse: each holds the schema and statements, 1 to 2 MiB
@@ -104,7 +104,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except IndexError:
             connection = super().get_new_connection(conn_params)
             connection.create_function("FOLD", 1, lambda text: text and fold(text), deterministic=True)
-            connection.create_function("SAID", 1, lambda call: call and fold(said_in(call)), deterministic=True)
+            connection.create_function("SAID", 1, lambda call: call and fold(text_of_call(call)), deterministic=True)
             return connection
 
     @async_unsafe

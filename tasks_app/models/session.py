@@ -59,7 +59,7 @@ def parse_words(words: str) -> list[SearchWord]:
     words_with_terms = [(word, terms_of(word)) for word in fold(words).split()[:MAX_SEARCH_WORDS]]
     last = len(words_with_terms) - 1
     return [
-        (word, full_text.with_all(terms, unfinished=index == last) if terms else "")
+        (word, full_text.query_for_all(terms, unfinished=index == last) if terms else "")
         for index, (word, terms) in enumerate(words_with_terms)
     ]
 
@@ -84,11 +84,11 @@ def words_condition(
     )  # it may withhold some
     unindexed_changes = changes.filter(seq__gte=OuterRef("indexed_seq"))
     for word, index_query in words:
-        matches = full_text.has("title", word)
-        matches |= is_behind() & Q(Exists(unindexed_entries.filter(full_text.has("content", word))))
-        matches |= is_behind() & Q(Exists(messages.filter(full_text.says("tool_call", word))))
+        matches = full_text.field_contains("title", word)
+        matches |= is_behind() & Q(Exists(unindexed_entries.filter(full_text.field_contains("content", word))))
+        matches |= is_behind() & Q(Exists(messages.filter(full_text.call_contains("tool_call", word))))
         matches |= (is_behind() | Q(last_seq=0)) & Q(
-            Exists(unindexed_changes.filter(full_text.has("files__path", word)))
+            Exists(unindexed_changes.filter(full_text.field_contains("files__path", word)))
         )
         if index_query:
             ids = full_text.SESSIONS.ids(index_query)

@@ -39,7 +39,7 @@ from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
 from tasks_app.services.found_lines import matching_line
 from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
-from tasks_app.text.marked import marked, matches_in
+from tasks_app.text.highlight import count_matches, highlighted
 from tasks_app.workspace.downloads import text_download
 
 BESIDE = 10  # sessions in the sidebar. More would make the first load exceed 100 kB
@@ -160,8 +160,8 @@ def _set_found_lines(sessions: Iterable[Any], words: str) -> None:
         given = [word for word, _ in wanted]
         line = matching_line(session, wanted)
         plain = first_words(line)
-        line = plain if matches_in(plain, given) == matches_in(line, given) else line
-        session.found_line = marked(line, given, LINE) if line else []
+        line = plain if count_matches(plain, given) == count_matches(line, given) else line
+        session.found_line = highlighted(line, given, LINE) if line else []
 
 
 def _show_first(request: Request, query: str) -> HttpResponse:

@@ -8,8 +8,8 @@ from tasks_app.models import REFUSED, ContextEntry, ContextType, Session, Sessio
 from tasks_app.models.session import SearchWord
 from tasks_app.record import redactor_of
 from tasks_app.text import full_text
-from tasks_app.text.marked import matches_in
-from tasks_app.text.said import said_in
+from tasks_app.text.call_text import text_of_call
+from tasks_app.text.highlight import count_matches
 
 MAX_MESSAGES = 64  # messages read per session, newest first
 MAX_MESSAGE_CHARS = 20_000  # characters read per message
@@ -20,7 +20,7 @@ def matching_line(session: Session, search_words: Sequence[SearchWord]) -> str:
     """Return the newest line with most of the words, redacted, or '' if only the title or a tool result has them."""
     words, best_line, best_count = [word for word, _ in search_words], "", 0
     for line in _lines(session, search_words):
-        if (count := matches_in(line, words)) > best_count:
+        if (count := count_matches(line, words)) > best_count:
             best_line, best_count = line, count
         if best_count == len(words):
             break
@@ -37,7 +37,7 @@ def _lines(session: Session, search_words: Sequence[SearchWord]) -> Iterator[str
     refused = set(withheld.values_list("call_id", flat=True))
     for entry in messages.order_by("-seq")[:MAX_MESSAGES]:
         was_sent = entry.call and entry.call["id"] not in refused
-        for text in (said_in(entry.tool_call) if was_sent else "", entry.content):
+        for text in (text_of_call(entry.tool_call) if was_sent else "", entry.content):
             yield from filter(None, map(str.strip, redactor.redacted(text)[:MAX_MESSAGE_CHARS].splitlines()))
 
 

@@ -22,7 +22,7 @@ from tasks_app.record.transcript import items_of
 from tasks_app.run import reminders
 from tasks_app.run.next_task import title_of
 from tasks_app.services.sessions import create_session, require_quota
-from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, chat_of
+from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, ChatMessage, ForeignChat, chat_of
 from tools_app.child_process.parent import NoAnswer, lines_of
 
 PAGE_ENTRIES, PAGE_CHARS = 200, 60_000  # entries and characters per page of messages
@@ -107,7 +107,7 @@ def redacted_title(session: Session) -> str:
     return redactor_of(session).redacted(str(session))
 
 
-def messages_page(session: Session, after: int = 0) -> tuple[list[Said], int | None]:
+def messages_page(session: Session, after: int = 0) -> tuple[list[ChatMessage], int | None]:
     """Return a page of redacted messages after an entry, and the entry after which there are more, or None.
 
     A page is empty if many pages of calls without text follow.
@@ -119,7 +119,7 @@ def messages_page(session: Session, after: int = 0) -> tuple[list[Said], int | N
     return messages, later
 
 
-def _page(session: Session, after: int) -> tuple[list[Said], int | None]:
+def _page(session: Session, after: int) -> tuple[list[ChatMessage], int | None]:
     entries = list(ContextEntry.objects.in_session(session).after(after)[: PAGE_ENTRIES + 1])
     sizes = accumulate(len(entry.content) + len(entry.tool_call) for entry in entries[:PAGE_ENTRIES])
     count = max(1, sum(1 for _ in takewhile(lambda size: size <= PAGE_CHARS, sizes)))
@@ -132,20 +132,20 @@ def _items(session: Session) -> list[Item]:
     return items_of(session, ContextEntry.objects.in_session(session))
 
 
-def _messages_of(item: Item) -> Iterator[Said]:
+def _messages_of(item: Item) -> Iterator[ChatMessage]:
     """Yield the messages of people and of the agent in an item."""
     entry = item.entry
     if entry.context_type in (ContextType.USER_MESSAGE, ContextType.CLIENT_HISTORY):
-        yield Said("user" if entry.role == "user" else "assistant", item.text, entry.created_at)
+        yield ChatMessage("user" if entry.role == "user" else "assistant", item.text, entry.created_at)
     if entry.metadata.get("discarded"):
         return
     if entry.context_type in (ContextType.AI_MESSAGE, ContextType.TOOL_CALL):
         if item.words:
-            yield Said("assistant", item.words, entry.created_at)
+            yield ChatMessage("assistant", item.words, entry.created_at)
         if entry.context_type == ContextType.AI_MESSAGE and item.text and not item.is_refused:
-            yield Said("assistant", item.text, entry.created_at)
+            yield ChatMessage("assistant", item.text, entry.created_at)
     if item.result is not None and item.result.metadata.get("author"):
-        yield Said("user", item.result.content, item.result.created_at)
+        yield ChatMessage("user", item.result.content, item.result.created_at)
 
 
 # --- in ---------------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def _import(owner: Any, values: Iterator[Any]) -> Imported:
     return Imported([_import_chat(owner, chat_of(value)) for value in islice(values, count)], len(lengths) - count)
 
 
-def _import_chat(owner: Any, chat: Chat) -> Session:
+def _import_chat(owner: Any, chat: ForeignChat) -> Session:
     with transaction.atomic():
         session = create_session(owner, title=chat.title.strip() or title_of(chat.messages[0].text))
         empty_result: dict[str, Any] = {"text": "", "data": None, "attachments": [], "suggestions": []}
@@ -199,7 +199,7 @@ def _import_chat(owner: Any, chat: Chat) -> Session:
     return session
 
 
-def _draft(chat: Chat, message: Said) -> Draft:
+def _draft(chat: ForeignChat, message: ChatMessage) -> Draft:
     """Return a message as history. Its origin is part of the content, because metadata never shapes a request."""
     text = _CLOSING_TAG.sub("<\\/", message.text)
     return Draft(

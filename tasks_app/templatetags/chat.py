@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
+from tasks_app.models import Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import changes, choices, markdown
 from tasks_app.pages.context import Gauge, gauge_of
 from tasks_app.pages.sessions import beside, projects_beside
@@ -31,7 +31,7 @@ register.simple_tag(delegated.delegating_session, name="origin_of")
 register.simple_tag(choices.agents, name="usable_agents")
 register.simple_tag(changes.proposed, name="proposed_change")
 # Unicode categories of invisible characters (bidi controls, zero widths, separators …), and invisible letters.
-_HIDDEN, _BLANK = ("Cc", "Cf", "Co", "Zl", "Zp"), "\u034f\u115f\u1160\u2800\u3164\uffa0"
+_HIDDEN_CATEGORIES, _BLANK_LETTERS = ("Cc", "Cf", "Co", "Zl", "Zp"), "\u034f\u115f\u1160\u2800\u3164\uffa0"
 
 
 Tone = Literal["calm", "busy", "asks", "good", "bad"]
@@ -44,7 +44,7 @@ class Badge:
     tone: Tone
 
 
-CALLS = {
+CALL_BADGES = {
     CallStatus.PENDING: Badge(_("Waiting"), "clock", "calm"),
     CallStatus.STARTED: Badge(_("Running"), "running", "busy"),
     CallStatus.WAITING: Badge(_("Waiting for an answer"), "question", "asks"),
@@ -55,7 +55,7 @@ CALLS = {
     CallStatus.INTERRUPTED: Badge(_("Interrupted"), "stop", "calm"),
     CallStatus.UNKNOWN: Badge(_("Outcome unknown"), "alert", "bad"),
 }
-_TASKS = {
+_TASK_BADGES = {
     TaskState.INITIALIZING: Badge(_("Starting"), "running", "busy"),
     TaskState.THINKING: Badge(_("Thinking"), "running", "busy"),
     TaskState.EXECUTING_TOOL: Badge(_("Working"), "running", "busy"),
@@ -63,7 +63,7 @@ _TASKS = {
     TaskState.DONE: Badge(_("Done"), "check", "good"),
     TaskState.FAILED: Badge(_("Failed"), "alert", "bad"),
 }
-_WAITING = {
+_WAITING_BADGES = {
     WaitingFor.REPLY: Badge(_("Asks you"), "question", "asks"),
     WaitingFor.APPROVAL: Badge(_("Needs approval"), "shield", "asks"),
     WaitingFor.CHILDREN: Badge(_("Delegated"), "running", "busy"),
@@ -98,11 +98,13 @@ def is_picture(path: str) -> bool:
 @register.filter
 def exact(text: str) -> str:
     """Return `text` with invisible characters spelled out: approvers must see every character of a command."""
-    return "".join(f"⟨U+{ord(c):04X}⟩" if _is_hidden(c) else c for c in text)
+    return "".join(f"⟨U+{ord(character):04X}⟩" if _is_hidden(character) else character for character in text)
 
 
 def _is_hidden(character: str) -> bool:
-    return (unicodedata.category(character) in _HIDDEN and character not in "\n\t") or character in _BLANK
+    if character in "\n\t":
+        return False
+    return unicodedata.category(character) in _HIDDEN_CATEGORIES or character in _BLANK_LETTERS
 
 
 @register.filter
@@ -149,24 +151,23 @@ def badge(status: str) -> Badge:
         return Badge(_("Now"), "running", "busy")
     if status == "done":
         return Badge(_("Done"), "check", "good")
-    return CALLS[CallStatus(status)] if status in CallStatus else CALLS[CallStatus.PENDING]
+    return CALL_BADGES[CallStatus(status)] if status in CallStatus else CALL_BADGES[CallStatus.PENDING]
 
 
 @register.filter
 def call_badge(item: Item) -> Badge:
     """Return the badge of a tool call: its outcome, or the exit code of its command."""
-    return _with_exit_code(item.status, item.exit_code, is_quiet=item.has_found_nothing)
+    return _exit_code_badge(item.status, item.exit_code, is_quiet=item.has_found_nothing)
 
 
 @register.filter
 def step_badge(step: Mapping[str, Any]) -> Badge:
     """Return the badge of a step in the list below an answer."""
-    return _with_exit_code(
-        step["status"], step.get("exit_code") or 0, is_quiet=step.get("outcome", "").startswith("[exit code 1,")
-    )
+    found_nothing = step.get("outcome", "").startswith("[exit code 1,")
+    return _exit_code_badge(step["status"], step.get("exit_code") or 0, is_quiet=found_nothing)
 
 
-def _with_exit_code(status: str, code: int, *, is_quiet: bool) -> Badge:
+def _exit_code_badge(status: str, code: int, *, is_quiet: bool) -> Badge:
     if not code:
         return badge(status)
     words = gettext("Exit code {}").format(code)
@@ -177,14 +178,15 @@ def _with_exit_code(status: str, code: int, *, is_quiet: bool) -> Badge:
 def task_badge(task: Task, queue_position: int | None = None) -> Badge:
     if queue_position:
         return _QUEUED
-    return _of_awaited(delegated.awaited_children(task)) or of_task(task.state, task.waiting_for, stopped=task.stopped)
+    badge_of_children = _children_badge(delegated.awaited_children(task))
+    return badge_of_children or state_badge(task.state, task.waiting_for, stopped=task.stopped)
 
 
-def _of_awaited(children: Sequence[Task]) -> Badge | None:
+def _children_badge(children: Sequence[Task]) -> Badge | None:
     """Return the badge of a task that waits for delegated tasks. A child that waits for a person comes first."""
-    if asking := len(delegated.waiting_for_person(children)):
-        needs = ngettext("{} delegated task needs you", "{} delegated tasks need you", asking)
-        return Badge(needs.format(asking), "question", "asks")
+    if waiting_count := len(delegated.waiting_for_person(children)):
+        needs = ngettext("{} delegated task needs you", "{} delegated tasks need you", waiting_count)
+        return Badge(needs.format(waiting_count), "question", "asks")
     if active := sum(child.is_active for child in children):
         waits = ngettext("Waits for {} delegated task", "Waits for {} delegated tasks", active)
         return Badge(waits.format(active), "running", "busy")
@@ -200,7 +202,9 @@ def child_badge(child: Task, has_ended: bool = False) -> Badge:
         return _ASKS
     if child.waiting_for == WaitingFor.SIBLINGS or child.state == TaskState.INITIALIZING:
         return _QUEUED
-    return Badge(_("Works"), "running", "busy") if child.is_active else of_task(child.state, None, stopped=False)
+    if child.is_active:
+        return Badge(_("Works"), "running", "busy")
+    return state_badge(child.state, None, stopped=False)
 
 
 @register.filter
@@ -208,8 +212,9 @@ def session_badge(session: Any) -> Badge | None:
     """Return the badge of a session by the state of its newest task."""
     if not session.task_state:
         return None
-    is_asked = session.task_waiting_for == WaitingFor.CHILDREN and session.child_asks
-    return _ASKS if is_asked else of_task(session.task_state, session.task_waiting_for, stopped=session.task_stopped)
+    if session.task_waiting_for == WaitingFor.CHILDREN and session.child_asks:
+        return _ASKS
+    return state_badge(session.task_state, session.task_waiting_for, stopped=session.task_stopped)
 
 
 @register.simple_tag
@@ -232,10 +237,11 @@ def waiting_count(context: template.Context) -> int:
 @register.inclusion_tag("sessions/_beside.html", takes_context=True)
 def session_list(context: template.Context) -> dict[str, Any]:
     """Return the context of the sidebar: projects and sessions, and on a session's page its live state."""
-    known: dict[Any, Any] = context.flatten()
-    found, user = known.get("session"), known["request"].user
-    session = found if isinstance(found, Session) else None
-    return {**known, "session": session, "groups": beside(user, session), "projects": projects_beside(user)}
+    page_context: dict[Any, Any] = context.flatten()
+    user, session = page_context["request"].user, page_context.get("session")
+    if not isinstance(session, Session):
+        session = None
+    return {**page_context, "session": session, "groups": beside(user, session), "projects": projects_beside(user)}
 
 
 @register.simple_tag
@@ -248,11 +254,7 @@ def newest_cut(session: Session) -> ContextCut | None:
     return ContextCut.objects.in_session(session).first()
 
 
-def of_task(state: str, waiting_for: str | None, *, stopped: bool) -> Badge:
+def state_badge(state: str, waiting_for: str | None, *, stopped: bool) -> Badge:
     if waiting_for:
-        return _WAITING[WaitingFor(waiting_for)]
-    return _STOPPED if stopped else _TASKS[TaskState(state)]
-
-
-def is_active(state: str) -> bool:
-    return state not in ENDED
+        return _WAITING_BADGES[WaitingFor(waiting_for)]
+    return _STOPPED if stopped else _TASK_BADGES[TaskState(state)]

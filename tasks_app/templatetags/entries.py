@@ -24,11 +24,11 @@ _BRANCH = (
 )
 
 
-class _Addresses(NamedTuple):
+class _UrlPrefixes(NamedTuple):
     """URL prefixes of a session's files, and of the ways to branch from its entries."""
 
     files: str
-    ways: str
+    branches: str
 
 
 @register.simple_tag
@@ -40,7 +40,7 @@ def icon(name: str) -> SafeString:
 @register.simple_tag
 def prose(text: str, session: Session) -> SafeString:
     """Render Markdown with links and pictures relative to the session's workspace."""
-    return markdown.markdown(text, _addresses(session.pk, get_script_prefix()).files)
+    return markdown.markdown(text, _url_prefixes(session.pk, get_script_prefix()).files)
 
 
 @register.simple_tag
@@ -57,30 +57,29 @@ def branch(item: Item, session: Session, *, in_card: bool = False) -> SafeString
     """Return the control to branch from an entry, which fetches its contents when opened. In a card it has a visible
     label.
     """
-    hidden, ways = SafeString("" if in_card else ' class="hidden"'), _addresses(session.pk, get_script_prefix()).ways
+    label_class = SafeString("" if in_card else ' class="hidden"')
+    address = _url_prefixes(session.pk, get_script_prefix()).branches
     words = gettext("Branch from here")
-    return format_html(_BRANCH, item.id, icon("branch"), hidden, ways, item.entry.seq, words=words)
+    return format_html(_BRANCH, item.id, icon("branch"), label_class, address, item.entry.seq, words=words)
 
 
 @register.simple_tag
-def announcer(item: Item, place: ItemPosition) -> SafeString:
+def announcer(item: Item, position: ItemPosition) -> SafeString:
     """Return the text that a screen reader announces for a new entry."""
     words = item.entry.content if item.failure else ""
-    if place != "old" and item.kind:
-        words = f"{_heralded(item.kind)} {item.words} {item.text}"
-    elif place != "old" and item.words:
+    if position != "old" and item.kind:
+        if item.kind == "ask":
+            prefix = gettext("The agent asks:")
+        else:
+            prefix = gettext("Result:") if item.kind == "result" else gettext("The agent says:")
+        words = f"{prefix} {item.words} {item.text}"
+    elif position != "old" and item.words:
         words = item.words
     return format_html('<div id="announcer" hx-swap-oob="innerHTML">{}</div>', words) if words else SafeString()
 
 
-def _heralded(kind: str) -> str:
-    if kind == "ask":
-        return gettext("The agent asks:")
-    return gettext("Result:") if kind == "result" else gettext("The agent says:")
-
-
 @lru_cache(maxsize=1000)
-def _addresses(session: UUID, prefix: str) -> _Addresses:
+def _url_prefixes(session: UUID, prefix: str) -> _UrlPrefixes:
     """Return the prefixes. They depend on nothing else, so they can be cached."""
-    ways = reverse("ways", args=[session, 0]).removesuffix("0/")
-    return _Addresses(files=reverse("upload", args=[session]), ways=ways)
+    branches = reverse("ways", args=[session, 0]).removesuffix("0/")
+    return _UrlPrefixes(files=reverse("upload", args=[session]), branches=branches)

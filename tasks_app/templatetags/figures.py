@@ -19,7 +19,7 @@ from tasks_app.models import Task
 from tools_app.files import in_units
 
 register = template.Library()
-GLANCE_LINES, GLANCE_CHARACTERS = 16, 1200
+SHORT_LINES, SHORT_CHARACTERS = 16, 1200
 
 
 @register.filter
@@ -31,11 +31,11 @@ def size(value: int) -> str:
 def extent(text: str) -> str:
     """Return the length of a text, or '' for a short one."""
     lines, characters = text.count("\n") + 1, len(text)
-    if lines <= GLANCE_LINES and characters <= GLANCE_CHARACTERS:
+    if lines <= SHORT_LINES and characters <= SHORT_CHARACTERS:
         return ""
-    counted = ngettext("%(n)d line", "%(n)d lines", lines) % {"n": lines}
+    line_count = ngettext("%(n)d line", "%(n)d lines", lines) % {"n": lines}
     number = number_format(characters, force_grouping=True)
-    return gettext("All of it: %(lines)s, %(n)s characters") % {"lines": counted, "n": number}
+    return gettext("All of it: %(lines)s, %(n)s characters") % {"lines": line_count, "n": number}
 
 
 @register.filter

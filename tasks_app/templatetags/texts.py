@@ -12,7 +12,7 @@ from tasks_app.text import sentences
 register = template.Library()
 register.filter(sentences.translated)
 
-OF_SCRIPTS = (
+SCRIPT_TEXTS = (
     _("The server cannot be reached. Check your connection and try again."),
     _("The server made a mistake. Try again; an administrator finds it in the log."),
     _("Delete"),
@@ -47,4 +47,4 @@ def script_texts() -> SafeString | str:
     """Return translations for `text` in app.js, or '' in English."""
     if get_language() == settings.LANGUAGE_CODE:
         return ""
-    return json_script({text: gettext(text) for text in OF_SCRIPTS}, "texts")
+    return json_script({text: gettext(text) for text in SCRIPT_TEXTS}, "texts")

@@ -23,26 +23,26 @@ class FullText:
     def __init__(self, name: str, table: str, options: str = "") -> None:
         self.table = table
         index = f"{name}_terms"
-        forget = f"INSERT INTO {index}({index}, rowid, terms) VALUES ('delete', old.id, old.terms)"  # noqa: S608
-        learn = f"INSERT INTO {index}(rowid, terms) VALUES (new.id, new.terms)"  # noqa: S608
+        delete = f"INSERT INTO {index}({index}, rowid, terms) VALUES ('delete', old.id, old.terms)"  # noqa: S608
+        insert = f"INSERT INTO {index}(rowid, terms) VALUES (new.id, new.terms)"  # noqa: S608
         self._sqlite = (
             f"""CREATE VIRTUAL TABLE IF NOT EXISTS {index} USING fts5(terms, content='{table}',
                 content_rowid='id', tokenize='unicode61 remove_diacritics 0'{options})""",
-            f"CREATE TRIGGER IF NOT EXISTS {name}_added AFTER INSERT ON {table} BEGIN {learn}; END",
-            f"CREATE TRIGGER IF NOT EXISTS {name}_deleted AFTER DELETE ON {table} BEGIN {forget}; END",
+            f"CREATE TRIGGER IF NOT EXISTS {name}_added AFTER INSERT ON {table} BEGIN {insert}; END",
+            f"CREATE TRIGGER IF NOT EXISTS {name}_deleted AFTER DELETE ON {table} BEGIN {delete}; END",
             f"""CREATE TRIGGER IF NOT EXISTS {name}_changed AFTER UPDATE OF terms ON {table}
-                BEGIN {forget}; {learn}; END""",
+                BEGIN {delete}; {insert}; END""",
             f"INSERT INTO {index}({index}) VALUES ('rebuild')",  # noqa: S608
         )
         self._postgres = (
-            # PostgreSQL takes the terms of a row for free. So it would read all rows where it knows that most have a
-            # word, or that the index has some to sort in.
+            # PostgreSQL assumes that reading the terms of a row is free. With statistics that say that most rows have
+            # a word, or with pending entries in the index, it would scan all rows.
             f"CREATE INDEX IF NOT EXISTS {name}_lexemes ON {table} USING gin ({_LEXEMES}) WITH (fastupdate = off)",
             f"ALTER INDEX {name}_lexemes ALTER COLUMN 1 SET STATISTICS 0",
             f"DROP INDEX IF EXISTS {index}",  # from earlier versions, with statistics
         )
-        self._on_postgres = f"SELECT id FROM {table} WHERE {_LEXEMES} @@ %s::tsquery"  # noqa: S608
-        self._on_sqlite = f"SELECT rowid FROM {index} WHERE {index} MATCH %s"  # noqa: S608
+        self._postgres_query = f"SELECT id FROM {table} WHERE {_LEXEMES} @@ %s::tsquery"  # noqa: S608
+        self._sqlite_query = f"SELECT rowid FROM {index} WHERE {index} MATCH %s"  # noqa: S608
 
     def install(self, using: str) -> None:
         """Create the index if it is missing. It is rebuilt if a migration has recreated the table
@@ -63,19 +63,19 @@ class FullText:
         """Return the ids of rows with any of these terms, for a filter."""
         return self.ids(_joined(terms, " | ", " OR "))
 
-    def ids(self, asked: Any) -> RawSQL:
+    def ids(self, query: Any) -> RawSQL:
         """Return the ids of rows that match a query, for a filter."""
-        return RawSQL(self._on_postgres if connection.vendor == "postgresql" else self._on_sqlite, [asked])  # noqa: S611
+        return RawSQL(self._postgres_query if connection.vendor == "postgresql" else self._sqlite_query, [query])  # noqa: S611
 
 
-def has(field: str, word: Any) -> Q:
+def field_contains(field: str, word: Any) -> Q:
     """Return a filter for a folded word in the text of a field, in any spelling."""
     return Q(Contains(_Folded(field), _as_expression(word)))
 
 
-def says(field: str, word: Any) -> Q:
+def call_contains(field: str, word: Any) -> Q:
     """Return a filter for a folded word in the text that a call says, by the field with its JSON."""
-    return Q(Contains(_Said(field), _as_expression(word)))
+    return Q(Contains(_CallText(field), _as_expression(word)))
 
 
 def _as_expression(word: Any) -> Any:
@@ -92,8 +92,8 @@ class _Folded(Func):
         return self.as_sql(compiler, connection, template=self.of_postgresql, **context)
 
 
-class _Said(_Folded):
-    """`said.said_in`, folded. PostgreSQL searches all values of the call, as its JSON can be damaged."""
+class _CallText(_Folded):
+    """`call_text.text_of_call`, folded. PostgreSQL searches all values of the call, as its JSON can be damaged."""
 
     function = "SAID"
     of_postgresql = _Folded.of_postgresql.replace(
@@ -101,16 +101,16 @@ class _Said(_Folded):
     )
 
 
-def with_all(terms: Sequence[str], *, unfinished: bool) -> str:
+def query_for_all(terms: Sequence[str], *, unfinished: bool) -> str:
     """Return a query for all of these terms. The last one is a prefix if it is `unfinished`."""
     ending = ":*" if connection.vendor == "postgresql" else "*"
     return _joined(terms, " & ", " AND ") + (ending if unfinished else "")
 
 
-def _joined(terms: Sequence[str], on_postgres: str, on_sqlite: str) -> str:
+def _joined(terms: Sequence[str], postgres_operator: str, sqlite_operator: str) -> str:
     if connection.vendor == "postgresql":
-        return on_postgres.join(f"'{term}'" for term in terms)
-    return on_sqlite.join(f'"{term}"' for term in terms)
+        return postgres_operator.join(f"'{term}'" for term in terms)
+    return sqlite_operator.join(f'"{term}"' for term in terms)
 
 
 NOTES = FullText("memory", "memory_notes")

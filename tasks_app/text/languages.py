@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-LOOKED_AT = 2000  # characters
+EXAMINED_CHARS = 2000
 FEWEST_LETTERS = 12  # of a script that identifies its language
 FEWEST_WORDS = 3  # stop words of one language, and at least twice those of any other
 _NOT_PROSE = re.compile(r"```.*?(```|\Z)|`[^`]*`|[!-~]*[/\\@_][!-~]*|\[attached file:[^\]]*\]", re.DOTALL)
@@ -42,27 +42,27 @@ STOP_WORDS = frozenset(_LANGUAGES_OF)
 @lru_cache(maxsize=256)
 def language_of(text: str) -> str:
     """Return the English name of the text's language, or '' if it is unclear or unknown. Code is ignored."""
-    prose = _NOT_PROSE.sub(" ", text[:LOOKED_AT])
-    scripts = _scripts(prose)
+    prose = _NOT_PROSE.sub(" ", text[:EXAMINED_CHARS])
+    scripts = _count_scripts(prose)
     if not scripts:
         return ""
     script, letters = scripts.most_common(1)[0]
     if letters * 10 < scripts.total() * 7:
         return "Japanese" if scripts["HIRAGANA"] + scripts["KATAKANA"] >= FEWEST_LETTERS else ""
     if script == "LATIN":
-        return _by_words(prose)
+        return _language_by_words(prose)
     if script == "CJK" and scripts["HIRAGANA"] + scripts["KATAKANA"]:
         return "Japanese"
     return _SCRIPTS[script] if letters >= FEWEST_LETTERS else ""
 
 
-def _scripts(text: str) -> "Counter[str]":
+def _count_scripts(text: str) -> "Counter[str]":
     """Count the letters of each known script."""
     names = (unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
     return Counter(script for name in names if (script := name.partition("-")[0]) in _SCRIPTS)
 
 
-def _by_words(text: str) -> str:
-    found = (language for word in _WORD.findall(text.lower()) for language in _LANGUAGES_OF.get(word, ()))
-    (best, most), (_, next_most) = [*Counter(found).most_common(2), ("", 0), ("", 0)][:2]
-    return best if most >= FEWEST_WORDS and most >= 2 * next_most else ""
+def _language_by_words(text: str) -> str:
+    languages = (language for word in _WORD.findall(text.lower()) for language in _LANGUAGES_OF.get(word, ()))
+    (language, count), (_, next_count) = [*Counter(languages).most_common(2), ("", 0), ("", 0)][:2]
+    return language if count >= FEWEST_WORDS and count >= 2 * next_count else ""

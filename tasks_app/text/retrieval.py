@@ -37,10 +37,13 @@ def terms_of(text: str) -> list[str]:
 
     A term has only letters and digits, so it has no meaning in a query language.
     """
-    found: list[str] = []
+    terms: list[str] = []
     for run in _RUN.finditer(fold(text)):
-        found += _pairs(run[0]) if run["dense"] else [_singular(run[0])[:LONGEST]]
-    return found
+        if run["dense"]:
+            terms += [first + second for first, second in pairwise(run[0])] or [run[0]]
+        else:
+            terms.append(singular(run[0])[:LONGEST])
+    return terms
 
 
 def searched_terms(text: str) -> list[str]:
@@ -49,32 +52,28 @@ def searched_terms(text: str) -> list[str]:
     return [*terms_of(text), *last]
 
 
-def _pairs(run: str) -> list[str]:
-    return [first + second for first, second in pairwise(run)] or [run]
-
-
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
-def bm25(query: Collection[str], texts: Sequence[T], terms: Callable[[T], Sequence[str]], most: int) -> list[T]:
+def bm25(query: Collection[str], texts: Sequence[T], terms: Callable[[T], Sequence[str]], limit: int) -> list[T]:
     """Return the best texts first, without texts that have no term of the query."""
     counted = [Counter(terms(text)) for text in texts]
     average = sum(count.total() for count in counted) / len(counted) if counted else 0
-    holding = {term: sum(term in count for count in counted) for term in set(query)}
-    weights = {term: math.log1p((len(counted) - n + 0.5) / (n + 0.5)) for term, n in holding.items() if n}
+    document_counts = {term: sum(term in count for count in counted) for term in set(query)}
+    weights = {term: math.log1p((len(counted) - n + 0.5) / (n + 0.5)) for term, n in document_counts.items() if n}
     scores = [_score(count, weights, average) for count in counted]
-    best = sorted((place for place, score in enumerate(scores) if score), key=lambda place: -scores[place])
-    return [texts[place] for place in best[:most]]
+    best = sorted((index for index, score in enumerate(scores) if score), key=lambda index: -scores[index])
+    return [texts[index] for index in best[:limit]]
 
 
 def _score(count: "Counter[str]", weights: dict[str, float], average: float) -> float:
     norm = _SATURATION * (1 - _LENGTH + _LENGTH * count.total() / max(average, 1))
-    said = (term for term in weights if term in count)
-    return sum(weights[term] * count[term] * (_SATURATION + 1) / (count[term] + norm) for term in said)
+    found_terms = (term for term in weights if term in count)
+    return sum(weights[term] * count[term] * (_SATURATION + 1) / (count[term] + norm) for term in found_terms)
 
 
-def reciprocal_rank_fusion(rankings: Sequence[Sequence[H]], most: int) -> list[H]:
+def reciprocal_rank_fusion(rankings: Sequence[Sequence[H]], limit: int) -> list[H]:
     """Return the best items of all rankings first.
 
     An item's score is the sum of 1 / (60 + rank) over the rankings. The constant is from Cormack, Clarke and
@@ -82,6 +81,6 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[H]], most: int) -> list[H
     """
     scores: defaultdict[H, float] = defaultdict(float)
     for ranking in rankings:
-        for place, each in enumerate(ranking, 1):
-            scores[each] += 1 / (_DAMPING + place)
-    return sorted(scores, key=lambda each: -scores[each])[:most]
+        for rank, item in enumerate(ranking, 1):
+            scores[item] += 1 / (_DAMPING + rank)
+    return sorted(scores, key=lambda item: -scores[item])[:limit]

@@ -15,48 +15,50 @@ from django.utils.translation.trans_real import translation
 _FIELD = re.compile(r"\{(\w+)\}")
 _END = re.compile(r"((?<=[.!?…]) (?=\S)|[;:] )")
 _GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # 12,345
-_MOST = 20  # parts. A longer text is not one of ours
-_LONGEST = 1_000  # characters. Matching 4,000 with a template of four fields took 17 s
+_MAX_PARTS = 20  # parts. A longer text is not one of ours
+_MAX_CHARS = 1_000  # characters. Matching 4,000 with a template of four fields took 17 s
 
 
 def translated(text: str) -> str:
     """Return a text in the current language. Sentences that the catalogue lacks stay as they are."""
     language = get_language() or settings.LANGUAGE_CODE
-    is_ours = language != settings.LANGUAGE_CODE and 0 < len(text) <= _LONGEST
+    is_ours = language != settings.LANGUAGE_CODE and 0 < len(text) <= _MAX_CHARS
     return _translated(text, language) if is_ours else text
 
 
 @lru_cache(maxsize=2_000)
 def _translated(text: str, language: str) -> str:
     """Translate a text, or each of its longest parts that the catalogue has."""
-    if (whole := _found(text, language)) is not None:
-        return whole
-    parts, said = _END.split(text), []
-    if len(parts) > _MOST:
+    translated_text = _translation_of(text, language)
+    if translated_text is not None:
+        return translated_text
+    parts, translations = _END.split(text), []
+    if len(parts) > _MAX_PARTS:
         return text
     while parts:
-        lengths = range(len(parts), 0, -1)
-        known = ((n, found) for n in lengths if (found := _found("".join(parts[:n]), language)) is not None)
-        length, words = next(known, (1, parts[0]))
-        said.append(words)
-        del parts[:length]
-    return "".join(said)
+        for count in range(len(parts), 0, -1):
+            translated_text = _translation_of("".join(parts[:count]), language)
+            if translated_text is not None:
+                break
+        translations.append(parts[0] if translated_text is None else translated_text)
+        del parts[:count]
+    return "".join(translations)
 
 
-def _found(text: str, language: str) -> str | None:
-    if text in _known(language):
+def _translation_of(text: str, language: str) -> str | None:
+    if text in _catalogue_texts(language):
         return gettext(text)
     for template, pattern in _patterns(language):
         if match := pattern.fullmatch(text):
-            return _filled(gettext(template), match, language)
+            return _fill(gettext(template), match, language)
     return None
 
 
-def _filled(template: str, match: re.Match[str], language: str) -> str:
-    return _FIELD.sub(lambda field: _value(match[f"f{field[1]}"], language), template)
+def _fill(template: str, match: re.Match[str], language: str) -> str:
+    return _FIELD.sub(lambda field: _translated_value(match[f"f{field[1]}"], language), template)
 
 
-def _value(value: str, language: str) -> str:
+def _translated_value(value: str, language: str) -> str:
     """Translate an inserted number, phrase or sentence. Other capitalized values are names."""
     if _GROUPED.fullmatch(value):
         return value.replace(",", str(get_format("THOUSAND_SEPARATOR")))
@@ -64,7 +66,7 @@ def _value(value: str, language: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _known(language: str) -> frozenset[str]:
+def _catalogue_texts(language: str) -> frozenset[str]:
     """Return all texts of the catalogue, read where Django's view for scripts reads them."""
     catalogue = translation(language)._catalog  # type: ignore[attr-defined]
     return frozenset(text for text in catalogue.keys() if isinstance(text, str))  # noqa: SIM118  not a dict
@@ -73,7 +75,7 @@ def _known(language: str) -> frozenset[str]:
 @lru_cache(maxsize=16)
 def _patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
     """Return templates and their patterns, longest first, as these are the most specific."""
-    templates = sorted((text for text in _known(language) if _FIELD.search(text)), key=len, reverse=True)
+    templates = sorted((text for text in _catalogue_texts(language) if _FIELD.search(text)), key=len, reverse=True)
     return [(text, re.compile(_as_pattern(text), re.DOTALL)) for text in templates]
 
 

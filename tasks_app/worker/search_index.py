@@ -17,8 +17,8 @@ from django.utils import timezone
 from llm_app.redaction import Redactor
 from tasks_app.models import REFUSED, ContextEntry, FileChange, Session, SessionText, ToolCallLog
 from tasks_app.record import redactor_of
+from tasks_app.text.call_text import text_of_call
 from tasks_app.text.retrieval import searched_terms
-from tasks_app.text.said import said_in
 
 ENTRIES_PER_ROW = 64  # entries per row
 QUIET_SECONDS = 30  # after which fewer entries are indexed, too
@@ -107,7 +107,7 @@ def _texts(session: Session, first: int, last: int) -> Iterator[SessionText]:
     withheld = set(refused.values_list("call_id", flat=True))
     terms: dict[str, None] = {}
     for entry in rows.only("content", "tool_call", "masked_with"):
-        call_text = said_in(entry.tool_call) if entry.call and entry.call["id"] not in withheld else ""
+        call_text = text_of_call(entry.tool_call) if entry.call and entry.call["id"] not in withheld else ""
         for text in filter(None, (entry.content, call_text)):
             terms |= dict.fromkeys(
                 searched_terms(text if entry.masked_with == redactor.version else redactor.redacted(text))

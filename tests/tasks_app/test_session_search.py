@@ -16,7 +16,7 @@ from tasks_app.models import ContextEntry, ContextType, MemoryNote, Session, Ses
 from tasks_app.record import Draft, redactor_of
 from tasks_app.services import forks, sessions
 from tasks_app.text import full_text
-from tasks_app.text.said import said_in
+from tasks_app.text.call_text import text_of_call
 from tasks_app.worker import search_index
 from tasks_app.workspace import file_history, uploads
 from tasks_app.workspace.folders import workspace_of
@@ -200,8 +200,13 @@ def test_what_an_earlier_version_took_up_is_taken_up_again(session, say, speak):
 
 
 def test_a_call_that_cannot_be_read_says_nothing():
-    assert said_in("{") == said_in('{"name": "message"}') == said_in('{"name": "message", "arguments": "[1"}') == ""
-    assert said_in('{"name": "message", "arguments": "[1]"}') == ""
+    assert (
+        text_of_call("{")
+        == text_of_call('{"name": "message"}')
+        == text_of_call('{"name": "message", "arguments": "[1"}')
+        == ""
+    )
+    assert text_of_call('{"name": "message", "arguments": "[1]"}') == ""
 
 
 def test_only_who_may_see_a_session_finds_it(session, say, alice, bob, charlie):

@@ -154,7 +154,7 @@ def test_what_is_stored_in_english_is_found_again_by_its_words(stored: str, show
 
 def test_what_only_resembles_a_sentence_of_ours_takes_no_time() -> None:
     """Whoever chooses a name in it chooses words: each could end each field, and nothing fits in the end."""
-    template = next(text for text in sentences._known("de") if "had grown to" in text)
+    template = next(text for text in sentences._catalogue_texts("de") if "had grown to" in text)
     begin, *between, _ = re.split(r"\{\d\}", template)
     hostile = begin + "".join(words * (4000 // len(between) // len(words)) for words in between) + "."
     with translation.override("de"), takes_less_than(1):

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-_SPOKEN = ("text", "options", "suggestions")  # arguments of the tool `message`
-_FILES = ("path", "to", "attachments")  # arguments of any tool
+_MESSAGE_ARGUMENTS = ("text", "options", "suggestions")  # arguments of the tool `message`
+_FILE_ARGUMENTS = ("path", "to", "attachments")  # arguments of any tool
 
 
-def said_in(tool_call: str) -> str:
+def text_of_call(tool_call: str) -> str:
     """Return the texts of a call's JSON, one a line, or '' if its arguments are not valid JSON."""
     try:
         call = json.loads(tool_call)
@@ -17,7 +17,7 @@ def said_in(tool_call: str) -> str:
         return ""
     if not isinstance(arguments, dict):
         return ""
-    names = (*_SPOKEN, *_FILES) if call.get("name") == "message" else _FILES
+    names = (*_MESSAGE_ARGUMENTS, *_FILE_ARGUMENTS) if call.get("name") == "message" else _FILE_ARGUMENTS
     return "\n".join(text for name in names for text in _texts(arguments.get(name)))
 
 
@@ -25,4 +25,4 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        yield from (each for each in value if isinstance(each, str))
+        yield from (item for item in value if isinstance(item, str))
