@@ -22,10 +22,10 @@ class _ChangeCounter:
             self.count += 1
             self._changed.notify_all()
 
-    def wait(self, seen: int, seconds: float | None) -> bool:
-        """Wait at most `seconds` until the count differs from `seen`. Return whether it does."""
+    def wait(self, last_count: int, seconds: float | None) -> bool:
+        """Wait at most `seconds` until the count differs from `last_count`. Return whether it does."""
         with self._changed:
-            return self._changed.wait_for(lambda: self.count != seen, seconds)
+            return self._changed.wait_for(lambda: self.count != last_count, seconds)
 
 
 _changes = _ChangeCounter()
@@ -56,10 +56,10 @@ class EmbeddedTransport(memory.Transport):
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
-            seen = _changes.count
+            last_count = _changes.count
             try:
                 self.cycle.get(self._deliver, timeout=timeout)
                 return
             except Empty:
-                if not _changes.wait(seen, None if deadline is None else max(0.0, deadline - time.monotonic())):
+                if not _changes.wait(last_count, None if deadline is None else max(0.0, deadline - time.monotonic())):
                     raise TimeoutError from None

@@ -36,10 +36,10 @@ def _with_public_addresses(context: dict[str, Any]) -> dict[str, Any]:
     """Return the context of a mail with the public address in place of the request's."""
     if not settings.AGENTSITE_URL:
         return context
-    own, host = current.request.build_absolute_uri("/"), urlsplit(settings.AGENTSITE_URL).netloc
+    request_url, host = current.request.build_absolute_uri("/"), urlsplit(settings.AGENTSITE_URL).netloc
     public = {
-        name: f"{settings.AGENTSITE_URL}/{value.removeprefix(own)}"
+        name: f"{settings.AGENTSITE_URL}/{value.removeprefix(request_url)}"
         for name, value in context.items()
-        if isinstance(value, str) and value.startswith(own)
+        if isinstance(value, str) and value.startswith(request_url)
     }
     return {**context, **public, "current_site": SimpleNamespace(name=host, domain=host)}

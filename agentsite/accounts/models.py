@@ -43,16 +43,16 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
         max_length=64,
         blank=True,
         validators=[_known_zone],
-        help_text="Such as Europe/Berlin. Empty: that of the browser, and UTC for the agent.",
+        help_text="For example Europe/Berlin. If empty, pages use the browser's time zone and the agent uses UTC.",
     )
     language: "models.CharField[str, str]" = models.CharField(
         max_length=8,
         blank=True,
         validators=[_known_language],
-        help_text="Of pages and mails, such as de. Empty: that of the browser, and English for mails.",
+        help_text="Language of pages and mails, for example de. If empty, pages use the browser's, and mails English.",
     )
     mails: "models.JSONField[Any, Any]" = models.JSONField(
-        default=list, blank=True, help_text="When a mail is sent about this person's tasks: waiting, done, failed."
+        default=list, blank=True, help_text="The states of tasks that are reported by mail: waiting, done, failed."
     )
 
     @classmethod
@@ -107,7 +107,7 @@ class ApiToken(AbstractAuthToken):
 
     name: "models.CharField[str, str]" = models.CharField(max_length=100, blank=True)
     may_approve: "models.BooleanField[bool, bool]" = models.BooleanField(
-        default=True, help_text="Whether it may approve or reject calls."
+        default=True, help_text="Whether programs with this token can approve or reject calls."
     )
 
     objects = ApiTokenManager()

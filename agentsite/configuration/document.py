@@ -106,19 +106,19 @@ class YamlDocument:
         node.value = _MARKED_VARIABLE.sub(lambda match: self._environment.get(match[1], f"${{{match[1]}}}"), node.value)
 
 
-def _nodes(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
+def _nodes(node: yaml.Node, visited: set[int]) -> Iterator[yaml.Node]:
     """Yield every node once: an anchor may be used in many places."""
-    if id(node) in seen:
+    if id(node) in visited:
         return
-    seen.add(id(node))
+    visited.add(id(node))
     yield node
     if isinstance(node, yaml.MappingNode):
         for pair in node.value:
             for child in pair:
-                yield from _nodes(child, seen)
+                yield from _nodes(child, visited)
     elif isinstance(node, yaml.SequenceNode):
         for child in node.value:
-            yield from _nodes(child, seen)
+            yield from _nodes(child, visited)
 
 
 def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Mark, yaml.Node] | None:

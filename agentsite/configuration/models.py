@@ -180,8 +180,8 @@ def _values(item: RouteSection) -> dict[str, Any]:
     return values
 
 
-def _remove_demo(model: LogicalModel, rest: list[Route]) -> Iterator[str]:
-    for row in model.routes.filter(_DEMO, pk__in=[row.pk for row in rest]):
-        rest.remove(row)
+def _remove_demo(model: LogicalModel, present: list[Route]) -> Iterator[str]:
+    for row in model.routes.filter(_DEMO, pk__in=[row.pk for row in present]):
+        present.remove(row)
         yield f"route {row}: removed, the demo only stood in for a model"
         row.delete()
