@@ -27,7 +27,7 @@ from llm_app.transport import wire
 from llm_app.types import ToolCall
 
 logger = logging.getLogger(__name__)
-GROUP = "agentsite.protocols"
+ENTRY_POINT_GROUP = "agentsite.protocols"
 
 # --- built in ----------------------------------------------------------------------------------------------------
 
@@ -54,13 +54,13 @@ _MEDIA: Mapping[tuple[str, str], Adapter] = {
 # Earlier versions, which send no more requests. They stay as long as there are logs to rebuild with them.
 
 
-class _NullIsAValue:
+class _WithoutNullAsOmitted:
     """Strict schemas without null for omitted arguments: a tool with optional arguments was not strict."""
 
-    null_is_none: ClassVar[bool] = False
+    null_means_omitted: ClassVar[bool] = False
 
 
-class _ArgumentsAsWritten(_NullIsAValue):
+class _UncheckedArguments(_WithoutNullAsOmitted):
     """Call arguments were sent back as received, even if they were not JSON."""
 
     version: ClassVar[int] = 1
@@ -69,35 +69,35 @@ class _ArgumentsAsWritten(_NullIsAValue):
         return call.arguments
 
 
-class OpenAINative1(_ArgumentsAsWritten, OpenAINative):
+class OpenAINative1(_UncheckedArguments, OpenAINative):
     pass
 
 
-class LiteLLM1(_ArgumentsAsWritten, LiteLLM):
+class LiteLLM1(_UncheckedArguments, LiteLLM):
     pass
 
 
-class Scripted1(_ArgumentsAsWritten, Scripted):
+class Scripted1(_UncheckedArguments, Scripted):
     pass
 
 
-class OpenAINative2(_NullIsAValue, OpenAINative):
+class OpenAINative2(_WithoutNullAsOmitted, OpenAINative):
     version: ClassVar[int] = 2
 
 
-class LiteLLM2(_NullIsAValue, LiteLLM):
+class LiteLLM2(_WithoutNullAsOmitted, LiteLLM):
     version: ClassVar[int] = 2
 
 
-class Scripted2(_NullIsAValue, Scripted):
+class Scripted2(_WithoutNullAsOmitted, Scripted):
     version: ClassVar[int] = 2
 
 
-class AnthropicNative1(_NullIsAValue, AnthropicNative):
+class AnthropicNative1(_WithoutNullAsOmitted, AnthropicNative):
     version: ClassVar[int] = 1
 
 
-_EARLIER: tuple[Adapter, ...] = (
+_EARLIER_VERSIONS: tuple[Adapter, ...] = (
     *(OpenAINative1(), LiteLLM1(), Scripted1()),
     *(OpenAINative2(), LiteLLM2(), Scripted2(), AnthropicNative1()),
 )
@@ -121,21 +121,21 @@ def plugins() -> Plugins:
     """Load the plugins on first use, once per process."""
     adapters: dict[str, Adapter] = {}
     faults: dict[str, str] = {}
-    for point in entry_points(group=GROUP):
+    for point in entry_points(group=ENTRY_POINT_GROUP):
         try:
-            adapters[point.name] = _loaded(point, {*_BUILT_IN, *adapters})
+            adapters[point.name] = _load(point, {*_BUILT_IN, *adapters})
         except Exception as error:  # a plugin may fail in any way
             logger.exception("the protocol %s cannot be used", point.name)
             faults[point.name] = f"{type(error).__name__}: {error}"
     return Plugins(adapters=adapters, faults=faults)
 
 
-def _loaded(point: EntryPoint, taken: set[str]) -> Adapter:
+def _load(point: EntryPoint, taken_names: set[str]) -> Adapter:
     """Load a plugin.
 
     Raises: ValueError or TypeError for an invalid protocol, and the exceptions of the plugin.
     """
-    if point.name in taken:
+    if point.name in taken_names:
         raise ValueError("there is a protocol of this name already")
     if len(point.name) > LONGEST_NAME:
         raise ValueError(f"its name has more than {LONGEST_NAME} characters")
@@ -181,8 +181,8 @@ def prepare() -> None:
     """Load everything that the enabled routes need for their first calls. litellm takes seconds, so call this in a
     thread.
     """
-    used = Route.objects.filter(provider__enabled=True).values_list("provider__protocol", flat=True)
-    for name in adapters().keys() & set(used):
+    used_names = Route.objects.filter(provider__enabled=True).values_list("provider__protocol", flat=True)
+    for name in adapters().keys() & set(used_names):
         adapters()[name].prepare()
 
 
@@ -203,5 +203,5 @@ def adapter_of(name: str, version: int) -> Adapter:
 
 def by_version() -> dict[tuple[str, int], Adapter]:
     """Return every adapter that a log may name, by name and version."""
-    every = (*adapters().values(), *_MEDIA.values(), *_EARLIER)
-    return {(adapter.name, adapter.version): adapter for adapter in every}
+    known_adapters = (*adapters().values(), *_MEDIA.values(), *_EARLIER_VERSIONS)
+    return {(adapter.name, adapter.version): adapter for adapter in known_adapters}

@@ -158,14 +158,14 @@ class GrowingMessages(list[Message]):
 class Prompt:
     """The complete input of a model. `system` contains the cache marker between its stable and its dynamic part.
 
-    `openings` caches the bytes before the messages, by adapter and parameters. Prompts that only differ in their
+    `prefixes` caches the bytes before the messages, by adapter and parameters. Prompts that only differ in their
     messages can share it.
     """
 
     system: str
     tools: Sequence[ToolSpec]
     messages: Sequence[Message]
-    openings: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+    prefixes: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def tool_names(self) -> frozenset[str]:
@@ -173,7 +173,7 @@ class Prompt:
 
     def with_messages(self, messages: Sequence[Message]) -> "Prompt":
         """Return the prompt with other messages."""
-        return Prompt(system=self.system, tools=self.tools, messages=messages, openings=self.openings)
+        return Prompt(system=self.system, tools=self.tools, messages=messages, prefixes=self.prefixes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

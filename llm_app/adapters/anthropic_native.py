@@ -38,9 +38,9 @@ def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anth
     a call of another model or one whose thinking was redacted. A turn contains everything after the last user text. The
     API may take a user text right after a tool result as part of that result, so the turn before it must fit as well.
     """
-    for place in range(len(messages) - 1, -1, -1):
-        message, before = messages[place], messages[place - 1] if place else None
-        follows_result = before is not None and before.role == "tool"
+    for index in range(len(messages) - 1, -1, -1):
+        message, previous = messages[index], messages[index - 1] if index else None
+        follows_result = previous is not None and previous.role == "tool"
         if message.role == "user" and not follows_result:
             return True
         begins_turn = message.tool_call is not None and not follows_result
@@ -50,7 +50,7 @@ def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anth
 
 
 _EPHEMERAL = {"type": "ephemeral"}
-_LEAST_BUDGET = 1024  # thinking tokens; the API rejects less
+_MIN_BUDGET = 1024  # thinking tokens; the API rejects less
 _BINDING = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"  # the API rejects the field without this header
 
@@ -74,50 +74,50 @@ class AnthropicNative(Adapter):
     name = "anthropic_native"
     label = "Anthropic messages, native tool calls"
     version: ClassVar[int] = 2
-    null_is_none: ClassVar[bool] = True  # in strict schemas
+    null_means_omitted: ClassVar[bool] = True  # in strict schemas
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
-        blocks = self._blocks(message, parameters)
+        blocks = self._content_blocks(message, parameters)
         role = "assistant" if message.role == "assistant" else "user"
         return orjson.dumps({"role": role, "content": blocks}) if blocks else b""
 
-    def _blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
+    def _content_blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
         if message.role == "tool":
             return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": result_content(message)}]
         blocks = signed_blocks(message, parameters.model)
         if message.content.strip():
             blocks.append({"type": "text", "text": message.content})
         if call := message.tool_call:
-            blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": _input(call)})
+            blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": _call_input(call)})
         return blocks + picture_blocks(message)
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         messages = self.encoded(prompt, parameters)
         if messages and _has_cache_points(parameters):
-            messages[-1] = _with_cache_point(messages[-1])
-        return self.opened(prompt, parameters) + b",".join(messages) + b"]}"
+            messages[-1] = _mark_cache_point(messages[-1])
+        return self.cached_prefix(prompt, parameters) + b",".join(messages) + b"]}"
 
-    def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        return orjson.dumps(self._head(prompt, parameters))[:-1] + b',"messages":['
+    def prefix(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        return orjson.dumps(self._request_fields(prompt, parameters))[:-1] + b',"messages":['
 
-    def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
-        head: dict[str, Any] = {"model": parameters.model, "stream": True, "max_tokens": parameters.max_tokens}
+    def _request_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        fields: dict[str, Any] = {"model": parameters.model, "stream": True, "max_tokens": parameters.max_tokens}
         if parameters.temperature is not None:
-            head["temperature"] = parameters.temperature
+            fields["temperature"] = parameters.temperature
         if parameters.thinking_budget:
-            budget = max(parameters.thinking_budget, _LEAST_BUDGET)
-            head |= _thinking(parameters, budget)
-            head["max_tokens"] = max(parameters.max_tokens, budget + 1024)
-            head.pop("temperature", None)  # the protocol refuses both together
-        head |= extra_body.allowed_fields(parameters.extra_body)
-        if "thinking" in head and not self.may_think(prompt, parameters):
-            del head["thinking"]
+            budget = max(parameters.thinking_budget, _MIN_BUDGET)
+            fields |= _thinking_fields(parameters, budget)
+            fields["max_tokens"] = max(parameters.max_tokens, budget + 1024)
+            fields.pop("temperature", None)  # the protocol refuses both together
+        fields |= extra_body.allowed_fields(parameters.extra_body)
+        if "thinking" in fields and not self.may_think(prompt, parameters):
+            del fields["thinking"]
         if parameters.quirks.get("thinking_is_bound") and self.tool_mode is ToolMode.NATIVE:
-            head = _with_binding(head)
-        tools = self._tools(prompt, parameters)
-        if tools and "tool_choice" not in head:
-            tools |= _tool_choice(parameters, thinks="thinking" in head)
-        return parameters.without_unsupported(head | {"system": _system(prompt, parameters)} | tools)
+            fields = _bind_thinking(fields)
+        tools = self._tool_fields(prompt, parameters)
+        if tools and "tool_choice" not in fields:
+            tools |= _tool_choice_fields(parameters, is_thinking="thinking" in fields)
+        return parameters.without_unsupported(fields | {"system": _system_blocks(prompt, parameters)} | tools)
 
     def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
         """Return whether the history allows thinking. Adaptive thinking is allowed after any history.
@@ -127,10 +127,13 @@ class AnthropicNative(Adapter):
         is_adaptive = parameters.quirks.get("thinking_form") == "adaptive"
         return is_adaptive or thinking_fits(prompt.messages, parameters.model)
 
-    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+    def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """Return the request fields that declare the tools."""
         is_strict = bool(parameters.quirks.get("strict_tools"))
-        tools = [_tool(tool, is_strict=is_strict, null_is_none=self.null_is_none) for tool in prompt.tools]
+        null_means_omitted = self.null_means_omitted
+        tools = [
+            _declaration(tool, is_strict=is_strict, null_means_omitted=null_means_omitted) for tool in prompt.tools
+        ]
         return {"tools": tools} if tools else {}
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
@@ -140,52 +143,53 @@ class AnthropicNative(Adapter):
             "anthropic-version": "2023-06-01",
             "x-api-key": endpoint.api_key,
         }
-        extra = dict(endpoint.extra_headers)
+        extra_headers = dict(endpoint.extra_headers)
         if b'"block_binding"' in body.partition(b',"system":')[0]:
-            extra["anthropic-beta"] = ",".join(filter(None, [extra.get("anthropic-beta"), _BINDING_BETA]))
+            betas = [extra_headers.get("anthropic-beta"), _BINDING_BETA]
+            extra_headers["anthropic-beta"] = ",".join(filter(None, betas))
         url = f"{endpoint.base_url.rstrip('/').removesuffix('/v1')}/v1/messages"
-        return wire.HTTPRequest(url=url, headers=headers | extra, body=body)
+        return wire.HTTPRequest(url=url, headers=headers | extra_headers, body=body)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> AnthropicParser:
         return AnthropicParser(parameters.model, prompt.tool_names)
 
 
-def _system(prompt: Prompt, parameters: RouteParameters) -> list[dict[str, Any]]:
+def _system_blocks(prompt: Prompt, parameters: RouteParameters) -> list[dict[str, Any]]:
     """Return the system blocks: stable part, cache point, dynamic part. The API rejects empty blocks."""
     stable, dynamic = ({"type": "text", "text": part} for part in split_at_marker(prompt.system))
     point = {"cache_control": _EPHEMERAL} if _has_cache_points(parameters) else {}
     return [part for part in (stable | point, dynamic) if str(part["text"]).strip()]
 
 
-def _thinking(parameters: RouteParameters, budget: int) -> dict[str, Any]:
+def _thinking_fields(parameters: RouteParameters, budget: int) -> dict[str, Any]:
     """Return the thinking fields. Adaptive thinking is signed but hidden, unless a summary is requested."""
     if parameters.quirks.get("thinking_form") == "adaptive":
-        shown = {"type": "adaptive", "display": "summarized"}
-        return {"thinking": shown, "output_config": {"effort": parameters.thinking_effort}}
+        adaptive = {"type": "adaptive", "display": "summarized"}
+        return {"thinking": adaptive, "output_config": {"effort": parameters.thinking_effort}}
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
-def _with_binding(head: dict[str, Any]) -> dict[str, Any]:
+def _bind_thinking(fields: dict[str, Any]) -> dict[str, Any]:
     """Add the binding behavior. Models that bind thinking also think by default, so `adaptive` changes nothing else."""
-    thinking = head.get("thinking", {"type": "adaptive"})
-    return head if thinking.get("type") == "disabled" else head | {"thinking": thinking | _BINDING}
+    thinking = fields.get("thinking", {"type": "adaptive"})
+    return fields if thinking.get("type") == "disabled" else fields | {"thinking": thinking | _BINDING}
 
 
-def _tool_choice(parameters: RouteParameters, *, thinks: bool) -> dict[str, Any]:
+def _tool_choice_fields(parameters: RouteParameters, *, is_thinking: bool) -> dict[str, Any]:
     choice, is_single = parameters.quirks.get("tool_choice"), parameters.quirks.get("parallel_tool_calls") is False
     if not choice and not is_single:
         return {}
-    kind = {"type": "auto" if thinks or not choice else choice}
-    return {"tool_choice": kind | ({"disable_parallel_tool_use": True} if is_single else {})}
+    fields = {"type": "auto" if is_thinking or not choice else choice}
+    return {"tool_choice": fields | ({"disable_parallel_tool_use": True} if is_single else {})}
 
 
-def _tool(tool: ToolSpec, *, is_strict: bool, null_is_none: bool) -> dict[str, Any]:
-    strict = strict_form(tool.parameters, null_is_none=null_is_none) if is_strict else None
+def _declaration(tool: ToolSpec, *, is_strict: bool, null_means_omitted: bool) -> dict[str, Any]:
+    strict = strict_form(tool.parameters, null_means_omitted=null_means_omitted) if is_strict else None
     schema = {"input_schema": strict, "strict": True} if strict else {"input_schema": tool.parameters}
     return {"name": tool.name, "description": tool.description, **schema}
 
 
-def _input(call: ToolCall) -> Any:
+def _call_input(call: ToolCall) -> Any:
     """Return the arguments as an object. Valid objects are sent exactly as the model wrote them."""
     value = object_in(call.arguments)
     return value if "unreadable_arguments" in value else orjson.Fragment(call.arguments)
@@ -195,7 +199,7 @@ def _has_cache_points(parameters: RouteParameters) -> bool:
     return bool(parameters.quirks.get("cache_points", True))
 
 
-def _with_cache_point(message: bytes) -> bytes:
+def _mark_cache_point(message: bytes) -> bytes:
     """Mark the last block of an encoded message, whose bytes end in '}]}'."""
     return message[:-3] + b',"cache_control":{"type":"ephemeral"}}]}'
 
@@ -213,5 +217,5 @@ def result_content(message: Message) -> str | list[dict[str, Any]]:
     """Return the content of a tool result. The API rejects an empty text next to pictures."""
     if not message.pictures:
         return message.content
-    words = [{"type": "text", "text": message.content}] if message.content.strip() else []
-    return [*words, *picture_blocks(message)]
+    text = [{"type": "text", "text": message.content}] if message.content.strip() else []
+    return [*text, *picture_blocks(message)]

@@ -5,7 +5,7 @@ from typing import Any
 
 from llm_app.adapters.json_values import count, dictionary, error_in_stream, json_text, objects, parse_object, text
 from llm_app.adapters.turn_parser import TurnParser
-from llm_app.text_calls.streams import PlainWords, whole
+from llm_app.text_calls.streams import ReplyStream, join_surrogates
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, Usage
 
@@ -15,10 +15,10 @@ class AnthropicParser(TurnParser):
 
     protocol = "anthropic"
 
-    def __init__(self, model: str, tools: Collection[str] = (), words: PlainWords | None = None) -> None:
-        super().__init__(model, tools, words)
+    def __init__(self, model: str, tools: Collection[str] = (), reply_stream: ReplyStream | None = None) -> None:
+        super().__init__(model, tools, reply_stream)
         self._counts = AnthropicUsage()
-        self._blocks: dict[int, dict[str, Any]] = {}  # thinking blocks by index
+        self._thinking_blocks: dict[int, dict[str, Any]] = {}  # thinking blocks by index
 
     def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         fields = parse_object(event.data)
@@ -37,11 +37,11 @@ class AnthropicParser(TurnParser):
         elif kind == "message_stop":
             self.done = True
         elif kind == "message":
-            yield from self._whole(fields)
+            yield from self._complete_response(fields)
         elif not kind.startswith(("content_block", "ping")):
-            self._foreign = event.data[:200]
+            self._unknown_event = event.data[:200]
 
-    def _whole(self, fields: dict[str, Any]) -> Iterator[Delta]:
+    def _complete_response(self, fields: dict[str, Any]) -> Iterator[Delta]:
         """Parse a complete response from a server that does not stream."""
         for index, block in enumerate(objects(fields.get("content"))):
             yield from self._start(index, block)
@@ -51,11 +51,11 @@ class AnthropicParser(TurnParser):
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[Delta]:
         kind = text(block.get("type"))
         if kind == "tool_use":
-            given = json_text(block.get("input") or None)
-            yield from self._call(index, call_id=text(block.get("id")), name=text(block.get("name")), fragment=given)
+            fragment = json_text(block.get("input") or None)
+            yield from self._call(index, call_id=text(block.get("id")), name=text(block.get("name")), fragment=fragment)
         elif kind in ("thinking", "redacted_thinking"):
             for name in ("thinking", "signature", "data"):
-                self._grow(index, kind, name, text(block.get(name)))
+                self._append_thinking(index, kind, name, text(block.get(name)))
             yield from self._think(text(block.get("thinking")))
         elif kind == "text":
             yield from self._say(text(block.get("text")))
@@ -67,22 +67,27 @@ class AnthropicParser(TurnParser):
         elif kind == "input_json_delta":
             yield from self._call(index, fragment=text(delta.get("partial_json")))
         elif kind == "thinking_delta":
-            self._grow(index, "thinking", "thinking", text(delta.get("thinking")))
+            self._append_thinking(index, "thinking", "thinking", text(delta.get("thinking")))
             yield from self._think(text(delta.get("thinking")))
         elif kind == "signature_delta":
-            self._grow(index, "thinking", "signature", text(delta.get("signature")))
+            self._append_thinking(index, "thinking", "signature", text(delta.get("signature")))
 
-    def _grow(self, index: int, kind: str, name: str, piece: str) -> None:
+    def _append_thinking(self, index: int, kind: str, name: str, fragment: str) -> None:
         """Append a fragment of thinking. Thinking after a call belongs to the next call, which does not run."""
-        if piece and not self._calls:
-            block = self._blocks.setdefault(index, {"type": kind})
-            block[name] = block.get(name, "") + piece
+        if fragment and not self._calls:
+            block = self._thinking_blocks.setdefault(index, {"type": kind})
+            block[name] = block.get(name, "") + fragment
 
-    def _signed(self) -> tuple[Mapping[str, Any], ...]:
+    def _signed_blocks(self) -> tuple[Mapping[str, Any], ...]:
         """Return the signed blocks. Each needs a text, even if it is empty."""
-        texts = ({name: whole(value) for name, value in block.items()} for block in self._blocks.values())
-        empty = {"thinking": {"thinking": ""}}
-        return tuple(empty.get(b["type"], {}) | b for b in texts if b.get("signature") or b.get("data"))
+        signed = []
+        for fragments in self._thinking_blocks.values():
+            block = {name: join_surrogates(value) for name, value in fragments.items()}
+            if block["type"] == "thinking":
+                block = {"thinking": ""} | block
+            if block.get("signature") or block.get("data"):
+                signed.append(block)
+        return tuple(signed)
 
 
 class AnthropicUsage:

@@ -26,7 +26,7 @@ class RouteParameters:
 
     def as_json(self) -> dict[str, Any]:
         """Return the parameters that are set. Parameters of later versions must not change old logs."""
-        return {name: value for name in _NAMES if (value := getattr(self, name)) not in (None, {})}
+        return {name: value for name in _FIELD_NAMES if (value := getattr(self, name)) not in (None, {})}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RouteParameters":
@@ -58,11 +58,11 @@ class RouteParameters:
     @cached_property
     def message_key(self) -> str:
         """Return a key for everything that shapes the bytes of a message: the model, its vision and the quirks."""
-        shaping = {"model": self.model, "takes_images": self.takes_images, "quirks": dict(self.quirks)}
-        return orjson.dumps(shaping, option=orjson.OPT_SORT_KEYS).decode()
+        settings = {"model": self.model, "takes_images": self.takes_images, "quirks": dict(self.quirks)}
+        return orjson.dumps(settings, option=orjson.OPT_SORT_KEYS).decode()
 
 
-_NAMES = tuple(each.name for each in fields(RouteParameters))
+_FIELD_NAMES = tuple(item.name for item in fields(RouteParameters))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,14 +138,14 @@ class Adapter:
     async def close(self) -> None:
         """Close connections that calls on the running event loop have left open, apart from those of our own pool."""
 
-    def opened(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        """Return the result of `opening`, cached for prompts with the same system prompt and tools."""
+    def cached_prefix(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        """Return the result of `prefix`, cached for prompts with the same system prompt and tools."""
         key = f"{self.name}.{self.version}.{self.may_think(prompt, parameters)}.{parameters.key}"
-        if (opening := prompt.openings.get(key)) is None:
-            opening = prompt.openings[key] = self.opening(prompt, parameters)
-        return opening
+        if (prefix := prompt.prefixes.get(key)) is None:
+            prefix = prompt.prefixes[key] = self.prefix(prompt, parameters)
+        return prefix
 
-    def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+    def prefix(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         """Return the bytes of the request before its messages. Messages change them only through `may_think`."""
         raise NotImplementedError
 
@@ -156,14 +156,14 @@ class Adapter:
     def encoded(self, prompt: Prompt, parameters: RouteParameters) -> list[bytes]:
         """Return the bytes of the messages. Each message is serialized once."""
         key = f"{self.name}.{self.version}.{parameters.message_key}"
-        known = prompt.messages.encoded[key] if isinstance(prompt.messages, GrowingMessages) else []
-        for message in prompt.messages[len(known) :]:
+        encoded_messages = prompt.messages.encoded[key] if isinstance(prompt.messages, GrowingMessages) else []
+        for message in prompt.messages[len(encoded_messages) :]:
             if key not in message.encoded:
-                message.encoded[key] = self.encode(_as_seen(message, parameters), parameters)
-            known.append(message.encoded[key])
-        return list(filter(None, known))
+                message.encoded[key] = self.encode(_without_unsupported_pictures(message, parameters), parameters)
+            encoded_messages.append(message.encoded[key])
+        return list(filter(None, encoded_messages))
 
 
-def _as_seen(message: Message, parameters: RouteParameters) -> Message:
+def _without_unsupported_pictures(message: Message, parameters: RouteParameters) -> Message:
     """Return the message, without its pictures if the model does not accept pictures."""
     return message.without_pictures() if message.pictures and not parameters.takes_images else message

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 # Fields that the log describes, and fields that would add a conversation which the record does not contain.
-_OURS = {"model", "messages", "system", "stream", "n", "prompt", "previous_response_id", "conversation"}
+_RESERVED = {"model", "messages", "system", "stream", "n", "prompt", "previous_response_id", "conversation"}
 # Tools that would run at the provider, bypassing policies and the record.
-_AT_THE_PROVIDER = {
+_PROVIDER_TOOLS = {
     "tools",
     "functions",
     "web_search_options",  # OpenAI, Perplexity
@@ -33,14 +33,14 @@ _AT_THE_PROVIDER = {
 
 def allowed_fields(extra_body: Mapping[str, Any]) -> dict[str, Any]:
     """Return `extra_body` without the forbidden fields. The provider's own tools are removed at any depth."""
-    return _without(_without_server_tools(extra_body), _OURS)
+    return _without(_without_server_tools(extra_body), _RESERVED)
 
 
 def _without_server_tools(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     inner = {name: _without_server_tools(item) for name, item in value.items()}
-    return _without(inner, _AT_THE_PROVIDER)
+    return _without(inner, _PROVIDER_TOOLS)
 
 
 def _without(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

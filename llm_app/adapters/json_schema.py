@@ -9,7 +9,7 @@ from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_parser import OpenAIParser
 from llm_app.adapters.schema_forms import strict_form
 from llm_app.text_calls import writing
-from llm_app.text_calls.streams import JSONWords
+from llm_app.text_calls.streams import JSONReplyStream
 from llm_app.types import Message, Prompt, ToolMode, ToolSpec
 
 _KEYWORDS = frozenset({"type", "enum", "const"})
@@ -31,14 +31,14 @@ class JSONSchema(OpenAINative):
     version: ClassVar[int] = 1
     tool_mode = ToolMode.JSON
 
-    def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
+    def _message_fields(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
         if message.role == "tool":
             return {"role": "user", "content": writing.tool_result_text(message.content)}
         call = [writing.json_call(message.tool_call)] if message.tool_call else []
         content = "\n".join([message.content, *call] if message.content.strip() else call)
         return {"role": message.role, "content": content}
 
-    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+    def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """Return the constraint. The prompt describes the tools themselves."""
         fields: dict[str, Any] = {}
         if prompt.tools:
@@ -46,13 +46,13 @@ class JSONSchema(OpenAINative):
             if field := parameters.quirks.get("schema_field"):
                 extra_body.set_field(fields, field, schema)
             else:
-                named = {"name": "tool_call", "strict": is_strict, "schema": schema}
-                fields["response_format"] = {"type": "json_schema", "json_schema": named}
+                json_schema = {"name": "tool_call", "strict": is_strict, "schema": schema}
+                fields["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         return fields
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> OpenAIParser:
         open_with = parameters.quirks.get("thinking_end", "")
-        return OpenAIParser(parameters.model, prompt.tool_names, JSONWords(), open_with)
+        return OpenAIParser(parameters.model, prompt.tool_names, JSONReplyStream(), open_with)
 
 
 def _schema(tools: Sequence[ToolSpec], quirks: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -61,7 +61,7 @@ def _schema(tools: Sequence[ToolSpec], quirks: Mapping[str, Any]) -> tuple[dict[
     if quirks.get("schema_root") != "object":
         return schema, True
     schema = _with_object_at_root(schema)
-    strict = strict_form(schema, null_is_none=True)
+    strict = strict_form(schema, null_means_omitted=True)
     return strict or schema, strict is not None
 
 
@@ -90,12 +90,12 @@ def reply_schema(tools: Sequence[ToolSpec], *, keywords: Collection[str] = ()) -
 
 def _alternative(tool: ToolSpec, definitions: dict[str, Any], keywords: frozenset[str]) -> dict[str, Any]:
     """Return the alternative of one tool. Its definitions move to the root, under names that no other tool can have."""
-    own = [(key, name) for key in ("$defs", "definitions") for name in tool.parameters.get(key, {})]
-    references = {f"#/{key}/{name}": f"{tool.name}.{number}" for number, (key, name) in enumerate(own)}
-    plain = _Plain(references, keywords)
-    for key, name in own:
-        definitions[references[f"#/{key}/{name}"]] = plain.schema(tool.parameters[key][name])
-    properties = {"tool": {"const": tool.name}, "arguments": plain.schema(tool.parameters)}
+    definition_names = [(key, name) for key in ("$defs", "definitions") for name in tool.parameters.get(key, {})]
+    references = {f"#/{key}/{name}": f"{tool.name}.{number}" for number, (key, name) in enumerate(definition_names)}
+    rewriter = _PlainSchema(references, keywords)
+    for key, name in definition_names:
+        definitions[references[f"#/{key}/{name}"]] = rewriter.schema(tool.parameters[key][name])
+    properties = {"tool": {"const": tool.name}, "arguments": rewriter.schema(tool.parameters)}
     return _object(properties, ["tool", "arguments"])
 
 
@@ -103,38 +103,38 @@ def _object(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str,
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-class _Plain:
+class _PlainSchema:
     """A rewriter for the schemas of one tool. Schemas without a plain form allow any value."""
 
     def __init__(self, references: Mapping[str, str], keywords: frozenset[str]) -> None:
         self._references, self._keywords = references, keywords
 
-    def schema(self, given: Any) -> dict[str, Any]:
-        if not isinstance(given, Mapping):
+    def schema(self, schema: Any) -> dict[str, Any]:
+        if not isinstance(schema, Mapping):
             return {}
-        if "$ref" in given:
-            name = self._references.get(given["$ref"])
+        if "$ref" in schema:
+            name = self._references.get(schema["$ref"])
             return {"$ref": f"#/$defs/{name}"} if name else {}
         for key in ("anyOf", "oneOf"):
-            if key in given:
-                return {"anyOf": [self.schema(item) for item in given[key]]}
-        if len(inner := given.get("allOf", [])) == 1:
+            if key in schema:
+                return {"anyOf": [self.schema(item) for item in schema[key]]}
+        if len(inner := schema.get("allOf", [])) == 1:
             return self.schema(inner[0])
-        if isinstance(kinds := given.get("type"), list):
-            return {"anyOf": [self.schema({**given, "type": kind}) for kind in kinds]}
-        return self._simple(given)
+        if isinstance(kinds := schema.get("type"), list):
+            return {"anyOf": [self.schema({**schema, "type": kind}) for kind in kinds]}
+        return self._keywords_of(schema)
 
-    def _simple(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        out = {key: value for key, value in given.items() if key in self._keywords}
-        if given.get("type") == "array" and "items" in given:
-            out["items"] = self.schema(given["items"])
-        if given.get("type") == "object":
-            out |= self._members(given)
+    def _keywords_of(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        out = {key: value for key, value in schema.items() if key in self._keywords}
+        if schema.get("type") == "array" and "items" in schema:
+            out["items"] = self.schema(schema["items"])
+        if schema.get("type") == "object":
+            out |= self._object_members(schema)
         return out
 
-    def _members(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        properties = {name: self.schema(item) for name, item in given.get("properties", {}).items()}
-        others = given.get("additionalProperties", not properties)
+    def _object_members(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        properties = {name: self.schema(item) for name, item in schema.get("properties", {}).items()}
+        others = schema.get("additionalProperties", not properties)
         if properties or others is False:
-            return _object(properties, [name for name in given.get("required", ()) if name in properties])
+            return _object(properties, [name for name in schema.get("required", ()) if name in properties])
         return {"additionalProperties": self.schema(others) or True}

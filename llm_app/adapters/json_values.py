@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 
 from llm_app.errors import LLMError, UnreadableReply
-from llm_app.text_calls.streams import whole
+from llm_app.text_calls.streams import join_surrogates
 from llm_app.transport.http_errors import error_for
 
 LARGEST_COUNT = 2**31 - 1  # the largest integer of the database; larger token counts are wrong anyway
-_STATUS = re.compile(r"[45]\d\d", re.ASCII)
-_STATUSES = {  # error codes inside a stream, of OpenAI, Anthropic and compatible servers
+_STATUS_CODE = re.compile(r"[45]\d\d", re.ASCII)
+_STATUS_OF_ERROR = {  # error codes inside a stream, of OpenAI, Anthropic and compatible servers
     "authentication_error": 401,
     "invalid_api_key": 401,
     "permission_error": 403,
@@ -43,13 +43,13 @@ def parse_object(data: str) -> dict[str, Any]:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        value = _lenient(data)
+        value = _parse_leniently(data)
     if not isinstance(value, dict):
         raise UnreadableReply(data[:200])
     return value
 
 
-def _lenient(data: str) -> object:
+def _parse_leniently(data: str) -> object:
     """Parse JSON with half a surrogate pair, which orjson rejects. Some servers split a character in two."""
     try:
         return json.loads(data)
@@ -89,13 +89,13 @@ def json_text(value: object) -> str:
 def error_in_stream(error: object) -> LLMError:
     """Return the typed error for an error inside a 200 stream. An unknown code or type counts as status 500."""
     fields = dictionary(error)
-    known = [status for name in ("code", "status", "type") if (status := _status(fields.get(name)))]
-    return error_for(next(iter(known), 500), whole(json_text(error)))
+    statuses = [status for name in ("code", "status", "type") if (status := _status(fields.get(name)))]
+    return error_for(next(iter(statuses), 500), join_surrogates(json_text(error)))
 
 
 def _status(code: object) -> int:
-    written = str(code)
-    return _STATUSES.get(written) or (int(written) if _STATUS.fullmatch(written) else 0)
+    code_text = str(code)
+    return _STATUS_OF_ERROR.get(code_text) or (int(code_text) if _STATUS_CODE.fullmatch(code_text) else 0)
 
 
 def strings(value: object) -> Iterator[str]:

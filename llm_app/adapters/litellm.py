@@ -22,11 +22,11 @@ from llm_app.transport.waiting import iterate_on_loop
 from llm_app.types import Delta, Message, Prompt, Runner
 
 # Arguments of litellm's function that `extra_body` must not set.
-_OURS = {"api_key", "api_base", "base_url", "extra_headers", "headers", "timeout", "num_retries", "max_retries"}
-_OTHER_WAYS = {"model_list", "fallbacks", "context_window_fallback_dict", "mock_response", "client", "shared_session"}
+_CONNECTION = {"api_key", "api_base", "base_url", "extra_headers", "headers", "timeout", "num_retries", "max_retries"}
+_ROUTING = {"model_list", "fallbacks", "context_window_fallback_dict", "mock_response", "client", "shared_session"}
 _HOOKS = {"callbacks", "success_callback", "failure_callback", "logger_fn", "cache", "caching"}
-_BEHIND_US = {"include_server_side_tool_invocations", "extra_body"}
-_REFUSED = _OURS | _OTHER_WAYS | _HOOKS | _BEHIND_US
+_PASSED_ON = {"include_server_side_tool_invocations", "extra_body"}
+_FORBIDDEN = _CONNECTION | _ROUTING | _HOOKS | _PASSED_ON
 
 
 class LiteLLMParser(OpenAIParser):
@@ -39,23 +39,23 @@ class LiteLLMParser(OpenAIParser):
         self._blocks: list[dict[str, Any]] = []
 
     def _delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
-        for piece in objects(delta.get("thinking_blocks")):
-            self._collect(piece)
+        for fragment in objects(delta.get("thinking_blocks")):
+            self._add_block_fragment(fragment)
         yield from super()._delta(delta)
 
-    def _collect(self, piece: dict[str, Any]) -> None:
+    def _add_block_fragment(self, fragment: dict[str, Any]) -> None:
         """Append a fragment of a block. The signature completes the block."""
         last = self._blocks[-1] if self._blocks else {}
-        if piece.get("type") == last.get("type") == "thinking" and not last["signature"]:
-            last["thinking"] += text(piece.get("thinking"))
-            last["signature"] = text(piece.get("signature"))
-        elif piece.get("type") == "thinking":
-            fields = {name: text(piece.get(name)) for name in ("thinking", "signature")}
+        if fragment.get("type") == last.get("type") == "thinking" and not last["signature"]:
+            last["thinking"] += text(fragment.get("thinking"))
+            last["signature"] = text(fragment.get("signature"))
+        elif fragment.get("type") == "thinking":
+            fields = {name: text(fragment.get(name)) for name in ("thinking", "signature")}
             self._blocks.append({"type": "thinking", **fields})
         else:
-            self._blocks.append(piece)
+            self._blocks.append(fragment)
 
-    def _signed(self) -> tuple[Mapping[str, Any], ...]:
+    def _signed_blocks(self) -> tuple[Mapping[str, Any], ...]:
         return tuple(block for block in self._blocks if block.get("signature") or block.get("data"))
 
 
@@ -75,12 +75,12 @@ class LiteLLM(OpenAINative):
         blocks = signed_blocks(message, parameters.model, self.name)
         return encoded[:-1] + b',"thinking_blocks":' + orjson.dumps(blocks) + b"}" if blocks else encoded
 
-    def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
-        head = super()._head(prompt, parameters)
+    def _request_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        fields = super()._request_fields(prompt, parameters)
         if parameters.thinking_budget and self.may_think(prompt, parameters):
-            head["thinking"] = {"type": "enabled", "budget_tokens": parameters.thinking_budget}
-        head["drop_params"] = True  # omit parameters that the provider does not know, instead of failing
-        return {name: value for name, value in head.items() if name not in _REFUSED}
+            fields["thinking"] = {"type": "enabled", "budget_tokens": parameters.thinking_budget}
+        fields["drop_params"] = True  # omit parameters that the provider does not know, instead of failing
+        return {name: value for name, value in fields.items() if name not in _FORBIDDEN}
 
     def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
         """Return whether the history allows thinking.
@@ -93,17 +93,17 @@ class LiteLLM(OpenAINative):
         return LiteLLMParser(parameters.model, prompt.tool_names)
 
     def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
-        return iterate_on_loop(self._streamed(body, endpoint), run)
+        return iterate_on_loop(self._stream(body, endpoint), run)
 
-    async def _streamed(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
-        until = asyncio.get_running_loop().time() + endpoint.total_s
+    async def _stream(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
+        deadline = asyncio.get_running_loop().time() + endpoint.total_s
         litellm = await asyncio.to_thread(_litellm)
         try:
-            async with _deadline(endpoint, until):
-                stream = await litellm.acompletion(**orjson.loads(body), **_access(endpoint))
+            async with _timeout(endpoint, deadline):
+                stream = await litellm.acompletion(**orjson.loads(body), **_access_arguments(endpoint))
             async with aclosing(stream):
                 while True:
-                    async with _deadline(endpoint, until):
+                    async with _timeout(endpoint, deadline):
                         chunk = await anext(stream, None)
                     if chunk is None:
                         break
@@ -111,7 +111,7 @@ class LiteLLM(OpenAINative):
         except TimeoutError as error:
             raise errors.ProviderTimeout() from error
         except Exception as error:
-            raise _typed(error) from error
+            raise _typed_error(error) from error
         if not (stream.received_finish_reason or stream.intermittent_finish_reason):
             raise errors.StreamCut()  # litellm itself ends a truncated stream with "stop"
         yield ServerEvent("", "[DONE]")
@@ -137,18 +137,18 @@ def _litellm() -> Any:
     litellm.suppress_debug_info = True
     litellm.disable_streaming_logging = True
     litellm.turn_off_message_logging = True
-    _rehearse(litellm)
+    _warm_up(litellm)
     return litellm
 
 
-def _rehearse(litellm: Any) -> None:
+def _warm_up(litellm: Any) -> None:
     """Make a mock call. It imports modules that litellm loads late, which would block the event loop for 1.5 s."""
     tool = {"type": "function", "function": {"name": "a", "parameters": {"type": "object", "properties": {}}}}
     messages = [{"role": "user", "content": "a"}]
     list(litellm.completion(model="openai/a", messages=messages, tools=[tool], stream=True, mock_response="a"))
 
 
-def _access(endpoint: Endpoint) -> dict[str, Any]:
+def _access_arguments(endpoint: Endpoint) -> dict[str, Any]:
     """Return the arguments that are not part of the bytes.
 
     Credentials of a service account are JSON. litellm never retries.
@@ -163,12 +163,12 @@ def _access(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def _deadline(endpoint: Endpoint, until: float) -> asyncio.Timeout:
+def _timeout(endpoint: Endpoint, deadline: float) -> asyncio.Timeout:
     """Return the timeout of one wait: the shorter of the silence limit and the remaining total time."""
-    return asyncio.timeout_at(min(asyncio.get_running_loop().time() + endpoint.silence_s, until))
+    return asyncio.timeout_at(min(asyncio.get_running_loop().time() + endpoint.silence_s, deadline))
 
 
-def _typed(error: Exception) -> errors.LLMError:
+def _typed_error(error: Exception) -> errors.LLMError:
     """Return the typed error for an exception of litellm, which keeps the provider's status and headers.
 
     Errors in the middle of a stream are wrapped in another exception.

@@ -27,17 +27,17 @@ class OpenAIImages(Adapter):
         return orjson.dumps(message.content)
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        wanted = parameters.quirks.get("response_format", not parameters.model.startswith("gpt-image"))
+        has_response_format = parameters.quirks.get("response_format", not parameters.model.startswith("gpt-image"))
         fields = {"model": parameters.model, "prompt": prompt.messages[-1].content, "n": 1}
-        if wanted:
+        if has_response_format:
             fields["response_format"] = "b64_json"
         return orjson.dumps(fields | extra_body.allowed_fields(parameters.extra_body))
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
-        return request_at("images/generations", body, endpoint)
+        return request_to("images/generations", body, endpoint)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
-        return _PictureParser()
+        return _ImageParser()
 
 
 class OpenAISpeech(Adapter):
@@ -56,13 +56,13 @@ class OpenAISpeech(Adapter):
         return orjson.dumps(fields | extra_body.allowed_fields(parameters.extra_body) | {"response_format": "mp3"})
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
-        return request_at("audio/speech", body, endpoint)
+        return request_to("audio/speech", body, endpoint)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
-        return _SoundParser()
+        return _AudioParser()
 
 
-class OneEvent(Parser):
+class SingleEventParser(Parser):
     """A parser of responses that consist of one event."""
 
     def __init__(self) -> None:
@@ -74,20 +74,21 @@ class OneEvent(Parser):
         return LLMTurnResult(content=self._data, usage=self.usage, finish_reason="stop")
 
 
-class _PictureParser(OneEvent):
+class _ImageParser(SingleEventParser):
     def feed(self, event: ServerEvent) -> Iterator[Delta]:
         answer = parse_object(event.data)
         pictures = answer.get("data")
         first = dictionary(pictures[0]) if isinstance(pictures, list) and pictures else {}
         if not isinstance(first.get("b64_json"), str):
             raise UnreadableReply("the answer holds no picture in base64 (b64_json)")
-        used = dictionary(answer.get("usage"))
-        self.usage = Usage(input_tokens=count(used.get("input_tokens")), output_tokens=count(used.get("output_tokens")))
+        usage = dictionary(answer.get("usage"))
+        input_tokens, output_tokens = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
+        self.usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
         self._data, self.done = first["b64_json"], True
         return iter(())
 
 
-class _SoundParser(OneEvent):
+class _AudioParser(SingleEventParser):
     def feed(self, event: ServerEvent) -> Iterator[Delta]:
         if event.name != wire.BINARY:
             raise UnreadableReply("the answer is no sound")
@@ -95,7 +96,7 @@ class _SoundParser(OneEvent):
         return iter(())
 
 
-def request_at(path: str, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+def request_to(path: str, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
     chat = OpenAINative().request(body, endpoint)
     headers = {**chat.headers, "Accept": "*/*"}
     return wire.HTTPRequest(url=f"{endpoint.base_url.rstrip('/')}/{path}", headers=headers, body=body)

@@ -16,8 +16,9 @@ from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
 from llm_app.types import Message, Picture, Prompt, ToolCall, ToolSpec
 
-_WORDS = b'{"role":"user","content":"'
-_PARTS = b'{"role":"user","content":['
+# Beginnings of encoded user messages: with a text, and with a list of parts.
+_USER_TEXT = b'{"role":"user","content":"'
+_USER_PARTS = b'{"role":"user","content":['
 
 
 class OpenAINative(Adapter):
@@ -50,25 +51,31 @@ class OpenAINative(Adapter):
     name = "openai_native"
     label = "OpenAI chat completions, native tool calls"
     version: ClassVar[int] = 3
-    null_is_none: ClassVar[bool] = True  # in strict schemas
+    null_means_omitted: ClassVar[bool] = True  # in strict schemas
+
+    # --- messages ----------------------------------------------------------------------------------------------------
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
-        if not message.content.strip() and not message.tool_call and not message.pictures and message.role != "tool":
+        has_content = bool(message.content.strip() or message.tool_call or message.pictures)
+        if not has_content and message.role != "tool":
             return b""
-        parts = with_pictures(self._message(message, parameters), message.pictures)
-        return b",".join(map(orjson.dumps, parts))
+        fields = self._message_fields(message, parameters)
+        return b",".join(map(orjson.dumps, with_pictures(fields, message.pictures)))
 
-    def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
-        out: dict[str, Any] = {"role": message.role, "content": message.content}
-        if call := message.tool_call:
-            arguments = self._arguments(call)
-            function = {"name": call.name, "arguments": arguments}
-            out["content"] = message.content or None
-            called = {"id": _call_id(call.id, parameters), "type": "function", "function": function}
-            out["tool_calls"] = [called | _signature(message, parameters, is_unchanged=arguments == call.arguments)]
+    def _message_fields(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
+        fields: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.tool_call:
+            fields["content"] = message.content or None
+            fields["tool_calls"] = [self._call_fields(message, message.tool_call, parameters)]
         if message.role == "tool":
-            out["tool_call_id"] = _call_id(message.tool_call_id, parameters)
-        return out | _thinking(message, parameters)
+            fields["tool_call_id"] = _call_id(message.tool_call_id, parameters)
+        return fields | _thinking_fields(message, parameters)
+
+    def _call_fields(self, message: Message, call: ToolCall, parameters: RouteParameters) -> dict[str, Any]:
+        arguments = self._arguments(call)
+        function = {"name": call.name, "arguments": arguments}
+        fields = {"id": _call_id(call.id, parameters), "type": "function", "function": function}
+        return fields | _signature_fields(message, parameters, is_unchanged=arguments == call.arguments)
 
     def _arguments(self, call: ToolCall) -> str:
         """Return the arguments as a JSON object, because servers that parse the history reject anything else.
@@ -78,39 +85,45 @@ class OpenAINative(Adapter):
         value = object_in(call.arguments)
         return orjson.dumps(value).decode() if "unreadable_arguments" in value else call.arguments
 
+    # --- requests ----------------------------------------------------------------------------------------------------
+
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         """Return the request body. Messages come last, so each request begins with the bytes of the previous one."""
         messages = self.encoded(prompt, parameters)
         if parameters.quirks.get("merge_user_messages"):
             messages = merge_user_messages(messages)
-        return b",".join([self.opened(prompt, parameters), *messages]) + b"]}"
+        return b",".join([self.cached_prefix(prompt, parameters), *messages]) + b"]}"
 
-    def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        head = orjson.dumps(self._head(prompt, parameters))
+    def prefix(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        fields = orjson.dumps(self._request_fields(prompt, parameters))
         system = orjson.dumps({"role": "system", "content": without_marker(prompt.system)})
-        return head[:-1] + b',"messages":[' + system
+        return fields[:-1] + b',"messages":[' + system
 
-    def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+    def _request_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        """Return the fields of the request without its messages."""
         quirks = parameters.quirks
-        head: dict[str, Any] = {"model": parameters.model, "stream": True}
+        fields: dict[str, Any] = {"model": parameters.model, "stream": True}
         if quirks.get("stream_usage", True):
-            head["stream_options"] = {"include_usage": True}
-        head[quirks.get("max_tokens_field", "max_tokens")] = parameters.max_tokens
+            fields["stream_options"] = {"include_usage": True}
+        fields[quirks.get("max_tokens_field", "max_tokens")] = parameters.max_tokens
         if parameters.temperature is not None:
-            head["temperature"] = parameters.temperature
-        head |= extra_body.allowed_fields(parameters.extra_body)
-        if parameters.thinking_budget and (field := quirks.get("thinking_budget_field")):
-            extra_body.set_field(head, field, parameters.thinking_budget)
-        if parameters.thinking_budget and (field := quirks.get("thinking_effort_field")):
-            extra_body.set_field(head, field, parameters.thinking_effort)
-        return parameters.without_unsupported(head | self._tools(prompt, parameters))
+            fields["temperature"] = parameters.temperature
+        fields |= extra_body.allowed_fields(parameters.extra_body)
+        if parameters.thinking_budget and (path := quirks.get("thinking_budget_field")):
+            extra_body.set_field(fields, path, parameters.thinking_budget)
+        if parameters.thinking_budget and (path := quirks.get("thinking_effort_field")):
+            extra_body.set_field(fields, path, parameters.thinking_effort)
+        fields |= self._tool_fields(prompt, parameters)
+        return parameters.without_unsupported(fields)
 
-    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+    def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """Return the request fields that declare the tools."""
         if not prompt.tools:
             return {}
-        tools = [_tool(tool, parameters.quirks, null_is_none=self.null_is_none) for tool in prompt.tools]
-        return {"tools": tools} | use_of_tools(parameters)
+        tools = [
+            _declaration(tool, parameters.quirks, null_means_omitted=self.null_means_omitted) for tool in prompt.tools
+        ]
+        return {"tools": tools} | tool_use_fields(parameters)
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
@@ -123,86 +136,98 @@ class OpenAINative(Adapter):
         return OpenAIParser(parameters.model, prompt.tool_names, open_with=parameters.quirks.get("thinking_end", ""))
 
 
-def use_of_tools(parameters: RouteParameters) -> dict[str, Any]:
-    """Return the fields that control tool use.
-
-    The route's `extra_body` overrides them, except for `reasoning_effort`.
-    """
-    quirks, given = parameters.quirks, parameters.extra_body
+def tool_use_fields(parameters: RouteParameters) -> dict[str, Any]:
+    """Return the fields that control tool use. `extra_body` overrides them, except for `reasoning_effort`."""
+    quirks, overrides = parameters.quirks, parameters.extra_body
     fields: dict[str, Any] = {}
-    if "tool_choice" in quirks and "tool_choice" not in given:
+    if "tool_choice" in quirks and "tool_choice" not in overrides:
         fields["tool_choice"] = quirks["tool_choice"]
-    if quirks.get("parallel_tool_calls") is False and "parallel_tool_calls" not in given:
+    if quirks.get("parallel_tool_calls") is False and "parallel_tool_calls" not in overrides:
         fields["parallel_tool_calls"] = False
     if "reasoning_effort" in quirks:
         fields["reasoning_effort"] = quirks["reasoning_effort"]
     return fields
 
 
-def _tool(tool: ToolSpec, quirks: Mapping[str, Any], *, null_is_none: bool) -> dict[str, Any]:
+def _declaration(tool: ToolSpec, quirks: Mapping[str, Any], *, null_means_omitted: bool) -> dict[str, Any]:
+    """Return the declaration of a tool, with its schema in the form that the provider accepts."""
     function: dict[str, Any] = {"name": tool.name, "description": tool.description}
     if quirks.get("openapi_schemas"):
-        form = openapi_form(tool.parameters)
-        return {"type": "function", "function": function | ({"parameters": form} if form else {})}
-    if quirks.get("strict_tools") and (strict := strict_form(tool.parameters, null_is_none=null_is_none)):
-        return {"type": "function", "function": function | {"parameters": strict, "strict": True}}
-    return {"type": "function", "function": function | {"parameters": tool.parameters}}
+        if schema := openapi_form(tool.parameters):
+            function["parameters"] = schema
+        return {"type": "function", "function": function}
+    function["parameters"] = tool.parameters
+    if quirks.get("strict_tools"):
+        strict_schema = strict_form(tool.parameters, null_means_omitted=null_means_omitted)
+        if strict_schema:
+            function |= {"parameters": strict_schema, "strict": True}
+    return {"type": "function", "function": function}
 
 
-def _signature(message: Message, parameters: RouteParameters, *, is_unchanged: bool) -> dict[str, Any]:
+def _signature_fields(message: Message, parameters: RouteParameters, *, is_unchanged: bool) -> dict[str, Any]:
     """Return the signature of an unchanged call if this model wrote it, or a placeholder.
 
     Google documents the placeholder: ai.google.dev/gemini-api/docs/gemini-3#migrating_from_other_models.
     """
     thinking = message.thinking
-    own = thinking.blocks if thinking and thinking.is_from("openai", parameters.model) else ()
-    signed = next((block for block in own if "extra_content" in block), None)
-    if signed and is_unchanged:
-        return {"extra_content": signed["extra_content"]}
-    placeholder = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-    return {"extra_content": placeholder} if parameters.quirks.get("thought_signatures") else {}
+    if is_unchanged and thinking and thinking.is_from("openai", parameters.model):
+        for block in thinking.blocks:
+            if "extra_content" in block:
+                return {"extra_content": block["extra_content"]}
+    if parameters.quirks.get("thought_signatures"):
+        return {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
+    return {}
 
 
-def _thinking(message: Message, parameters: RouteParameters) -> dict[str, Any]:
+def _thinking_fields(message: Message, parameters: RouteParameters) -> dict[str, Any]:
     """Return the field that sends thinking back to the model that wrote it.
 
     A server that takes the field requires it in each message with a call, even if it is empty.
     """
-    field, thinking = parameters.quirks.get("thinking_field"), message.thinking
+    field = parameters.quirks.get("thinking_field")
     if not field or message.role != "assistant":
         return {}
-    is_own = thinking is not None and thinking.is_from("openai", parameters.model)
+    thinking = message.thinking
+    if thinking and not thinking.is_from("openai", parameters.model):
+        thinking = None
     if field == "reasoning_details":
-        details = [block for block in thinking.blocks if "extra_content" not in block] if thinking and is_own else []
+        details = [block for block in thinking.blocks if "extra_content" not in block] if thinking else []
         return {field: details} if details else {}
-    return {field: thinking.text if thinking and is_own else ""} if is_own or message.tool_call else {}
+    if thinking:
+        return {field: thinking.text}
+    return {field: ""} if message.tool_call else {}
 
 
 def _call_id(call_id: str, parameters: RouteParameters) -> str:
-    length, most = parameters.quirks.get("call_id_length"), parameters.quirks.get("call_id_most")
-    if most and len(call_id) > most:
-        length = most
+    """Return the id of a call, hashed if the provider does not accept its length."""
+    length, max_length = parameters.quirks.get("call_id_length"), parameters.quirks.get("call_id_most")
+    if max_length and len(call_id) > max_length:
+        length = max_length
     return hashlib.sha256(call_id.encode()).hexdigest()[:length] if length else call_id
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
 
 
 def with_pictures(message: dict[str, Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
     """Return the message with its pictures. Tool results are text only, so their pictures follow in a user message."""
     if not pictures:
         return [message]
-    parts = [part for picture in pictures for part in _picture_parts(picture)]
+    parts: list[dict[str, Any]] = []
+    for picture in pictures:
+        url = f"data:{picture.media_type};base64,{picture.data}"
+        parts += [_text_part(picture.label), {"type": "image_url", "image_url": {"url": url}}]
     if message["role"] == "tool":
         return [message, {"role": "user", "content": parts}]
-    words = [_text_part(message["content"])] if message["content"].strip() else []
-    return [message | {"content": [*words, *parts]}]
-
-
-def _picture_parts(picture: Picture) -> list[dict[str, Any]]:
-    url = f"data:{picture.media_type};base64,{picture.data}"
-    return [_text_part(picture.label), {"type": "image_url", "image_url": {"url": url}}]
+    text = [_text_part(message["content"])] if message["content"].strip() else []
+    return [message | {"content": [*text, *parts]}]
 
 
 def _text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
+
+
+# --- alternating roles -----------------------------------------------------------------------------------------------
 
 
 def merge_user_messages(messages: Sequence[bytes]) -> list[bytes]:
@@ -210,30 +235,29 @@ def merge_user_messages(messages: Sequence[bytes]) -> list[bytes]:
 
     This works on encoded messages. A message that ends in a user's text or parts is extended by the next user message.
     """
-    out: list[bytes] = []
+    merged: list[bytes] = []
     for message in messages:
-        if out and message.startswith((_WORDS, _PARTS)) and _ends_as_user(out[-1]):
-            out[-1] = _joined(out[-1], message)
+        if merged and message.startswith((_USER_TEXT, _USER_PARTS)) and _ends_as_user_message(merged[-1]):
+            merged[-1] = _joined(merged[-1], message)
         else:
-            out.append(message)
-    return out
+            merged.append(message)
+    return merged
 
 
-def _ends_as_user(message: bytes) -> bool:
-    """Return whether the message ends as a user message.
-
-    A result with pictures is encoded as a result and a user message.
-    """
-    return message.startswith(_WORDS) or _PARTS in message
+def _ends_as_user_message(message: bytes) -> bool:
+    """Return whether the message ends as a user message. A result with pictures is a result and a user message."""
+    return message.startswith(_USER_TEXT) or _USER_PARTS in message
 
 
 def _joined(first: bytes, second: bytes) -> bytes:
-    if first.startswith(_WORDS) and second.startswith(_WORDS):
-        return first[:-2] + b"\\n\\n" + second[len(_WORDS) :]
-    return _as_parts(first)[:-2] + b"," + _as_parts(second)[len(_PARTS) :]
+    """Append a user message to an encoded message: text to text, and parts in all other cases."""
+    if first.startswith(_USER_TEXT) and second.startswith(_USER_TEXT):
+        return first[:-2] + b"\\n\\n" + second[len(_USER_TEXT) :]
+    return _as_parts(first)[:-2] + b"," + _as_parts(second)[len(_USER_PARTS) :]
 
 
 def _as_parts(message: bytes) -> bytes:
-    if not message.startswith(_WORDS):
+    """Return an encoded user text as a list with one part. Other messages are returned unchanged."""
+    if not message.startswith(_USER_TEXT):
         return message
-    return _PARTS + b'{"type":"text","text":"' + message[len(_WORDS) :] + b"]}"
+    return _USER_PARTS + b'{"type":"text","text":"' + message[len(_USER_TEXT) :] + b"]}"

@@ -14,7 +14,7 @@ from llm_app.adapters.json_values import (
     text,
 )
 from llm_app.adapters.turn_parser import TurnParser
-from llm_app.text_calls.streams import PlainWords, whole
+from llm_app.text_calls.streams import ReplyStream, join_surrogates
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, LLMTurnResult, Usage
 
@@ -29,31 +29,31 @@ class OpenAIParser(TurnParser):
     protocol = "openai"
 
     def __init__(
-        self, model: str, tools: Collection[str] = (), words: PlainWords | None = None, open_with: str = ""
+        self, model: str, tools: Collection[str] = (), reply_stream: ReplyStream | None = None, open_with: str = ""
     ) -> None:
-        super().__init__(model, tools, words, open_with)
+        super().__init__(model, tools, reply_stream, open_with)
         self._details = ReasoningDetails()
         self._signature: dict[str, Any] = {}
         self._has_choice = False
-        self._silent = ""  # an event before the first choice
+        self._event_without_choice = ""  # an event before the first choice
 
     def read_event(self, event: ServerEvent) -> Iterable[Delta]:
         chunk = parse_object(event.data)
-        if error := _error(chunk, event.name):
+        if error := _error_in(chunk, event.name):
             raise error_in_stream(error)
         choice = _first_choice(chunk.get("choices"))
         self._has_choice = self._has_choice or bool(choice)
         if not self._has_choice:
-            self._silent = event.data[:200]
+            self._event_without_choice = event.data[:200]
             if not _is_chunk(chunk):
-                self._foreign = self._silent
+                self._unknown_event = self._event_without_choice
         if "usage" in chunk or "usage" in choice or "x_groq" in chunk:
-            self._count(chunk, choice)
+            self._store_usage(chunk, choice)
         if finish_reason := choice.get("finish_reason"):
             self._finish_reason = text(finish_reason) or self._finish_reason
         return self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
 
-    def _count(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
+    def _store_usage(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
         """Store the usage. Kimi reports it inside the choice, Groq in a separate field."""
         for usage in (chunk.get("usage"), choice.get("usage"), dictionary(chunk.get("x_groq")).get("usage")):
             if isinstance(usage, dict) and usage:
@@ -61,28 +61,28 @@ class OpenAIParser(TurnParser):
                 return
 
     def _delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
-        if thought := self._thought_in(delta):
-            yield from self._think(thought)
+        if thinking := self._thinking_in(delta):
+            yield from self._think(thinking)
         if content := delta.get("content") or delta.get("refusal"):
-            yield from self._parts(content)
+            yield from self._content_deltas(content)
         if calls := delta.get("tool_calls"):
             for position, call in enumerate(objects(calls)):
-                yield from self._piece_of_call(position, call)
+                yield from self._call_fragment(position, call)
 
-    def _thought_in(self, delta: dict[str, Any]) -> str:
+    def _thinking_in(self, delta: dict[str, Any]) -> str:
         """Return the thinking in a delta. If several fields repeat the same thinking, only one counts."""
         details = self._details.add(delta["reasoning_details"]) if "reasoning_details" in delta else ""
-        thoughts = delta.get("reasoning_content"), delta.get("reasoning")
-        return next((thought for thought in thoughts if thought and isinstance(thought, str)), details)
+        alternatives = delta.get("reasoning_content"), delta.get("reasoning")
+        return next((thinking for thinking in alternatives if thinking and isinstance(thinking, str)), details)
 
-    def _parts(self, content: object) -> Iterator[Delta]:
+    def _content_deltas(self, content: object) -> Iterator[Delta]:
         """Yield the deltas of a content: a text, or a list of parts, some of which may be thinking."""
         for part in content if isinstance(content, list) else [content]:
             thinking = dictionary(part).get("thinking")
-            for piece in strings(thinking or part):
-                yield from self._think(piece) if thinking else self._say(piece)
+            for fragment in strings(thinking or part):
+                yield from self._think(fragment) if thinking else self._say(fragment)
 
-    def _piece_of_call(self, position: int, call: dict[str, Any]) -> Iterable[Delta]:
+    def _call_fragment(self, position: int, call: dict[str, Any]) -> Iterable[Delta]:
         index, function = call.get("index"), dictionary(call.get("function"))
         if not self._signature and (signature := dictionary(call.get("extra_content"))):
             self._signature = {"extra_content": signature}  # only the first call is used
@@ -97,10 +97,10 @@ class OpenAIParser(TurnParser):
     def result(self) -> LLMTurnResult:
         """Return the turn. A stream that ended properly but had no choice is unreadable, not truncated."""
         if self.done and not self._has_choice:
-            self._foreign = self._foreign or self._silent
+            self._unknown_event = self._unknown_event or self._event_without_choice
         return super().result()
 
-    def _signed(self) -> tuple[Mapping[str, Any], ...]:
+    def _signed_blocks(self) -> tuple[Mapping[str, Any], ...]:
         """Return the signed parts.
 
         `extra_content` is Gemini's signature of the thinking before a call; it returns with the call.
@@ -124,7 +124,7 @@ def _is_chunk(chunk: dict[str, Any]) -> bool:
     return "choices" in chunk and (is_named or bool(chunk.get("usage")))
 
 
-def _error(chunk: dict[str, Any], event_name: str) -> object:
+def _error_in(chunk: dict[str, Any], event_name: str) -> object:
     """Return the error of a chunk. Some servers send the fields of the error at the top level."""
     return chunk.get("error") or (chunk if event_name == "error" or chunk.get("object") == "error" else None)
 
@@ -138,20 +138,20 @@ def usage_of(fields: dict[str, Any]) -> Usage:
     xAI and Gemini do not count thinking in `completion_tokens`; then `total_tokens` is greater than the sum.
     """
     prompt, completion = count(fields.get("prompt_tokens")), count(fields.get("completion_tokens"))
-    sent = dictionary(fields.get("prompt_tokens_details"))
-    received = dictionary(fields.get("completion_tokens_details"))
-    cached = sent.get("cached_tokens") or fields.get("prompt_cache_hit_tokens") or fields.get("cached_tokens")
+    prompt_details = dictionary(fields.get("prompt_tokens_details"))
+    completion_details = dictionary(fields.get("completion_tokens_details"))
+    cached = prompt_details.get("cached_tokens") or fields.get("prompt_cache_hit_tokens") or fields.get("cached_tokens")
     output = max(completion, count(fields.get("total_tokens")) - prompt)
     return Usage(
         input_tokens=prompt,
         cached_tokens=min(count(cached), prompt),
-        cache_write_tokens=min(count(sent.get("cache_write_tokens")), prompt),
+        cache_write_tokens=min(count(prompt_details.get("cache_write_tokens")), prompt),
         output_tokens=output,
-        thinking_tokens=min(count(received.get("reasoning_tokens")), output),
+        thinking_tokens=min(count(completion_details.get("reasoning_tokens")), output),
     )
 
 
-_GROWING = ("text", "summary", "data")  # fields that arrive in fragments; other fields are replaced
+_FRAGMENTED = ("text", "summary", "data")  # fields that arrive in fragments; other fields are replaced
 
 
 class ReasoningDetails:
@@ -161,23 +161,23 @@ class ReasoningDetails:
     """
 
     def __init__(self) -> None:
-        self._parts: dict[tuple[int, str], dict[str, Any]] = {}
+        self._content: dict[tuple[int, str], dict[str, Any]] = {}
 
     def add(self, value: object) -> str:
         """Add the details of one chunk, and return their readable text."""
         readable = []
-        for piece in objects(value):
-            part = self._parts.setdefault((count(piece.get("index")), text(piece.get("type"))), {})
-            for name, field in piece.items():
-                if name in _GROWING:
+        for fragment in objects(value):
+            part = self._content.setdefault((count(fragment.get("index")), text(fragment.get("type"))), {})
+            for name, field in fragment.items():
+                if name in _FRAGMENTED:
                     part[name] = text(part.get(name)) + text(field)
                 elif field is not None or name not in part:
                     part[name] = field
-            readable += [text(piece.get("text")), text(piece.get("summary"))]
+            readable += [text(fragment.get("text")), text(fragment.get("summary"))]
         return "".join(readable)
 
     def parts(self) -> tuple[Mapping[str, Any], ...]:
         return tuple(
-            {name: whole(field) if isinstance(field, str) else field for name, field in part.items()}
-            for part in self._parts.values()
+            {name: join_surrogates(field) if isinstance(field, str) else field for name, field in part.items()}
+            for part in self._content.values()
         )

@@ -12,16 +12,16 @@ import orjson
 from llm_app.adapters import extra_body
 from llm_app.adapters.anthropic_native import own_blocks
 from llm_app.adapters.base import Endpoint, RouteParameters
-from llm_app.adapters.openai_native import OpenAINative, use_of_tools
+from llm_app.adapters.openai_native import OpenAINative, tool_use_fields
 from llm_app.adapters.responses_parser import ResponsesParser
 from llm_app.adapters.schema_forms import strict_form
 from llm_app.cache_boundary import without_marker
 from llm_app.transport import wire
 from llm_app.types import Message, Picture, Prompt, ToolSpec
 
-_LEAST_TOKENS = 16  # the API rejects less ("integer below minimum value")
+_MIN_TOKENS = 16  # the API rejects less ("integer below minimum value")
 # Fields that would store the conversation at the provider, remove items or end the stream, and fields that are ours.
-_REFUSED = {"store", "background", "truncation", "include", "input", "instructions"}
+_FORBIDDEN_FIELDS = {"store", "background", "truncation", "include", "input", "instructions"}
 
 
 class OpenAIResponses(OpenAINative):
@@ -50,39 +50,40 @@ class OpenAIResponses(OpenAINative):
         if message.role == "tool":
             output = _parts(message) if message.pictures else message.content
             return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": output}]
-        items = _words(message, parameters)
+        items = _text_items(message, parameters)
         if call := message.tool_call:
-            made = {"call_id": call.id, "name": call.name, "arguments": self._arguments(call)}
-            items.append({"type": "function_call", **made})
+            call_fields = {"call_id": call.id, "name": call.name, "arguments": self._arguments(call)}
+            items.append({"type": "function_call", **call_fields})
         return own_blocks(message, parameters.model, self.name) + items if items else []
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         """Return the request body. Items come last, so each request begins with the bytes of the previous one."""
-        return self.opened(prompt, parameters) + b",".join(self.encoded(prompt, parameters)) + b"]}"
+        return self.cached_prefix(prompt, parameters) + b",".join(self.encoded(prompt, parameters)) + b"]}"
 
-    def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        return orjson.dumps(self._head(prompt, parameters))[:-1] + b',"input":['
+    def prefix(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        return orjson.dumps(self._request_fields(prompt, parameters))[:-1] + b',"input":['
 
-    def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
-        head: dict[str, Any] = {"model": parameters.model, "stream": True, "store": False}
-        head["max_output_tokens"] = max(parameters.max_tokens, _LEAST_TOKENS)
+    def _request_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        fields: dict[str, Any] = {"model": parameters.model, "stream": True, "store": False}
+        fields["max_output_tokens"] = max(parameters.max_tokens, _MIN_TOKENS)
         if parameters.temperature is not None:
-            head["temperature"] = parameters.temperature
+            fields["temperature"] = parameters.temperature
         if parameters.quirks.get("encrypted_reasoning"):
-            head["include"] = ["reasoning.encrypted_content"]
-        given = extra_body.allowed_fields(parameters.extra_body)
-        head |= {name: value for name, value in given.items() if name not in _REFUSED}
+            fields["include"] = ["reasoning.encrypted_content"]
+        additional = extra_body.allowed_fields(parameters.extra_body)
+        fields |= {name: value for name, value in additional.items() if name not in _FORBIDDEN_FIELDS}
         if parameters.thinking_budget and (field := parameters.quirks.get("thinking_effort_field")):
-            extra_body.set_field(head, field, parameters.thinking_effort)
+            extra_body.set_field(fields, field, parameters.thinking_effort)
         if instructions := without_marker(prompt.system).strip():
-            head["instructions"] = instructions
-        return parameters.without_unsupported(head | self._tools(prompt, parameters))
+            fields["instructions"] = instructions
+        return parameters.without_unsupported(fields | self._tool_fields(prompt, parameters))
 
-    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+    def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         if not prompt.tools:
             return {}
         is_strict = bool(parameters.quirks.get("strict_tools", True))
-        return {"tools": [_tool(tool, is_strict=is_strict) for tool in prompt.tools]} | use_of_tools(parameters)
+        tools = [_declaration(tool, is_strict=is_strict) for tool in prompt.tools]
+        return {"tools": tools} | tool_use_fields(parameters)
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         return replace(super().request(body, endpoint), url=f"{endpoint.base_url.rstrip('/')}/responses")
@@ -91,14 +92,14 @@ class OpenAIResponses(OpenAINative):
         return ResponsesParser(parameters.model, prompt.tool_names)
 
 
-def _tool(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
+def _declaration(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
     """Return the declaration of a tool. The API treats tools as strict by default, and rejects other schemas then."""
-    strict = strict_form(tool.parameters, null_is_none=True) if is_strict else None
+    strict = strict_form(tool.parameters, null_means_omitted=True) if is_strict else None
     schema = {"parameters": strict or tool.parameters, "strict": strict is not None}
     return {"type": "function", "name": tool.name, "description": tool.description, **schema}
 
 
-def _words(message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
+def _text_items(message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
     """Return the text item of a message.
 
     Source of the phase: platform.openai.com/docs/guides/latest-model ("preserve and resend phase").
@@ -112,8 +113,8 @@ def _words(message: Message, parameters: RouteParameters) -> list[dict[str, Any]
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:
-    words = [_text_part(message.content)] if message.content.strip() else []
-    return words + [part for picture in message.pictures for part in _picture_parts(picture)]
+    text = [_text_part(message.content)] if message.content.strip() else []
+    return text + [part for picture in message.pictures for part in _picture_parts(picture)]
 
 
 def _picture_parts(picture: Picture) -> list[dict[str, Any]]:

@@ -19,9 +19,9 @@ from llm_app.adapters.turn_parser import TurnParser
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, Usage
 
-_WORDS = {"response.output_text.delta", "response.refusal.delta"}
-_THOUGHTS = {"response.reasoning_summary_text.delta", "response.reasoning_text.delta"}
-_ENDS = {"response.completed", "response.incomplete"}
+_TEXT_EVENTS = {"response.output_text.delta", "response.refusal.delta"}
+_THINKING_EVENTS = {"response.reasoning_summary_text.delta", "response.reasoning_text.delta"}
+_END_EVENTS = {"response.completed", "response.incomplete"}
 
 
 class ResponsesParser(TurnParser):
@@ -35,70 +35,70 @@ class ResponsesParser(TurnParser):
     def __init__(self, model: str, tools: Collection[str] = ()) -> None:
         super().__init__(model, tools)
         self._reasoning: list[Mapping[str, Any]] = []
-        self._grown: set[int] = set()  # output indexes of items that arrived in fragments
+        self._fragmented: set[int] = set()  # output indexes of items that arrived in fragments
 
     def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         fields = parse_object(event.data)
-        kind, place = text(fields.get("type")), count(fields.get("output_index"))
-        if kind in _WORDS:
-            yield from self._grow(place, self._say(text(fields.get("delta"))))
-        elif kind in _THOUGHTS:
-            yield from self._grow(place, self._think(text(fields.get("delta"))))
+        kind, index = text(fields.get("type")), count(fields.get("output_index"))
+        if kind in _TEXT_EVENTS:
+            yield from self._mark_fragmented(index, self._say(text(fields.get("delta"))))
+        elif kind in _THINKING_EVENTS:
+            yield from self._mark_fragmented(index, self._think(text(fields.get("delta"))))
         elif kind == "response.reasoning_summary_part.added" and fields.get("summary_index"):
             yield from self._think("\n\n")
         elif kind == "response.output_item.added":
-            yield from self._begin(place, dictionary(fields.get("item")))
+            yield from self._begin(index, dictionary(fields.get("item")))
         elif kind == "response.function_call_arguments.delta":
-            yield from self._grow(place, self._call(place, fragment=text(fields.get("delta"))))
+            yield from self._mark_fragmented(index, self._call(index, fragment=text(fields.get("delta"))))
         elif kind == "response.output_item.done":
-            yield from self._end_item(place, dictionary(fields.get("item")))
+            yield from self._complete_item(index, dictionary(fields.get("item")))
         else:
-            yield from self._whole(kind or event.name, fields)
+            yield from self._other_event(kind or event.name, fields)
             if not kind.startswith("response.") and not self.done:
-                self._foreign = event.data[:200]
+                self._unknown_event = event.data[:200]
 
-    def _whole(self, kind: str, fields: dict[str, Any]) -> Iterator[Delta]:
+    def _other_event(self, kind: str, fields: dict[str, Any]) -> Iterator[Delta]:
         """Parse the end of a stream, a complete response, or an error."""
         response = fields if fields.get("object") == "response" else dictionary(fields.get("response"))
         if kind in ("error", "response.failed") or fields.get("error") or response.get("error"):
             raise error_in_stream(response.get("error") or fields.get("error") or fields)
-        if kind in _ENDS or fields is response:
-            if not (self._grown or self._reasoning or self._calls):
-                for place, item in enumerate(objects(response.get("output"))):
-                    yield from self._end_item(place, item)
-            self._end(response)
+        if kind in _END_EVENTS or fields is response:
+            if not (self._fragmented or self._reasoning or self._calls):
+                for index, item in enumerate(objects(response.get("output"))):
+                    yield from self._complete_item(index, item)
+            self._finish(response)
 
-    def _end(self, response: dict[str, Any]) -> None:
+    def _finish(self, response: dict[str, Any]) -> None:
         self.usage = _usage(dictionary(response.get("usage")))
-        cut = text(dictionary(response.get("incomplete_details")).get("reason"))
-        self._finish_reason = cut or text(response.get("status")) or "completed"
+        incomplete_reason = text(dictionary(response.get("incomplete_details")).get("reason"))
+        self._finish_reason = incomplete_reason or text(response.get("status")) or "completed"
         self.done = True
 
     # --- items --------------------------------------------------------------------------------------------------
 
-    def _grow(self, place: int, deltas: Iterable[Delta]) -> Iterable[Delta]:
-        self._grown.add(place)
+    def _mark_fragmented(self, index: int, deltas: Iterable[Delta]) -> Iterable[Delta]:
+        self._fragmented.add(index)
         return deltas
 
-    def _begin(self, place: int, item: dict[str, Any]) -> Iterator[Delta]:
+    def _begin(self, index: int, item: dict[str, Any]) -> Iterator[Delta]:
         if item.get("type") == "function_call":
-            yield from self._call(place, **_head_of(item))
+            yield from self._call(index, **_call_head(item))
 
-    def _end_item(self, place: int, item: dict[str, Any]) -> Iterator[Delta]:
+    def _complete_item(self, index: int, item: dict[str, Any]) -> Iterator[Delta]:
         """Parse a completed item. Servers that stream no fragments send the complete content here."""
-        kind, is_new = item.get("type"), place not in self._grown
+        kind, is_new = item.get("type"), index not in self._fragmented
         if kind == "reasoning":
-            self._keep(item)
+            self._store_reasoning(item)
             if is_new:
-                for words in (*strings(item.get("summary")), *strings(item.get("content"))):
-                    yield from self._think(words)
+                for thinking_text in (*strings(item.get("summary")), *strings(item.get("content"))):
+                    yield from self._think(thinking_text)
         elif kind == "message" and is_new:
             for part in objects(item.get("content")):
                 yield from self._say(text(part.get("text")) or text(part.get("refusal")))
         elif kind == "function_call" and is_new:
-            yield from self._call(place, **_head_of(item), fragment=json_text(item.get("arguments")))
+            yield from self._call(index, **_call_head(item), fragment=json_text(item.get("arguments")))
 
-    def _keep(self, item: dict[str, Any]) -> None:
+    def _store_reasoning(self, item: dict[str, Any]) -> None:
         """Store a reasoning item, which is sent back unchanged.
 
         Without its content it only refers to an item that nobody has stored, and the API rejects it. Reasoning after a
@@ -113,21 +113,21 @@ class ResponsesParser(TurnParser):
             return
         self._reasoning.append(item)
 
-    def _signed(self) -> tuple[Mapping[str, Any], ...]:
+    def _signed_blocks(self) -> tuple[Mapping[str, Any], ...]:
         return tuple(self._reasoning)
 
 
-def _head_of(item: dict[str, Any]) -> dict[str, str]:
+def _call_head(item: dict[str, Any]) -> dict[str, str]:
     return {"call_id": text(item.get("call_id")), "name": text(item.get("name"))}
 
 
 def _usage(fields: dict[str, Any]) -> Usage:
-    sent, received = count(fields.get("input_tokens")), count(fields.get("output_tokens"))
+    input_tokens, output_tokens = count(fields.get("input_tokens")), count(fields.get("output_tokens"))
     cached = count(dictionary(fields.get("input_tokens_details")).get("cached_tokens"))
-    reasoned = count(dictionary(fields.get("output_tokens_details")).get("reasoning_tokens"))
+    thinking_tokens = count(dictionary(fields.get("output_tokens_details")).get("reasoning_tokens"))
     return Usage(
-        input_tokens=sent,
-        cached_tokens=min(cached, sent),
-        output_tokens=received,
-        thinking_tokens=min(reasoned, received),
+        input_tokens=input_tokens,
+        cached_tokens=min(cached, input_tokens),
+        output_tokens=output_tokens,
+        thinking_tokens=min(thinking_tokens, output_tokens),
     )

@@ -66,7 +66,8 @@ class ThinkTags:
             self._just_closed = True
             yield from self._content(rest)
             return
-        keep = next((n for n in range(len(self._close) - 1, 0, -1) if self._held.endswith(self._close[:n])), 0)
-        ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
-        if ready:
-            yield DeltaKind.THINKING, ready
+        possible_ends = (self._close[:length] for length in range(len(self._close) - 1, 0, -1))
+        self._held = next((end for end in possible_ends if thinking.endswith(end)), "")
+        thinking = thinking.removesuffix(self._held)
+        if thinking:
+            yield DeltaKind.THINKING, thinking

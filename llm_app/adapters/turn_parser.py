@@ -7,13 +7,13 @@ from llm_app.adapters.base import Parser
 from llm_app.adapters.think_tags import ThinkTags
 from llm_app.errors import StreamCut, UnreadableReply
 from llm_app.text_calls.argument_stream import ArgumentStream
-from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, Pieces, PlainWords
-from llm_app.text_calls.whole_reply import ReplyReading
+from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, FragmentedText, ReplyStream
+from llm_app.text_calls.whole_reply import ParsedReply
 from llm_app.text_calls.writing import object_in
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import ABORT_REASONS, LIMIT_REASONS, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
 
-_CUT = "it reached the output limit before its end; say less in one call."
+_TRUNCATED = "it reached the output limit before its end; say less in one call."
 
 
 class TurnParser(Parser):
@@ -25,15 +25,15 @@ class TurnParser(Parser):
     protocol: ClassVar[str]
 
     def __init__(
-        self, model: str, tools: Collection[str] = (), words: PlainWords | None = None, open_with: str = ""
+        self, model: str, tools: Collection[str] = (), reply_stream: ReplyStream | None = None, open_with: str = ""
     ) -> None:
         self._model, self._tools = model, tools
-        self._words = words if words and tools else PlainWords()
+        self._reply_stream = reply_stream if reply_stream and tools else ReplyStream()
         self._tags = ThinkTags(open_with)
-        self._content, self._thinking = Pieces(), Pieces()
+        self._content, self._thinking = FragmentedText(), FragmentedText()
         self._calls = CallAssembly()
         self._finish_reason = ""
-        self._foreign = ""  # an event that does not belong to the protocol
+        self._unknown_event = ""  # an event that does not belong to the protocol
 
     def feed(self, event: ServerEvent) -> Iterable[Delta]:
         data = event.data.strip()
@@ -46,22 +46,22 @@ class TurnParser(Parser):
         """Parse an event with data."""
         raise NotImplementedError
 
-    def _think(self, piece: str) -> Iterable[Delta]:
-        visible = self._thinking.add(piece) if piece else ""
-        return (Delta(kind=DeltaKind.THINKING, text=visible),) if visible else ()
+    def _think(self, fragment: str) -> Iterable[Delta]:
+        new_text = self._thinking.add(fragment) if fragment else ""
+        return (Delta(kind=DeltaKind.THINKING, text=new_text),) if new_text else ()
 
-    def _say(self, piece: str) -> Iterator[Delta]:
+    def _say(self, fragment: str) -> Iterator[Delta]:
         """Add a fragment of content, which may begin with thinking between tags."""
-        for kind, part in self._tags.feed(piece) if piece else ():
+        for kind, part in self._tags.feed(fragment) if fragment else ():
             if kind is DeltaKind.THINKING:
                 yield from self._think(part)
             elif part := self._content.add(part):
-                yield from self._words.feed(part)
+                yield from self._reply_stream.feed(part)
 
-    def _call(self, place: int, **fields: Any) -> Iterable[Delta]:
+    def _call(self, index: int, **fields: Any) -> Iterable[Delta]:
         """Add a fragment of a call; `fields` are the arguments of `CallAssembly.add`."""
-        visible = self._calls.add(place, **fields)
-        return (Delta(kind=DeltaKind.TEXT, text=visible),) if visible else ()
+        new_text = self._calls.add(index, **fields)
+        return (Delta(kind=DeltaKind.TEXT, text=new_text),) if new_text else ()
 
     def result(self) -> LLMTurnResult:
         """Return the turn. It is complete with a finish reason, or with the protocol's end mark after some output."""
@@ -71,32 +71,34 @@ class TurnParser(Parser):
             raise StreamCut(f"finish_reason: {self._finish_reason}")
         has_begun = self._content or self._thinking or self._calls
         if not self._finish_reason and not (self.done and has_begun):
-            raise StreamCut() if has_begun or not self._foreign else UnreadableReply(self._foreign)
+            raise StreamCut() if has_begun or not self._unknown_event else UnreadableReply(self._unknown_event)
         content = self._content.text()
-        calls, reading = self._calls.finished(), self._reading(content)
+        calls, parsed = self._calls.finished(), self._parse_content(content)
         return LLMTurnResult(
-            content=reading.words if reading.calls else content,
-            tool_calls=calls or reading.calls,
-            origin=reading.origin,
-            unreadable=reading.unreadable,
-            thinking=self._thought(),
+            content=parsed.words if parsed.calls else content,
+            tool_calls=calls or parsed.calls,
+            origin=parsed.origin,
+            unreadable=parsed.unreadable,
+            thinking=self._combined_thinking(),
             usage=self.usage,
             finish_reason="".join(filter(str.isprintable, self._finish_reason))[:50],
         )
 
-    def _reading(self, content: str) -> ReplyReading:
+    def _parse_content(self, content: str) -> ParsedReply:
         if self._calls or not self._tools:
-            return ReplyReading()
-        reading = self._words.read_reply(content, self._tools)
-        return ReplyReading(unreadable=_CUT) if self._finish_reason in LIMIT_REASONS and not reading.calls else reading
+            return ParsedReply()
+        parsed = self._reply_stream.read_reply(content, self._tools)
+        if self._finish_reason in LIMIT_REASONS and not parsed.calls:
+            return ParsedReply(unreadable=_TRUNCATED)
+        return parsed
 
-    def _thought(self) -> Thinking | None:
-        text, blocks = self._thinking.text(), self._signed()
+    def _combined_thinking(self) -> Thinking | None:
+        text, blocks = self._thinking.text(), self._signed_blocks()
         if not text and not blocks:
             return None
         return Thinking(text=text, protocol=self.protocol, model=self._model, blocks=blocks)
 
-    def _signed(self) -> tuple[Mapping[str, Any], ...]:
+    def _signed_blocks(self) -> tuple[Mapping[str, Any], ...]:
         """Return the parts that only their own protocol and model accept, unchanged."""
         return ()
 
@@ -107,7 +109,7 @@ class PartialCall:
     def __init__(self) -> None:
         self.id = ""
         self.name = ""
-        self.arguments = Pieces()
+        self.arguments = FragmentedText()
         self.visible: ArgumentStream | None = None
 
 
@@ -116,27 +118,28 @@ class CallAssembly:
 
     def __init__(self) -> None:
         self._calls: list[PartialCall] = []
-        self._places: dict[int, PartialCall] = {}
+        self._by_index: dict[int, PartialCall] = {}
 
     def __bool__(self) -> bool:
         return bool(self._calls)
 
-    def add(self, place: int, *, call_id: str = "", name: str = "", fragment: str = "", is_index: bool = True) -> str:
+    def add(self, index: int, *, call_id: str = "", name: str = "", fragment: str = "", is_index: bool = True) -> str:
         """Add a fragment of the call at `place`, and return the new readable text of a first `message` call.
 
         Servers number their calls differently: some give all calls the same index, some give none (then `place` is only
         the position in the list), some omit ids or repeat names as ids. So another name or id begins another call, and
         so does an object after a complete one.
         """
-        call = self._places.get(place)
-        if call is None or (name and call.name and _begins_another(call, call_id, name, fragment, is_index=is_index)):
-            call = self._places[place] = PartialCall()
+        call = self._by_index.get(index)
+        has_names = call is not None and name and call.name
+        if call is None or (has_names and _begins_another_call(call, call_id, name, fragment, is_index=is_index)):
+            call = self._by_index[index] = PartialCall()
             self._calls.append(call)
         call.id = call.id or call_id
         call.name = call.name or name
-        return self._argument(call, fragment) if fragment else ""
+        return self._append_arguments(call, fragment) if fragment else ""
 
-    def _argument(self, call: PartialCall, fragment: str) -> str:
+    def _append_arguments(self, call: PartialCall, fragment: str) -> str:
         if call.name == STREAMED_TOOL and not call.arguments and call is self._calls[0]:
             call.visible = ArgumentStream(STREAMED_ARGUMENT)
         fragment = call.arguments.add(fragment)
@@ -148,7 +151,7 @@ class CallAssembly:
         )
 
 
-def _begins_another(call: PartialCall, call_id: str, name: str, fragment: str, *, is_index: bool) -> bool:
+def _begins_another_call(call: PartialCall, call_id: str, name: str, fragment: str, *, is_index: bool) -> bool:
     """Return whether a fragment with a name begins another call than `call`, which also has a name."""
     has_other_id = bool(call_id and call.id and call_id != call.id)
     if name != call.name or has_other_id or not (call_id or is_index):

@@ -11,7 +11,7 @@ from llm_app.adapters.base import RouteParameters
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_parser import OpenAIParser
 from llm_app.text_calls import writing
-from llm_app.text_calls.streams import XMLWords
+from llm_app.text_calls.streams import XMLReplyStream
 from llm_app.types import Message, Prompt, ToolMode
 
 
@@ -21,19 +21,19 @@ class AnthropicXML(AnthropicNative):
     version: ClassVar[int] = 1
     tool_mode = ToolMode.XML
 
-    def _blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
+    def _content_blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
         text = writing.xml_message(message)
-        words = [{"type": "text", "text": text}] if text else []
-        return words + picture_blocks(message)
+        blocks = [{"type": "text", "text": text}] if text else []
+        return blocks + picture_blocks(message)
 
     def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
         return True  # results are user texts, so each reply begins a turn
 
-    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+    def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         return {}
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> AnthropicParser:
-        return AnthropicParser(parameters.model, prompt.tool_names, XMLWords())
+        return AnthropicParser(parameters.model, prompt.tool_names, XMLReplyStream())
 
 
 class OpenAIXML(OpenAINative):
@@ -47,13 +47,13 @@ class OpenAIXML(OpenAINative):
     version: ClassVar[int] = 1
     tool_mode = ToolMode.XML
 
-    def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
+    def _message_fields(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
         role = "assistant" if message.role == "assistant" else "user"
         return {"role": role, "content": writing.xml_message(message)}
 
-    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+    def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         return {}
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> OpenAIParser:
         open_with = parameters.quirks.get("thinking_end", "")
-        return OpenAIParser(parameters.model, prompt.tool_names, XMLWords(), open_with)
+        return OpenAIParser(parameters.model, prompt.tool_names, XMLReplyStream(), open_with)

@@ -39,8 +39,8 @@ class ArgumentStream:
     def __init__(self, *path: str) -> None:
         self._path: list[str | None] = list(path)
         self._keys: list[str | None] = []  # the current key of each open object; None for a list
-        self._between, self._within = self._structure, self._string  # outside and inside of a string
-        self._state = self._between
+        self._outside, self._inside = self._read_structure, self._read_string  # outside and inside of a string
+        self._state = self._outside
         self._is_value = False
         self._name: list[str] = []
         self._digits = ""
@@ -50,19 +50,19 @@ class ArgumentStream:
 
     def feed(self, fragment: str) -> str:
         """Decode a fragment of JSON, and return the new readable part of the value."""
-        if self._state is self._within and self._target is self._out and _PLAIN.fullmatch(fragment):  # the usual case
+        if self._state is self._inside and self._target is self._out and _PLAIN.fullmatch(fragment):  # the usual case
             self._high = ""
             return fragment
-        if not self._keys and self._state is self._between and (whole := _object_in(fragment)) is not None:
-            return _text_at(whole, self._path)
+        if not self._keys and self._state is self._outside and (complete := _object_in(fragment)) is not None:
+            return _text_at(complete, self._path)
         self._out.clear()
-        at = 0
-        while at < len(fragment):
-            at = self._state(fragment, at)
+        position = 0
+        while position < len(fragment):
+            position = self._state(fragment, position)
         return "".join(self._out)
 
-    def _structure(self, text: str, at: int) -> int:
-        char = text[at]
+    def _read_structure(self, text: str, position: int) -> int:
+        char = text[position]
         if char == '"':
             self._begin_string()
         elif char in "{[":
@@ -72,59 +72,59 @@ class ArgumentStream:
             del self._keys[-1:]
         elif char in ":,":
             self._is_value = char == ":"
-        elif passed := _NO_STRUCTURE.match(text, at):
-            return passed.end()
-        return at + 1
+        elif skipped := _NO_STRUCTURE.match(text, position):
+            return skipped.end()
+        return position + 1
 
     def _begin_string(self) -> None:
-        self._state = self._within
+        self._state = self._inside
         if self._is_value:
             self._target = self._out if self._keys == self._path else None
         else:
             self._name.clear()
             self._target = self._name
 
-    def _string(self, text: str, at: int) -> int:
-        if plain := _PLAIN.match(text, at):
-            self._take(plain[0])
+    def _read_string(self, text: str, position: int) -> int:
+        if plain := _PLAIN.match(text, position):
+            self._add(plain[0])
             return plain.end()
-        if text[at] == "\\":
-            self._state = self._escape
+        if text[position] == "\\":
+            self._state = self._read_escape
         else:
             self._end_string()
-        return at + 1
+        return position + 1
 
     def _end_string(self) -> None:
-        self._state, self._high = self._between, ""
+        self._state, self._high = self._outside, ""
         if self._target is self._name and self._keys and self._keys[-1] is not None:
             self._keys[-1] = "".join(self._name)
 
-    def _escape(self, text: str, at: int) -> int:
-        if text[at] == "u":
-            self._state, self._digits = self._unicode, ""
+    def _read_escape(self, text: str, position: int) -> int:
+        if text[position] == "u":
+            self._state, self._digits = self._read_unicode, ""
         else:
-            self._state = self._within
-            self._take(_ESCAPES.get(text[at], text[at]))
-        return at + 1
+            self._state = self._inside
+            self._add(_ESCAPES.get(text[position], text[position]))
+        return position + 1
 
-    def _unicode(self, text: str, at: int) -> int:
-        digits = text[at : at + 4 - len(self._digits)]
+    def _read_unicode(self, text: str, position: int) -> int:
+        digits = text[position : position + 4 - len(self._digits)]
         self._digits += digits
         if len(self._digits) == 4:
-            self._state = self._within
-            self._code_unit(int(self._digits, 16) if _HEX.issuperset(self._digits) else 0xFFFD)
-        return at + len(digits)
+            self._state = self._inside
+            self._add_code_unit(int(self._digits, 16) if _HEX.issuperset(self._digits) else 0xFFFD)
+        return position + len(digits)
 
-    def _code_unit(self, unit: int) -> None:
+    def _add_code_unit(self, unit: int) -> None:
         """Add a UTF-16 code unit. The first half of a surrogate pair waits for the second."""
         high = self._high
         if 0xD800 <= unit < 0xDC00:
             self._high = chr(unit)
             return
         pair = (high + chr(unit)) if 0xDC00 <= unit < 0xE000 else chr(unit)
-        self._take(pair.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+        self._add(pair.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
-    def _take(self, text: str) -> None:
+    def _add(self, text: str) -> None:
         self._high = ""
         if self._target is not None:
             self._target.append(text)

@@ -3,15 +3,15 @@
 import re
 
 BLOCK = "<function_calls>"
-_MOST_INDENT = 3  # spaces; a line with more of them is code (CommonMark 0.31, 4.4)
-_BEGIN = re.compile(rf" {{0,{_MOST_INDENT}}}{BLOCK}")
+_MAX_INDENT = 3  # spaces; a line with more of them is code (CommonMark 0.31, 4.4)
+_BEGIN = re.compile(rf" {{0,{_MAX_INDENT}}}{BLOCK}")
 # A fence may be in a quote or in a list item. Further backticks in its line make it inline code (4.5).
 _FENCE = re.compile(r"(?P<before>(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(?P<marks>`{3,}(?=[^`]*$)|~{3,})")
 _CODE = re.compile(r"`[^`]*`")
 _OTHER_BLOCKS = (BLOCK, "<invoke ")
 
 
-class LastBlock:
+class TrailingBlock:
     """A splitter of text and block. A block begins at the beginning of a line, outside of code fences and quotes.
 
     If the text already contains another block outside of code and quotes, no block is found, because the reply is
@@ -26,31 +26,31 @@ class LastBlock:
         self._is_quote = False
         self._is_ambiguous = False
 
-    def feed(self, piece: str) -> tuple[str, str]:
+    def feed(self, fragment: str) -> tuple[str, str]:
         """Split a fragment, and return the new parts of the text and of the block."""
         if self.has_begun:
-            return "", piece
-        text, at = self._held + piece, 0
+            return "", fragment
+        text, position = self._held + fragment, 0
         self._held = ""
-        while at < len(text):
-            if not self._line and self._may_call:
-                if _BEGIN.match(text, at):
+        while position < len(text):
+            if not self._line and self._can_begin_block:
+                if _BEGIN.match(text, position):
                     self.has_begun = True
-                    return text[:at], text[at:]
-                if _may_begin(text, at):
-                    self._held = text[at:]
-                    return text[:at], ""
-            at = self._read_line(text, at)
+                    return text[:position], text[position:]
+                if _is_possible_beginning(text, position):
+                    self._held = text[position:]
+                    return text[:position], ""
+            position = self._read_line(text, position)
         return text, ""
 
     @property
-    def _may_call(self) -> bool:
+    def _can_begin_block(self) -> bool:
         return not (self._closing or self._is_quote or self._is_ambiguous)
 
-    def _read_line(self, text: str, at: int) -> int:
+    def _read_line(self, text: str, position: int) -> int:
         """Read to the end of the line or of the text, and return that position."""
-        end = text.find("\n", at) + 1
-        self._line.append(text[at : end or len(text)])
+        end = text.find("\n", position) + 1
+        self._line.append(text[position : end or len(text)])
         if end:
             self._end_line("".join(self._line))
             self._line = []
@@ -62,7 +62,7 @@ class LastBlock:
             self._closing = None if self._closing.fullmatch(line) else self._closing
             return
         if fence := _FENCE.match(line):
-            indent, marks = len(fence["before"]) + _MOST_INDENT, fence["marks"]
+            indent, marks = len(fence["before"]) + _MAX_INDENT, fence["marks"]
             self._closing = re.compile(rf"[ \t>]{{0,{indent}}}{marks[0]}{{{len(marks)},}}\s*")
         # A text line right after a quote continues it (5.1, lazy continuation).
         self._is_quote = bool(line.strip()) and (self._is_quote or line.lstrip().startswith(">"))
@@ -70,14 +70,16 @@ class LastBlock:
             self._is_ambiguous = True
 
 
-def _may_begin(text: str, at: int) -> bool:
+def _is_possible_beginning(text: str, position: int) -> bool:
     """Return whether the text ends in a possible beginning of a block."""
-    rest = text[at : at + _MOST_INDENT + len(BLOCK)]
-    begun = rest.lstrip(" ")
-    return len(rest) == len(text) - at and len(rest) - len(begun) <= _MOST_INDENT and BLOCK.startswith(begun)
+    if len(text) - position > _MAX_INDENT + len(BLOCK):
+        return False
+    rest = text[position:]
+    beginning = rest.lstrip(" ")
+    return len(rest) - len(beginning) <= _MAX_INDENT and BLOCK.startswith(beginning)
 
 
-def split_reply(text: str) -> tuple[str, str]:
+def split_block(text: str) -> tuple[str, str]:
     """Return the text of a complete reply, and its block; the block is empty if there is none."""
-    words, block = LastBlock().feed(text)
-    return words.rstrip(), block
+    reply_text, block = TrailingBlock().feed(text)
+    return reply_text.rstrip(), block

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from llm_app.text_calls import json_calls
-from llm_app.text_calls.fence import Unreadable
+from llm_app.text_calls.fence import UnreadableCall
 from llm_app.types import ToolCall
 
 _SPACE = re.compile(r"\s*")
@@ -66,7 +66,7 @@ FAMILIES = {
 def calls_between_markers(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
     """Return the calls in a text that is nothing but calls; none if no family's markers begin it.
 
-    Raises: Unreadable for an incomplete call.
+    Raises: UnreadableCall for an incomplete call.
     """
     for markers in FAMILIES.values():
         is_enclosed = bool(markers.before) and text.startswith(markers.before)
@@ -77,35 +77,38 @@ def calls_between_markers(text: str, tools: Collection[str]) -> tuple[ToolCall, 
 
 
 def _read(text: str, markers: Markers, after: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
-    pattern, closing = re.compile(markers.begin), re.compile(markers.end)
+    begin_pattern, end_pattern = re.compile(markers.begin), re.compile(markers.end)
     calls: list[ToolCall] = []
-    at = 0
-    while begin := pattern.match(text, at):
-        value, at = _json(text, begin.end())
+    position = 0
+    while begin := begin_pattern.match(text, position):
+        value, position = _json(text, begin.end())
         name = begin.groupdict().get("name")
-        found = (json_calls.checked_call(name, value, tools),) if name else json_calls.calls_from_value(value, tools)
-        end = closing.match(text, at)
-        if not found or not end:
-            raise Unreadable("it is not complete.")
-        calls += found
-        at = _after_space(text, end.end())
-    rest = text[at:].strip()
+        if name:
+            new_calls: tuple[ToolCall, ...] = (json_calls.checked_call(name, value, tools),)
+        else:
+            new_calls = json_calls.calls_from_value(value, tools)
+        end = end_pattern.match(text, position)
+        if not new_calls or not end:
+            raise UnreadableCall("it is not complete.")
+        calls += new_calls
+        position = _after_space(text, end.end())
+    rest = text[position:].strip()
     if not calls or (rest != after and after.startswith(rest)):
-        raise Unreadable("it is not complete.")
+        raise UnreadableCall("it is not complete.")
     if rest != after:
-        raise Unreadable("there were words after it.")
+        raise UnreadableCall("there were words after it.")
     return tuple(calls)
 
 
-def _json(text: str, at: int) -> tuple[object, int]:
+def _json(text: str, position: int) -> tuple[object, int]:
     """Return the JSON value at a position, and the position after it."""
     try:
-        value, end = _decoder.raw_decode(text, _after_space(text, at))
+        value, end = _decoder.raw_decode(text, _after_space(text, position))
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"its JSON is not valid or not complete ({error}).") from error
+        raise UnreadableCall(f"its JSON is not valid or not complete ({error}).") from error
     return value, _after_space(text, end)
 
 
-def _after_space(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
+def _after_space(text: str, position: int) -> int:
+    space = _SPACE.match(text, position)
+    return space.end() if space else position

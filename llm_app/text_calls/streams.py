@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Iterator
 
 from llm_app.text_calls.argument_stream import ArgumentStream
-from llm_app.text_calls.fence import Opening
-from llm_app.text_calls.last_block import LastBlock
-from llm_app.text_calls.whole_reply import SIGNS, ReplyReading, read_reply, read_reply_in_xml
+from llm_app.text_calls.fence import ReplyStart
+from llm_app.text_calls.last_block import TrailingBlock
+from llm_app.text_calls.whole_reply import SIGNS, ParsedReply, read_reply, read_reply_in_xml
 from llm_app.text_calls.xml_calls import XMLCallStream
 from llm_app.types import Delta, DeltaKind
 
@@ -19,102 +19,102 @@ _ANY_SIGN = re.compile("|".join(map(re.escape, SIGNS)))
 _FIRST_CHARACTERS = frozenset(sign[0] for sign in SIGNS)
 
 
-class PlainWords:
+class ReplyStream:
     """A stream of plain text. Calls inside of the text are found at the end."""
 
     def __init__(self) -> None:
-        self._opening = Opening("{", "[", *SIGNS)
-        self._words = _WordsBeforeCall()
+        self._start = ReplyStart("{", "[", *SIGNS)
+        self._text_before_call = _TextBeforeCall()
 
-    def feed(self, piece: str) -> Iterator[Delta]:
-        if self._opening.is_call is None:
-            piece = self._opening.feed(piece)
-        if self._opening.is_call:
-            yield from _delta(DeltaKind.TEXT, self._message_text(piece))
+    def feed(self, fragment: str) -> Iterator[Delta]:
+        if self._start.is_call is None:
+            fragment = self._start.feed(fragment)
+        if self._start.is_call:
+            yield from _delta(DeltaKind.TEXT, self._message_text(fragment))
         else:
-            yield from self._said(piece)
+            yield from self._text_deltas(fragment)
 
-    def read_reply(self, content: str, tools: Collection[str]) -> ReplyReading:
+    def read_reply(self, content: str, tools: Collection[str]) -> ParsedReply:
         """Parse the complete reply."""
         return read_reply(content, tools)
 
-    def _said(self, piece: str) -> Iterator[Delta]:
-        yield from _delta(DeltaKind.WORDS, self._words.feed(piece))
+    def _text_deltas(self, fragment: str) -> Iterator[Delta]:
+        yield from _delta(DeltaKind.WORDS, self._text_before_call.feed(fragment))
 
-    def _message_text(self, piece: str) -> str:
+    def _message_text(self, fragment: str) -> str:
         """Return the new part of the message text in a fragment of a call."""
         return ""
 
 
-class XMLWords(PlainWords):
+class XMLReplyStream(ReplyStream):
     def __init__(self) -> None:
         super().__init__()
-        self._block = LastBlock()
+        self._block = TrailingBlock()
         self._stream = XMLCallStream(shown=(STREAMED_TOOL, STREAMED_ARGUMENT))
 
-    def read_reply(self, content: str, tools: Collection[str]) -> ReplyReading:
+    def read_reply(self, content: str, tools: Collection[str]) -> ParsedReply:
         return read_reply_in_xml(content, tools)
 
-    def _said(self, piece: str) -> Iterator[Delta]:
-        words, block = self._block.feed(piece)
-        yield from super()._said(words)
+    def _text_deltas(self, fragment: str) -> Iterator[Delta]:
+        text, block = self._block.feed(fragment)
+        yield from super()._text_deltas(text)
         yield from _delta(DeltaKind.TEXT, self._message_text(block))
 
-    def _message_text(self, piece: str) -> str:
-        return self._stream.feed(piece) if piece else ""
+    def _message_text(self, fragment: str) -> str:
+        return self._stream.feed(fragment) if fragment else ""
 
 
-class JSONWords(PlainWords):
+class JSONReplyStream(ReplyStream):
     def __init__(self) -> None:
         super().__init__()
         self._tool = ArgumentStream("tool")
         self._text = ArgumentStream("arguments", STREAMED_ARGUMENT)
         self._name = ""
-        self._is_shown: bool | None = None
+        self._is_message: bool | None = None
 
-    def _message_text(self, piece: str) -> str:
+    def _message_text(self, fragment: str) -> str:
         """Return the new part of the message text. A text that precedes the tool name stays hidden."""
-        visible = self._text.feed(piece)
-        if self._is_shown is None:
-            self._name += self._tool.feed(piece)
-            self._is_shown = self._name == STREAMED_TOOL if visible else None
-        return visible if self._is_shown else ""
+        visible = self._text.feed(fragment)
+        if self._is_message is None:
+            self._name += self._tool.feed(fragment)
+            self._is_message = self._name == STREAMED_TOOL if visible else None
+        return visible if self._is_message else ""
 
 
-class _WordsBeforeCall:
+class _TextBeforeCall:
     """A filter that passes text until a sign of a call. It holds back possible signs, and white space at the end."""
 
     def __init__(self) -> None:
         self._held = ""
         self._space: list[str] = []
-        self._is_over = False
+        self._has_ended = False
 
-    def feed(self, piece: str) -> str:
-        if self._is_over or not piece:
+    def feed(self, fragment: str) -> str:
+        if self._has_ended or not fragment:
             return ""
-        text = self._held + piece
+        text = self._held + fragment
         sign = _ANY_SIGN.search(text)
-        end = sign.start() if sign else _open_sign(text)
-        self._is_over, self._held = bool(sign), text[end:]
-        return self._without_last_space(text[:end])
+        end = sign.start() if sign else _incomplete_sign_start(text)
+        self._has_ended, self._held = bool(sign), text[end:]
+        return self._hold_back_space(text[:end])
 
-    def _without_last_space(self, text: str) -> str:
-        words = text.rstrip()
-        if not words:
+    def _hold_back_space(self, text: str) -> str:
+        stripped = text.rstrip()
+        if not stripped:
             self._space.append(text)
             return ""
-        shown = "".join([*self._space, words])
-        self._space = [text[len(words) :]]
-        return shown
+        ready = "".join([*self._space, stripped])
+        self._space = [text[len(stripped) :]]
+        return ready
 
 
-def _open_sign(text: str) -> int:
+def _incomplete_sign_start(text: str) -> int:
     """Return the position of an incomplete sign at the end of the text, else the length of the text.
 
     Only the first character of a sign can begin one.
     """
-    at = max(map(text.rfind, _FIRST_CHARACTERS))
-    return at if at >= 0 and any(sign.startswith(text[at:]) for sign in SIGNS) else len(text)
+    position = max(map(text.rfind, _FIRST_CHARACTERS))
+    return position if position >= 0 and any(sign.startswith(text[position:]) for sign in SIGNS) else len(text)
 
 
 def _delta(kind: DeltaKind, text: str) -> Iterator[Delta]:
@@ -122,21 +122,21 @@ def _delta(kind: DeltaKind, text: str) -> Iterator[Delta]:
         yield Delta(kind=kind, text=text)
 
 
-class Pieces:
+class FragmentedText:
     """A text that arrives in fragments. Characters beyond U+FFFF may be split into surrogates in two fragments."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._half = ""
 
-    def add(self, piece: str) -> str:
+    def add(self, fragment: str) -> str:
         """Add a fragment, and return its complete characters. Surrogates are joined; a single one becomes U+FFFD."""
-        if self._half or not piece.isascii():
-            piece, self._half = _without_open_half(self._half + piece)
-            piece = whole(piece)
-        if piece:
-            self._parts.append(piece)
-        return piece
+        if self._half or not fragment.isascii():
+            fragment, self._half = _split_half_character(self._half + fragment)
+            fragment = join_surrogates(fragment)
+        if fragment:
+            self._parts.append(fragment)
+        return fragment
 
     def __bool__(self) -> bool:
         return bool(self._parts)
@@ -145,7 +145,7 @@ class Pieces:
         return "".join(self._parts) + ("\ufffd" if self._half else "")
 
 
-def whole(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """Return the text with joined surrogates. Single surrogates become U+FFFD."""
     try:
         text.encode()
@@ -154,6 +154,6 @@ def whole(text: str) -> str:
     return text
 
 
-def _without_open_half(text: str) -> tuple[str, str]:
+def _split_half_character(text: str) -> tuple[str, str]:
     """Return the text, and separately a first surrogate at its end, whose second one may follow."""
     return (text[:-1], text[-1]) if "\ud800" <= text[-1:] <= "\udbff" else (text, "")

@@ -48,15 +48,15 @@ def json_call(call: ToolCall) -> str:
 
 def tool_result_text(content: str) -> str:
     """Return a tool result inside a tag that its content cannot close."""
-    return f"<tool_result>\n{_guarded(content, ('</tool_result', CDATA_BEGIN))}\n</tool_result>"
+    return f"<tool_result>\n{_with_cdata(content, ('</tool_result', CDATA_BEGIN))}\n</tool_result>"
 
 
 def _value(value: Any) -> str:
-    return _guarded(value if isinstance(value, str) else orjson.dumps(value).decode(), _PARAMETER_TAGS)
+    return _with_cdata(value if isinstance(value, str) else orjson.dumps(value).decode(), _PARAMETER_TAGS)
 
 
-def _guarded(text: str, misleading: tuple[str, ...]) -> str:
+def _with_cdata(text: str, ambiguous_tags: tuple[str, ...]) -> str:
     """Return the text, as CDATA if it could be misread. A CDATA end in the text is split between two sections."""
-    if not any(sign in text for sign in misleading):
+    if not any(tag in text for tag in ambiguous_tags):
         return text
     return CDATA_BEGIN + text.replace(CDATA_END, "]]" + CDATA_END + CDATA_BEGIN + ">") + CDATA_END

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from llm_app.text_calls.fence import Unreadable, no_such_tool
+from llm_app.text_calls.fence import UnreadableCall, no_such_tool
 from llm_app.text_calls.xml_value import XMLValue
 from llm_app.types import ToolCall
 
@@ -64,7 +64,7 @@ DIALECTS = (OURS, QWEN_CODER, MINIMAX)
 def calls_in_xml(text: str, tools: Collection[str], *, blocks: int | None = None) -> tuple[ToolCall, ...]:
     """Return the calls in a text, from at most so many `blocks`; none if the text does not begin with a call.
 
-    Raises: Unreadable for an incomplete call.
+    Raises: UnreadableCall for an incomplete call.
     """
     for dialect in DIALECTS:
         if dialect.begins(text):
@@ -91,49 +91,49 @@ class XMLCallStream:
         self, dialect: Dialect = OURS, shown: tuple[str, str] = ("", ""), *, blocks: int | None = None
     ) -> None:
         self._dialect, self._shown = dialect, shown
-        self._blocks, self._most_blocks = 0, blocks
-        self._text, self._at = "", 0  # unread text
+        self._blocks, self._max_blocks = 0, blocks
+        self._text, self._position = "", 0  # unread text
         self._state: Callable[[], bool] = self._outside
         self._calls: list[tuple[str, dict[str, str]]] = []
         self._name, self._value = "", self._new_value()
         self._visible: list[str] = []
         self._fault = ""
 
-    def feed(self, piece: str) -> str:
+    def feed(self, fragment: str) -> str:
         """Parse a fragment, and return the new readable part of the streamed parameter."""
         self._visible.clear()
-        self._text, self._at = self._text[self._at :] + piece, 0
+        self._text, self._position = self._text[self._position :] + fragment, 0
         try:
             while self._state():
                 pass
-        except Unreadable as fault:
+        except UnreadableCall as fault:
             self._fault, self._state = str(fault), self._broken
         return "".join(self._visible)
 
     def end(self) -> list[tuple[str, dict[str, str]]]:
         """Return the calls as names and parameters.
 
-        Raises: Unreadable if there is no call, or if the last one is incomplete.
+        Raises: UnreadableCall if there is no call, or if the last one is incomplete.
         """
         if self._fault:
-            raise Unreadable(self._fault)
-        if self._state != self._outside or self._text[self._at :].strip() or not self._calls:
-            raise Unreadable("it is not complete.")
+            raise UnreadableCall(self._fault)
+        if self._state != self._outside or self._text[self._position :].strip() or not self._calls:
+            raise UnreadableCall("it is not complete.")
         return self._calls
 
     # --- states: each reads on, and returns False if it needs more text --------------------------------------------
 
     def _broken(self) -> bool:
-        self._text, self._at = "", 0
+        self._text, self._position = "", 0
         return False
 
     def _outside(self) -> bool:
         if tag := self._tag():
             if tag != self._dialect.block[0]:
-                raise Unreadable("there is another tag after it.")
+                raise UnreadableCall("there is another tag after it.")
             self._blocks += 1
-            if self._most_blocks is not None and self._blocks > self._most_blocks:
-                raise Unreadable("there is another block after it.")
+            if self._max_blocks is not None and self._blocks > self._max_blocks:
+                raise UnreadableCall("there is another block after it.")
             self._state = self._in_block
         return bool(tag)
 
@@ -157,12 +157,12 @@ class XMLCallStream:
 
     def _in_value(self) -> bool:
         tool, parameters = self._calls[-1]
-        self._at, piece = self._value.read_on(self._text, self._at)
+        self._position, fragment = self._value.read_on(self._text, self._position)
         if (tool, self._name) == self._shown and len(self._calls) == 1:
-            self._visible.append(piece)
+            self._visible.append(fragment)
         if self._value.is_complete:
             if self._name in parameters:
-                raise Unreadable("a parameter occurs twice.")
+                raise UnreadableCall("a parameter occurs twice.")
             parameters[self._name] = self._trimmed(self._value.value())
             self._state = self._in_call
         return self._value.is_complete
@@ -172,22 +172,22 @@ class XMLCallStream:
     def _tag(self) -> str:
         """Return the next tag; empty if it has not arrived.
 
-        Raises: Unreadable for anything else.
+        Raises: UnreadableCall for anything else.
         """
-        space = _SPACE.match(self._text, self._at)
-        self._at = space.end() if space else self._at
-        held = self._text[self._at : self._at + _LONGEST_TAG]
-        end = held.find(">") + 1
-        if held and (held[0] != "<" or (not end and len(held) == _LONGEST_TAG)):
-            raise Unreadable("there are words between or after its tags.")
-        self._at += end
-        return held[:end]
+        space = _SPACE.match(self._text, self._position)
+        self._position = space.end() if space else self._position
+        beginning = self._text[self._position : self._position + _LONGEST_TAG]
+        end = beginning.find(">") + 1
+        if beginning and (beginning[0] != "<" or (not end and len(beginning) == _LONGEST_TAG)):
+            raise UnreadableCall("there are words between or after its tags.")
+        self._position += end
+        return beginning[:end]
 
     def _name_in(self, tag: str, pattern: str) -> str:
-        found = re.fullmatch(pattern, tag)
-        if not found:
-            raise Unreadable("one of its tags is not of the form.")
-        return found["name"]
+        match = re.fullmatch(pattern, tag)
+        if not match:
+            raise UnreadableCall("one of its tags is not of the form.")
+        return match["name"]
 
     def _new_value(self) -> XMLValue:
         return XMLValue(self._dialect.parameter_end, self._dialect.nested)

@@ -31,7 +31,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             information.mkdir()
             (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1.0\n")
             lines = [f"{name} = {target}\n" for name, target in points.items()]
-            (information / "entry_points.txt").write_text("".join([f"[{protocols.GROUP}]\n", *lines]))
+            (information / "entry_points.txt").write_text("".join([f"[{protocols.ENTRY_POINT_GROUP}]\n", *lines]))
         monkeypatch.syspath_prepend(folder)
         protocols.plugins.cache_clear()
 

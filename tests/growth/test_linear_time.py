@@ -7,7 +7,7 @@ import pytest
 from llm_app.errors import LLMError
 from llm_app.redaction.redactor import Redactor, StreamRedactor
 from llm_app.text_calls.argument_stream import ArgumentStream
-from llm_app.text_calls.streams import JSONWords, PlainWords, XMLWords
+from llm_app.text_calls.streams import JSONReplyStream, ReplyStream, XMLReplyStream
 from llm_app.text_calls.whole_reply import read_reply, read_reply_in_xml
 from llm_app.transport.http_errors import error_for
 from llm_app.transport.sse import SSEDecoder
@@ -164,9 +164,9 @@ ENTRY_POINTS = {
     "stream redactor": _stream_redactor,
     "server-sent events": _events,
     "provider's error": lambda text: error_for(400, text),
-    "words": lambda text: _in_pieces(PlainWords().feed, text),
-    "words with XML": lambda text: _in_pieces(XMLWords().feed, text),
-    "words with JSON": lambda text: _in_pieces(JSONWords().feed, text),
+    "words": lambda text: _in_pieces(ReplyStream().feed, text),
+    "words with XML": lambda text: _in_pieces(XMLReplyStream().feed, text),
+    "words with JSON": lambda text: _in_pieces(JSONReplyStream().feed, text),
     "reply": lambda text: read_reply(text, ["message"]),
     "reply in XML": lambda text: read_reply_in_xml(text, ["message"]),
     "arguments": lambda text: _in_pieces(ArgumentStream("text").feed, '{"text":"' + text),

@@ -21,8 +21,8 @@ EXAMPLES = {
         "[each.pattern for known in __import__('llm_app.setup.known', fromlist=['']).KNOWN for each in known.families]"
     ),
     "llm_app/text_calls/last_block.py: _closing": "[r'[ \\t>]{0,3}`{3,}\\s*', r'[ \\t>]{0,900}~{900,}\\s*']",
-    "llm_app/text_calls/markers.py: pattern": "[each.begin for each in FAMILIES.values()]",
-    "llm_app/text_calls/markers.py: closing": "[each.end for each in FAMILIES.values()]",
+    "llm_app/text_calls/markers.py: begin_pattern": "[each.begin for each in FAMILIES.values()]",
+    "llm_app/text_calls/markers.py: end_pattern": "[each.end for each in FAMILIES.values()]",
     "llm_app/text_calls/xml_calls.py: pattern": "[p for each in DIALECTS for p in (each.call_begin, each.parameter_begin)]",
     "llm_app/text_calls/xml_calls.py: self.sign": "[each.sign for each in DIALECTS]",
     "llm_app/text_calls/xml_value.py: _tags": "[XMLValue('</parameter>', '<parameter')._tags.pattern]",

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from llm_app.text_calls import writing
-from llm_app.text_calls.streams import PlainWords, XMLWords
+from llm_app.text_calls.streams import ReplyStream, XMLReplyStream
 from llm_app.text_calls.whole_reply import read_reply, read_reply_in_xml
 from llm_app.text_calls.xml_calls import XMLCallStream
 from llm_app.types import ToolCall
@@ -212,7 +212,7 @@ def test_a_value_may_come_in_tiny_pieces(filler):
 
 
 @pytest.mark.parametrize("filler", ["x", "<", " ", "\n", "`", "[", "<function_call", "\n  <function_call", "> "])
-@pytest.mark.parametrize("words", [PlainWords, XMLWords])
+@pytest.mark.parametrize("words", [ReplyStream, XMLReplyStream])
 def test_words_may_come_in_tiny_pieces(words, filler):
     stream = words()
     began = time.process_time()

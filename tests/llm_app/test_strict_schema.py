@@ -55,7 +55,7 @@ def test_a_reference_stands_alone():
     shared = {"x": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}
     parts = {name: {"$ref": "#/$defs/x", "description": f"The {name}."} for name in ("first", "second")}
     given = {"type": "object", "properties": parts, "required": ["first"], "$defs": shared}
-    assert strict_form(given, null_is_none=True)["properties"] == {
+    assert strict_form(given, null_means_omitted=True)["properties"] == {
         "first": {"$ref": "#/$defs/x"},
         "second": {"description": "The second.", "anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]},
     }
@@ -66,14 +66,14 @@ def test_a_reference_to_what_is_no_more_at_its_place_has_no_strict_form(place):
     shared = {"x": {"type": "object", "properties": {"n": {"type": "integer"}}}}
     parts = {"p": {"$ref": place}, "list": {"type": "array", "items": {"type": "string"}}}
     given = {"type": "object", "properties": parts, "required": ["p"], "$defs": shared, "definitions": shared}
-    assert strict_form(given, null_is_none=True) is None
+    assert strict_form(given, null_means_omitted=True) is None
 
 
 def test_where_null_says_that_a_field_is_left_out_every_optional_field_may_be_null():
     count = {"type": "integer", "default": 5, "description": "How many."}
     given = {"type": "object", "properties": {"a": {"type": "string"}, "n": count}, "required": ["a"]}
     assert strict_form(given) is None
-    strict = strict_form(given, null_is_none=True)
+    strict = strict_form(given, null_means_omitted=True)
     assert strict is not None
     assert strict["required"] == ["a", "n"]
     assert strict["properties"]["n"] == {
@@ -86,7 +86,7 @@ def test_an_object_that_may_be_null_keeps_its_fields():
     part = {"type": ["object", "null"], "properties": {"n": {"type": "integer"}}, "required": ["n"], "description": "d"}
     given = {"type": "object", "properties": {"p": part}, "required": ["p"]}
     fields = {"properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
-    assert strict_form(given, null_is_none=True)["properties"]["p"] == {
+    assert strict_form(given, null_means_omitted=True)["properties"]["p"] == {
         "description": "d",
         "anyOf": [{"type": "object", **fields}, {"type": "null"}],
     }
@@ -95,7 +95,7 @@ def test_an_object_that_may_be_null_keeps_its_fields():
 def test_a_list_of_values_that_may_be_null_keeps_their_type():
     given = {"type": "object", "properties": {"p": {"type": ["array", "null"], "items": {"type": "string"}}}}
     values = {"type": "array", "items": {"type": "string"}}
-    assert strict_form(given, null_is_none=True)["properties"]["p"] == {"anyOf": [values, {"type": "null"}]}
+    assert strict_form(given, null_means_omitted=True)["properties"]["p"] == {"anyOf": [values, {"type": "null"}]}
 
 
 @pytest.mark.parametrize("protocol", ["openai_native", "anthropic_native"])

@@ -59,7 +59,7 @@ def shown(schema: Any) -> dict[str, Any]:
 
 def refusals(parameters: dict[str, Any]) -> list[str]:
     named: dict[str, Any] = {"name": "t", "description": ""}
-    strict = strict_form(parameters, null_is_none=True)
+    strict = strict_form(parameters, null_means_omitted=True)
     forms = [{"parameters": parameters}, *([{"parameters": strict, "strict": True}] if strict else [])]
     openai = [openai_tools.bad_tool([named | form]) for form in forms]
     anthropic = anthropic_request.tools({"tools": [{"name": "t", "input_schema": parameters}]}, {})
