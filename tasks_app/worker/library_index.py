@@ -14,7 +14,7 @@ from tasks_app.runtime import event_loop, process
 from tasks_app.text.retrieval import terms_of
 from tools_app.documents.document import NO_TEXT, tidy
 from tools_app.documents.formats import has_signature
-from tools_app.documents.reader import Document, Part, UnreadableDocument, read_document
+from tools_app.documents.reader import DocumentExcerpt, PartExcerpt, UnreadableDocument, read_document
 
 logger = logging.getLogger(__name__)
 HOLD = timedelta(seconds=150)  # longer than one round of reading can take
@@ -92,7 +92,7 @@ def _read(file: LibraryFile) -> None:
     )
 
 
-def _document(data: bytes, name: str, part: int, line: int) -> Document:
+def _document(data: bytes, name: str, part: int, line: int) -> DocumentExcerpt:
     try:
         return event_loop.submit(read_document(data, name, part=part, line=line, room=ROOM)).result()
     except UnreadableDocument:
@@ -100,9 +100,10 @@ def _document(data: bytes, name: str, part: int, line: int) -> Document:
         if text is None:
             raise
     parts = [
-        Part(number=n, title=f"part {n}", line=1, lines=lines, whole=True) for n, lines in enumerate(_parts(text), 1)
+        PartExcerpt(number=n, title=f"part {n}", line=1, lines=lines, whole=True)
+        for n, lines in enumerate(_parts(text), 1)
     ]
-    return Document(kind="text", unit="part", title="", count=len(parts), parts=parts[part - 1 :])
+    return DocumentExcerpt(kind="text", unit="part", title="", count=len(parts), parts=parts[part - 1 :])
 
 
 def _plain_text(data: bytes) -> str | None:
@@ -126,7 +127,7 @@ def _parts(text: str) -> Iterator[Sequence[str]]:
         yield lines
 
 
-def _passages(file: LibraryFile, part: Part) -> Iterator[LibraryPassage]:
+def _passages(file: LibraryFile, part: PartExcerpt) -> Iterator[LibraryPassage]:
     texts: list[str] = []
     for line in part.lines:
         if texts and len(texts[-1]) + len(line) < PASSAGE:
@@ -139,7 +140,7 @@ def _passages(file: LibraryFile, part: Part) -> Iterator[LibraryPassage]:
             yield LibraryPassage(file=file, page=part.number, text=text, terms=terms)
 
 
-def _store(file: LibraryFile, passages: Sequence[LibraryPassage], pages_read: int, document: Document) -> bool:
+def _store(file: LibraryFile, passages: Sequence[LibraryPassage], pages_read: int, document: DocumentExcerpt) -> bool:
     """Store passages and progress. Return False if the file was deleted or another process took it over."""
     fields = {
         "pages_read": pages_read,

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tools_app.documents.document import Document, Unreadable, tidy
+from tools_app.documents.document import DocumentParseError, ParsedDocument, tidy
 from tools_app.documents.formats import open_document
 
-_MARK = 10  # bytes of "--- " and " ---" around a title, and of two line ends
+_HEADING_BYTES = 10  # bytes of "--- " and " ---" around a title, and of two line ends
 
 
 def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
@@ -23,31 +23,31 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
             "count": len(document.parts),
             "parts": _parts(document, request["part"], request["line"], request["room"]),
         }
-    except Unreadable as error:
+    except DocumentParseError as error:
         return {"error": str(error)}
 
 
-def _parts(document: Document, first: int, line: int, room: int) -> list[dict[str, Any]]:
+def _parts(document: ParsedDocument, first: int, line: int, room: int) -> list[dict[str, Any]]:
     """Return the parts from number `first` on, the first of them from `line` on: whole lines, `room` bytes in total."""
     parts: list[dict[str, Any]] = []
     for number, part in enumerate(document.parts[first - 1 :], first):
-        begin = line if number == first else 1
-        kept: list[str] = []
-        whole = True
-        room -= len(part.title.encode()) + _MARK
+        start_line = line if number == first else 1
+        lines: list[str] = []
+        is_whole = True
+        room -= len(part.title.encode()) + _HEADING_BYTES
         if room < 0 and parts:
             break
-        for position, words in enumerate(tidy(unless_damaged(part.lines)), 1):
-            if position < begin:
+        for line_number, text in enumerate(tidy(unless_damaged(part.lines)), 1):
+            if line_number < start_line:
                 continue
-            room -= len(words.encode()) + 1
-            if room < 0 and (kept or parts):
-                whole = False
+            room -= len(text.encode()) + 1
+            if room < 0 and (lines or parts):
+                is_whole = False
                 break
-            kept.append(words)
-        if not kept and not whole:
+            lines.append(text)
+        if not lines and not is_whole:
             break
-        parts.append({"number": number, "title": part.title, "line": begin, "lines": kept, "whole": whole})
+        parts.append({"number": number, "title": part.title, "line": start_line, "lines": lines, "whole": is_whole})
         if room < 0:
             break
     return parts

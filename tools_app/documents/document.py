@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 NO_TEXT = "[This page has no text: it is a picture, such as a scan. Look at it as a picture.]"
 LONGEST_LINE = 1_000  # characters; a paragraph can fill a page, and the page of a tool's result ends at a line end
-_MOST_COLUMNS = 200  # of a table; a row of a sheet can have 16,384 cells
+_MAX_COLUMNS = 200  # of a table; a row of a sheet can have 16,384 cells
 # Characters that readers do not see or databases do not store: control characters, lone surrogates, and invisible
 # characters that can carry hidden words (zero-width, direction marks, tags).
 _INVISIBLE = re.compile(
@@ -15,12 +15,12 @@ _INVISIBLE = re.compile(
 )
 
 
-class Unreadable(Exception):
+class DocumentParseError(Exception):
     """An unreadable document. The message is the reason, as a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ParsedPart:
     """A page, sheet, slide or chapter of a document. `lines` can be lazy and are iterated once."""
 
     title: str
@@ -28,26 +28,26 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Document:
+class ParsedDocument:
     """An opened document. `kind` is its format ("PDF"), `unit` the name of its parts ("page")."""
 
     kind: str
     unit: str
     title: str = ""
-    parts: Sequence[Part]
+    parts: Sequence[ParsedPart]
 
 
-def pages_of(pages: Sequence[Iterable[str]], unit: str) -> list[Part]:
+def pages_of(pages: Sequence[Iterable[str]], unit: str) -> list[ParsedPart]:
     """Return parts whose titles are only their numbers."""
-    return [Part(title=f"{unit} {number} of {len(pages)}", lines=lines) for number, lines in enumerate(pages, 1)]
+    return [ParsedPart(title=f"{unit} {number} of {len(pages)}", lines=lines) for number, lines in enumerate(pages, 1)]
 
 
 def row(cells: Sequence[str]) -> str:
     """Return a row of a table. Each cell is reduced to one line."""
-    shown = [" ".join(cell.split()).replace("|", "¦") for cell in cells[:_MOST_COLUMNS]]
-    if len(cells) > _MOST_COLUMNS:
-        shown.append(f"… {len(cells) - _MOST_COLUMNS} more columns")
-    return f"| {' | '.join(shown)} |"
+    texts = [" ".join(cell.split()).replace("|", "¦") for cell in cells[:_MAX_COLUMNS]]
+    if len(cells) > _MAX_COLUMNS:
+        texts.append(f"… {len(cells) - _MAX_COLUMNS} more columns")
+    return f"| {' | '.join(texts)} |"
 
 
 def visible(text: str) -> str:
@@ -59,19 +59,19 @@ def tidy(lines: Iterable[str]) -> Iterator[str]:
     """Yield single lines of visible text, at most LONGEST_LINE long, without repeated, leading or trailing
     blank lines.
     """
-    gap = started = False
+    after_gap = has_started = False
     for text in lines:
         for line in visible(text).split("\n"):
             if not line.strip():
-                gap = started
+                after_gap = has_started
                 continue
-            if gap:
+            if after_gap:
                 yield ""
-            gap, started = False, True
-            yield from _broken(line.rstrip())
+            after_gap, has_started = False, True
+            yield from _wrapped(line.rstrip())
 
 
-def _broken(line: str) -> Iterator[str]:
+def _wrapped(line: str) -> Iterator[str]:
     while len(line) > LONGEST_LINE:
         end = line.rfind(" ", LONGEST_LINE // 2, LONGEST_LINE) + 1 or LONGEST_LINE
         yield line[:end].rstrip()

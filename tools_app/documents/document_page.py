@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tools_app.documents.reader import Document, mark, read_document
+from tools_app.documents.reader import DocumentExcerpt, part_heading, read_document
 from tools_app.errors import ToolError
 from tools_app.paging import size
 
 NextCall = Callable[[int, int | None, int | None], str]
-_WORDS = 200  # bytes around the call for the next page
+_CLOSING_BYTES = 200  # bytes around the call for the next page
 
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentPage:
-    """The page: `lines` of the document with a mark before each part, and in `closing` the next call, or ""
+    """The page: `lines` of the document with a part_heading before each part, and in `closing` the next call, or ""
     at the end.
     """
 
@@ -34,36 +34,35 @@ async def document_page(
 
     Raises: UnreadableDocument; ToolError if `offset` is beyond the end.
     """
-    words = size(next_call(offset, skip, limit)) + _WORDS
-    document = await read_document(data, name, part=offset, line=skip + 1, room=max(room - words, room // 2))
+    closing_bytes = size(next_call(offset, skip, limit)) + _CLOSING_BYTES
+    document = await read_document(data, name, part=offset, line=skip + 1, room=max(room - closing_bytes, room // 2))
     if offset > document.count:
         raise ToolError(f"There is no {document.unit} {offset}: {name} has {document.count}.")
     parts = document.parts[:limit]
-    about = f"{document.kind}, {_counted(document)}{f', “{document.title}”' if document.title else ''}"
-    lines = [f"({about})"] if offset == 1 and not skip else []
+    lines = []
+    if offset == 1 and not skip:
+        plural = "" if document.count == 1 else "s"
+        title = f", “{document.title}”" if document.title else ""
+        lines.append(f"({document.kind}, {document.count:,} {document.unit}{plural}{title})")
     for part in parts:
-        lines += [mark(part), *part.lines] if part.line == 1 else part.lines
+        lines += [part_heading(part), *part.lines] if part.line == 1 else part.lines
     return DocumentPage(title=document.title, lines=lines, closing=_closing(document, limit, next_call))
 
 
-def _counted(document: Document) -> str:
-    return f"{document.count:,} {document.unit}{'' if document.count == 1 else 's'}"
-
-
-def _closing(document: Document, limit: int | None, next_call: NextCall) -> str:
+def _closing(document: DocumentExcerpt, limit: int | None, next_call: NextCall) -> str:
     """Return which parts are shown and how to read on, or "" at the end of the document."""
     parts = document.parts[:limit]
     first, last = parts[0].number, parts[-1]
     if last.whole and last.number == document.count:
         return ""
     unit = document.unit
-    shown = f"{unit}s {first:,} to {last.number:,}" if last.number > first else f"{unit} {first:,}"
-    shown += f" of {document.count:,}"
+    position = f"{unit}s {first:,} to {last.number:,}" if last.number > first else f"{unit} {first:,}"
+    position += f" of {document.count:,}"
     if not last.whole:
-        left = limit and limit - (last.number - first)
-        goes_on = next_call(last.number, last.line - 1 + len(last.lines), left)
-        return f"[{shown}; {unit} {last.number} goes on. Next page: {goes_on}]"
+        remaining = limit and limit - (last.number - first)
+        call = next_call(last.number, last.line - 1 + len(last.lines), remaining)
+        return f"[{position}; {unit} {last.number} goes on. Next page: {call}]"
     if limit and limit == len(parts):
-        return f"[{shown}; the next one is offset={last.number + 1}]"
-    left = limit and limit - len(parts)
-    return f"[{shown}. Next page: {next_call(last.number + 1, None, left)}]"
+        return f"[{position}; the next one is offset={last.number + 1}]"
+    remaining = limit and limit - len(parts)
+    return f"[{position}. Next page: {next_call(last.number + 1, None, remaining)}]"

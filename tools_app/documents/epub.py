@@ -9,13 +9,13 @@ from zipfile import ZipFile
 from lxml import etree
 
 from tools_app.documents import html, opendocument
-from tools_app.documents.document import Document, Part, Unreadable
+from tools_app.documents.document import DocumentParseError, ParsedDocument, ParsedPart
 
 
-def open_document(body: bytes) -> Document:
+def open_document(body: bytes) -> ParsedDocument:
     """Open an EPUB book.
 
-    Raises: Unreadable.
+    Raises: DocumentParseError.
     """
     archive = ZipFile(BytesIO(body))
     container = opendocument.part(archive, "META-INF/container.xml")
@@ -23,29 +23,29 @@ def open_document(body: bytes) -> Document:
     path = root.get("full-path", "") if root is not None else ""
     package = opendocument.part(archive, path)
     if package is None:
-        raise Unreadable("It is damaged: it does not say what it holds.")
+        raise DocumentParseError("It is damaged: it does not say what it holds.")
     chapters = [normpath(join(dirname(path), name)) for name in _spine(package)]
     if _encrypted(archive) & set(chapters):
-        raise Unreadable("It is encrypted (DRM).")
+        raise DocumentParseError("It is encrypted (DRM).")
     parts = [
-        Part(title=f"chapter {number} of {len(chapters)}", lines=_lines(archive, chapter))
+        ParsedPart(title=f"chapter {number} of {len(chapters)}", lines=_lines(archive, chapter))
         for number, chapter in enumerate(chapters, 1)
     ]
     title = "".join(package.xpath("string(.//*[local-name()='title'])"))
-    return Document(kind="EPUB book", unit="chapter", title=title, parts=parts)
+    return ParsedDocument(kind="EPUB book", unit="chapter", title=title, parts=parts)
 
 
 def _spine(package: opendocument.Element) -> list[str]:
-    named = {item.get("id"): unquote(item.get("href", "")) for item in package.iterfind(".//{*}manifest/{*}item")}
-    references = (each.get("idref") for each in package.iterfind(".//{*}spine/{*}itemref"))
-    return [named[each] for each in references if each in named]
+    hrefs = {item.get("id"): unquote(item.get("href", "")) for item in package.iterfind(".//{*}manifest/{*}item")}
+    ids = (item.get("idref") for item in package.iterfind(".//{*}spine/{*}itemref"))
+    return [hrefs[item_id] for item_id in ids if item_id in hrefs]
 
 
 def _encrypted(archive: ZipFile) -> set[str]:
     """Return the paths in META-INF/encryption.xml. Readable books can have fonts there, too (4.2.6.3.2)."""
     encryption = opendocument.part(archive, "META-INF/encryption.xml")
     references = encryption.iter("{*}CipherReference") if encryption is not None else ()
-    return {unquote(each.get("URI", "")) for each in references}
+    return {unquote(reference.get("URI", "")) for reference in references}
 
 
 def _lines(archive: ZipFile, name: str) -> Iterator[str]:

@@ -8,15 +8,15 @@ from importlib import import_module
 from io import BytesIO
 from pathlib import PurePosixPath
 
-from tools_app.documents.document import Document, Unreadable
+from tools_app.documents.document import DocumentParseError, ParsedDocument
 
-_HEAD = 1024  # bytes; PDF readers accept other bytes before the signature
-_CFB = bytes.fromhex(
-    "d0cf11e0a1b11ae1"
-)  # [MS-_CFB] 2.2: Office 97–2003, and encrypted Office files ([MS-OFFCRYPTO] 2.3)
-_MOST_UNPACKED = 500 * 1000**2  # bytes; a larger archive is a bomb
-_LARGE, _DENSE = 10 * 1000**2, 200  # an entry over so many bytes that is compressed to less than a 200th is a bomb, too
-_OLD = "It is an Office file of before 2007 (.doc, .xls, .ppt). Save it as .docx, .xlsx or .pptx."
+_PDF_HEAD = 1024  # bytes; PDF readers accept other bytes before the signature
+# [MS-CFB] 2.2: Office 97–2003, and encrypted Office files ([MS-OFFCRYPTO] 2.3)
+_CFB = bytes.fromhex("d0cf11e0a1b11ae1")
+_MAX_UNPACKED = 500 * 1000**2  # bytes; a larger archive is a bomb
+# an entry over so many bytes that is compressed to less than a 200th is a bomb, too
+_LARGE_ENTRY, _MAX_RATIO = 10 * 1000**2, 200
+_OLD_OFFICE_FILE = "It is an Office file of before 2007 (.doc, .xls, .ppt). Save it as .docx, .xlsx or .pptx."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,10 @@ class Format:
     main_type: bytes = b""
 
 
-_TYPES = "[Content_Types].xml"
+_CONTENT_TYPES = "[Content_Types].xml"
 _MAIN = b"application/vnd.openxmlformats-officedocument.%s.main+xml"
 # Templates, slide shows and files with macros have the same parts under other types (ISO 29500-1, 11.3.10 and 13.3.6).
-_VARIANT = re.compile(
+_TYPE_VARIANTS = re.compile(
     rb"application/vnd\.(ms-word\.(document|template)\.macroEnabled(Template)?|ms-powerpoint\.\w+\.macroEnabled"
     rb"|openxmlformats-officedocument\.(wordprocessingml\.template|presentationml\.(template|slideshow)))\.main\+xml"
 )
@@ -61,7 +61,7 @@ _BY_SUFFIX = {
 }
 
 
-_NAMED = {
+_KINDS_BY_SUFFIX = {
     ".pdf": "PDF",
     ".docx": "Word document",
     ".xlsx": "Excel workbook",
@@ -77,7 +77,7 @@ _NAMED = {
 
 def is_pdf(head: bytes) -> bool:
     """Return whether the file is a PDF. PDF readers accept other bytes before the signature."""
-    return b"%PDF-" in head[:_HEAD]
+    return b"%PDF-" in head[:_PDF_HEAD]
 
 
 def has_signature(head: bytes) -> bool:
@@ -94,35 +94,38 @@ def is_document(head: bytes, name: str) -> bool:
 
 def kind_by_name(name: str) -> str:
     """Return the likely kind of a file with this name, or "" if it is not read as a document."""
-    return _NAMED.get(PurePosixPath(name).suffix.lower(), "")
+    return _KINDS_BY_SUFFIX.get(PurePosixPath(name).suffix.lower(), "")
 
 
-def open_document(body: bytes, name: str) -> Document:
+def open_document(body: bytes, name: str) -> ParsedDocument:
     """Open a document of any format.
 
-    Raises: Unreadable.
+    Raises: DocumentParseError.
     """
-    found = _format_of(body, name)
+    document_format = _format_of(body, name)
     try:
-        body = _as_document(body, found.main_type) if found.main_type else body
-        opened: Document = import_module(f"tools_app.documents.{found.module}").open_document(body)
-    except (Unreadable, MemoryError):
+        if document_format.main_type:
+            body = _with_main_type(body, document_format.main_type)
+        reader = import_module(f"tools_app.documents.{document_format.module}")
+        document: ParsedDocument = reader.open_document(body)
+    except (DocumentParseError, MemoryError):
         raise
     except Exception as error:  # libraries raise any error for damaged parts
-        raise Unreadable(f"It is damaged, or no {found.kind} that can be read here.") from error
-    return opened
+        raise DocumentParseError(f"It is damaged, or no {document_format.kind} that can be read here.") from error
+    return document
 
 
-def _as_document(body: bytes, main_type: bytes) -> bytes:
+def _with_main_type(body: bytes, main_type: bytes) -> bytes:
     """Return the archive with the content type of an ordinary document in place of a variant."""
     with zipfile.ZipFile(BytesIO(body)) as archive:
-        types = archive.read(_TYPES) if _TYPES in archive.namelist() else b""
-        if not _VARIANT.search(types):
+        types = archive.read(_CONTENT_TYPES) if _CONTENT_TYPES in archive.namelist() else b""
+        if not _TYPE_VARIANTS.search(types):
             return body
         out = BytesIO()
         with zipfile.ZipFile(out, "w") as copy:
             for entry in archive.namelist():
-                copy.writestr(entry, _VARIANT.sub(main_type, types) if entry == _TYPES else archive.read(entry))
+                is_types = entry == _CONTENT_TYPES
+                copy.writestr(entry, _TYPE_VARIANTS.sub(main_type, types) if is_types else archive.read(entry))
     return out.getvalue()
 
 
@@ -130,42 +133,40 @@ def _format_of(body: bytes, name: str) -> Format:
     if is_pdf(body):
         return _PDF
     if body.startswith(b"PK"):
-        return _in_archive(body)
+        return _format_of_archive(body)
     if body.startswith(_CFB):
         encrypted = "EncryptedPackage".encode("utf-16-le") in body
-        raise Unreadable("It is encrypted and needs a password." if encrypted else _OLD)
-    if found := _BY_SUFFIX.get(PurePosixPath(name).suffix.lower()):
-        return found
-    raise Unreadable("It is no document of a format that is known here.")
+        raise DocumentParseError("It is encrypted and needs a password." if encrypted else _OLD_OFFICE_FILE)
+    if by_suffix := _BY_SUFFIX.get(PurePosixPath(name).suffix.lower()):
+        return by_suffix
+    raise DocumentParseError("It is no document of a format that is known here.")
 
 
-def _in_archive(body: bytes) -> Format:
+def _format_of_archive(body: bytes) -> Format:
     try:
         with zipfile.ZipFile(BytesIO(body)) as archive:
             entries = archive.infolist()
-            _require_unpackable(entries)
+            _check_entries(entries)
             names = {entry.filename for entry in entries}
             mimetype = archive.read("mimetype") if "mimetype" in names else b""
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        raise Unreadable("It is damaged.") from error
-    found = next((each for begin, each in _BY_MIMETYPE.items() if mimetype.startswith(begin)), None)
-    found = found or next((each for folder, each in _BY_ENTRY.items() if _any_in(folder, names)), None)
-    if not found:
-        raise Unreadable("It is an archive, not a document. Unpack it with the shell.")
-    return found
+        raise DocumentParseError("It is damaged.") from error
+    for prefix, document_format in _BY_MIMETYPE.items():
+        if mimetype.startswith(prefix):
+            return document_format
+    for folder, document_format in _BY_ENTRY.items():
+        if any(name.startswith(folder) for name in names):
+            return document_format
+    raise DocumentParseError("It is an archive, not a document. Unpack it with the shell.")
 
 
-def _require_unpackable(entries: Collection[zipfile.ZipInfo]) -> None:
+def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
     """Check the declared sizes, which are binding: zipfile never unpacks more of an entry.
 
-    Raises: Unreadable.
+    Raises: DocumentParseError.
     """
-    dense = any(entry.file_size > max(_LARGE, _DENSE * entry.compress_size) for entry in entries)
-    if dense or sum(entry.file_size for entry in entries) > _MOST_UNPACKED:
-        raise Unreadable("It is too large when unpacked.")
+    dense = any(entry.file_size > max(_LARGE_ENTRY, _MAX_RATIO * entry.compress_size) for entry in entries)
+    if dense or sum(entry.file_size for entry in entries) > _MAX_UNPACKED:
+        raise DocumentParseError("It is too large when unpacked.")
     if any(entry.flag_bits & 1 for entry in entries):  # APPNOTE 4.4.4
-        raise Unreadable("It is encrypted and needs a password.")
-
-
-def _any_in(folder: str, names: Collection[str]) -> bool:
-    return any(name.startswith(folder) for name in names)
+        raise DocumentParseError("It is encrypted and needs a password.")

@@ -4,11 +4,11 @@ import lxml.html
 from lxml import etree
 from lxml.html import HtmlElement
 
-from tools_app.documents.document import Document, pages_of
+from tools_app.documents.document import ParsedDocument, pages_of
 from tools_app.files.encoding import UTF_8, encoding_of
 
 _MAX_TITLE = 300
-_UNSEEN = ("script", "style", "template", "svg", "iframe", "object", "title")
+_INVISIBLE_TAGS = ("script", "style", "template", "svg", "iframe", "object", "title")
 _HIDDEN = etree.XPath(
     "descendant::*[not(self::body)]"  # scripts reveal a hidden body
     "[@hidden or contains(translate(@style, ' ', ''), 'display:none')"
@@ -16,17 +16,19 @@ _HIDDEN = etree.XPath(
 )
 
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
-_SPACED = {"p", "ul", "ol", "dl", "table", "section", "article", "main", "nav", "header", "footer", "form", *_HEADINGS}
-_MARKERS = {"li": "- ", "dd": "  ", **_HEADINGS}
-_BLOCKS = {"div", "pre", "tr", "dt", "br", "hr", "figure", "caption", "blockquote", "option", *_SPACED, *_MARKERS}
-_CELLS = {"td", "th"}
+_SPACED_TAGS = {"p", "ul", "ol", "dl", "table", "section", "article", "main", "nav", "header", "footer", "form"}
+_SPACED_TAGS |= _HEADINGS.keys()
+_LINE_PREFIXES = {"li": "- ", "dd": "  ", **_HEADINGS}
+_BLOCK_TAGS = {"div", "pre", "tr", "dt", "br", "hr", "figure", "caption", "blockquote", "option"}
+_BLOCK_TAGS |= _SPACED_TAGS | _LINE_PREFIXES.keys()
+_CELL_TAGS = {"td", "th"}
 
 
-def open_document(body: bytes) -> Document:
+def open_document(body: bytes) -> ParsedDocument:
     encoding = encoding_of(body) or UTF_8
-    declares = encoding.codec in ("latin-1", "cp1252")  # then the page's own declaration counts
-    title, page = parsed(body, "") if declares else parsed(encoding.readable(body).encode())
-    return Document(kind="HTML page", unit="page", title=title, parts=pages_of([[outline(page)]], "page"))
+    is_guess = encoding.codec in ("latin-1", "cp1252")  # then the page's own declaration counts
+    title, page = parsed(body, "") if is_guess else parsed(encoding.readable(body).encode())
+    return ParsedDocument(kind="HTML page", unit="page", title=title, parts=pages_of([[outline(page)]], "page"))
 
 
 def parsed(html: bytes, encoding: str = "utf-8") -> tuple[str, HtmlElement]:
@@ -38,13 +40,13 @@ def parsed(html: bytes, encoding: str = "utf-8") -> tuple[str, HtmlElement]:
     parser = lxml.html.HTMLParser(encoding=encoding or None, remove_comments=True, remove_pis=True)
     page = lxml.html.document_fromstring(html, parser=parser)
     title = " ".join((page.findtext(".//title") or "").split())[:_MAX_TITLE]
-    _drop_unseen(page)
+    _drop_invisible(page)
     return title, page
 
 
-def _drop_unseen(page: HtmlElement) -> None:
+def _drop_invisible(page: HtmlElement) -> None:
     """Remove elements that a person would not see: they can hide instructions to the model."""
-    etree.strip_elements(page, *_UNSEEN, with_tail=False)
+    etree.strip_elements(page, *_INVISIBLE_TAGS, with_tail=False)
     for element in _HIDDEN(page):
         if element.getparent() is not None:
             element.drop_tree()
@@ -52,7 +54,7 @@ def _drop_unseen(page: HtmlElement) -> None:
 
 def outline(body: HtmlElement) -> str:
     """Return headings, paragraphs, lists and table rows on their own lines, links as [text](address)."""
-    writer = _Writer()
+    writer = _OutlineWriter()
     walk = etree.iterwalk(body, events=("start", "end"))  # no recursion: the nesting of pages is unlimited
     for event, element in walk:
         if event == "end":
@@ -66,29 +68,29 @@ def outline(body: HtmlElement) -> str:
     return "\n".join(writer.lines).strip()
 
 
-class _Writer:
+class _OutlineWriter:
     """The finished lines, and the words of the current one."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._words: list[str] = []
-        self._marker = ""
+        self._prefix = ""
         self._verbatim = False
 
     def open(self, element: HtmlElement) -> None:
-        self._boundary(element)
-        self._marker = _MARKERS.get(element.tag, self._marker)
+        self._end_block(element)
+        self._prefix = _LINE_PREFIXES.get(element.tag, self._prefix)
         if element.tag == "pre":
             self.lines.append("```")
             self._verbatim = True
-        if element.tag in _CELLS and element.getprevious() is not None:
+        if element.tag in _CELL_TAGS and element.getprevious() is not None:
             self._words.append(" | ")
         self._words.append(element.text or "")
 
     def close(self, element: HtmlElement) -> None:
-        self._boundary(element)
-        if element.tag in _MARKERS:
-            self._marker = ""
+        self._end_block(element)
+        if element.tag in _LINE_PREFIXES:
+            self._prefix = ""
         if element.tag == "pre":
             self.lines.append("```")
             self._verbatim = False
@@ -103,12 +105,12 @@ class _Writer:
         text = "".join(self._words)
         text = text.strip("\n") if self._verbatim else " ".join(text.split())
         if text:
-            self.lines.append(self._marker + text)
-            self._marker = ""
+            self.lines.append(self._prefix + text)
+            self._prefix = ""
         self._words.clear()
 
-    def _boundary(self, element: HtmlElement) -> None:
-        if element.tag in _BLOCKS:
+    def _end_block(self, element: HtmlElement) -> None:
+        if element.tag in _BLOCK_TAGS:
             self.end_line()
-        if element.tag in _SPACED and self.lines and self.lines[-1] and not self._verbatim:
+        if element.tag in _SPACED_TAGS and self.lines and self.lines[-1] and not self._verbatim:
             self.lines.append("")

@@ -12,14 +12,14 @@ from tools_app.contract.capabilities import AskModel
 from tools_app.errors import ModelFailed, ToolError
 from tools_app.files import Workspace
 
-MOST_SECTIONS = 30
-_TAIL = 2_000  # characters at the end of the text, which the next section continues
+MAX_SECTIONS = 30
+_MAX_TAIL = 2_000  # characters at the end of the text, which the next section continues
 _BEGIN, _END = "<!-- outline", "-->"
-_LINE = re.compile(r"\s*+(?:[-*#]++|\d++[.)])?+\s*+(?P<heading>[^:\n]{1,150})(?::\s*+(?P<about>.*))?")
+_OUTLINE_LINE = re.compile(r"\s*+(?:[-*#]++|\d++[.)])?+\s*+(?P<heading>[^:\n]{1,150})(?::\s*+(?P<about>.*))?")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section:
+class DocumentSection:
     heading: str
     about: str = ""
 
@@ -34,28 +34,28 @@ async def write(
 
     Raises: ToolError, with the progress so far and how to continue.
     """
-    text = await asyncio.to_thread(_existing, path, workspace)
-    outline = _outline_in(text) if text else await _outlined(prompt, ask)
+    text = await asyncio.to_thread(_unfinished_text, path, workspace)
+    outline = _stored_outline(text) if text else await _new_outline(prompt, ask)
     if not text:
-        text = f"{_comment(outline)}\n"
+        text = "\n".join([_BEGIN, *map(str, outline), _END, ""])
         await asyncio.to_thread(workspace.write_bytes, path, text.encode())
-    before = _written(text)
+    before = _count_sections(text)
     for number, section in enumerate(outline[before:], before + 1):
         report(f"Section {number} of {len(outline)}: {section.heading}\n")
         try:
-            words = await ask(_section_prompt(prompt, outline, section, text), purpose="generate")
+            answer = await ask(_section_prompt(prompt, outline, section, text), purpose="generate")
         except ModelFailed as error:
             raise ToolError(
                 f"{number - 1} of {len(outline)} sections are in {path}. The next one failed: {error} "
                 "Call generate again with the same path to go on."
             ) from error
-        text += f"## {section.heading}\n\n{_body(words, section)}\n\n"
+        text += f"## {section.heading}\n\n{_body(answer, section)}\n\n"
         await asyncio.to_thread(workspace.write_bytes, path, text.encode())
     await asyncio.to_thread(workspace.write_bytes, path, text.partition(f"{_END}\n")[2].encode())
     return before, len(outline)
 
 
-def _existing(path: str, workspace: Workspace) -> str:
+def _unfinished_text(path: str, workspace: Workspace) -> str:
     if not workspace.is_file(path):
         return ""
     text = workspace.read_bytes(path).decode(errors="replace")
@@ -64,10 +64,10 @@ def _existing(path: str, workspace: Workspace) -> str:
     return text
 
 
-async def _outlined(prompt: str, ask: AskModel) -> list[Section]:
+async def _new_outline(prompt: str, ask: AskModel) -> list[DocumentSection]:
     request = (
         "Make the outline of a document. Answer with one line for each section, at most "
-        f"{MOST_SECTIONS}, in the form 'Heading: what it contains'. No other lines.\n\nThe document:\n{prompt}"
+        f"{MAX_SECTIONS}, in the form 'Heading: what it contains'. No other lines.\n\nThe document:\n{prompt}"
     )
     outline = _sections(await ask(request, purpose="generate"))
     if not outline:
@@ -75,27 +75,26 @@ async def _outlined(prompt: str, ask: AskModel) -> list[Section]:
     return outline
 
 
-def _sections(text: str) -> list[Section]:
-    found = (_LINE.fullmatch(line) for line in text.replace(_END, "").splitlines() if line.strip())
-    sections = [Section(heading=m["heading"].strip(" *"), about=(m["about"] or "").strip()) for m in found if m]
-    return [section for section in sections if section.heading][:MOST_SECTIONS]
+def _sections(text: str) -> list[DocumentSection]:
+    sections: list[DocumentSection] = []
+    for line in text.replace(_END, "").splitlines():
+        match = _OUTLINE_LINE.fullmatch(line) if line.strip() else None
+        if match and (heading := match["heading"].strip(" *")):
+            sections.append(DocumentSection(heading=heading, about=(match["about"] or "").strip()))
+    return sections[:MAX_SECTIONS]
 
 
-def _outline_in(text: str) -> list[Section]:
+def _stored_outline(text: str) -> list[DocumentSection]:
     return _sections(text.removeprefix(_BEGIN).partition(_END)[0])
 
 
-def _comment(outline: Sequence[Section]) -> str:
-    return "\n".join([_BEGIN, *map(str, outline), _END])
-
-
-def _written(text: str) -> int:
+def _count_sections(text: str) -> int:
     return len(re.findall(r"^## ", text.partition(_END)[2], re.MULTILINE))
 
 
-def _section_prompt(prompt: str, outline: Sequence[Section], section: Section, text: str) -> str:
-    headings = "\n".join(f"- {each}" for each in outline)
-    tail = text.partition(f"{_END}\n")[2][-_TAIL:]
+def _section_prompt(prompt: str, outline: Sequence[DocumentSection], section: DocumentSection, text: str) -> str:
+    headings = "\n".join(f"- {entry}" for entry in outline)
+    tail = text.partition(f"{_END}\n")[2][-_MAX_TAIL:]
     return (
         f"You write a document section by section. The document:\n{prompt}\n\nIts outline:\n{headings}\n\n"
         f"The end of what is written so far:\n{tail or '(nothing yet)'}\n\n"
@@ -104,9 +103,9 @@ def _section_prompt(prompt: str, outline: Sequence[Section], section: Section, t
     )
 
 
-def _body(words: str, section: Section) -> str:
+def _body(answer: str, section: DocumentSection) -> str:
     """Remove the heading that models write in spite of the prompt. Higher headings are lowered, since they count as
     sections.
     """
-    text = re.sub(rf"\A#++\s*+{re.escape(section.heading)}[^\S\n]*+\n", "", words.strip())
+    text = re.sub(rf"\A#++\s*+{re.escape(section.heading)}[^\S\n]*+\n", "", answer.strip())
     return re.sub(r"^##? ", "### ", text, flags=re.MULTILINE).strip()

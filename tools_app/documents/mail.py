@@ -9,25 +9,26 @@ from typing import Any
 from lxml import etree
 
 from tools_app.documents import formats, html
-from tools_app.documents.document import Document, Part, Unreadable
+from tools_app.documents.document import DocumentParseError, ParsedDocument, ParsedPart
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
-_MOST_ATTACHMENTS = 50
-_DEEPEST = 3  # levels of nested e-mails
+_MAX_ATTACHMENTS = 50
+_MAX_DEPTH = 3  # levels of nested e-mails
 
 
-def open_document(body: bytes) -> Document:
+def open_document(body: bytes) -> ParsedDocument:
     return _document(BytesParser(EmailMessage, policy=policy.default).parsebytes(body), 0)
 
 
-def _document(mail: EmailMessage, depth: int) -> Document:
-    attached = list(mail.iter_attachments()) if mail.is_multipart() else []
-    parts = [Part(title="message", lines=_lines(mail))]
-    for attachment in attached[:_MOST_ATTACHMENTS]:
+def _document(mail: EmailMessage, depth: int) -> ParsedDocument:
+    attachments = list(mail.iter_attachments()) if mail.is_multipart() else []
+    parts = [ParsedPart(title="message", lines=_lines(mail))]
+    for attachment in attachments[:_MAX_ATTACHMENTS]:
         parts += _attachment(attachment, depth)
-    if more := len(attached) - _MOST_ATTACHMENTS:
-        parts += [Part(title="attachments", lines=[f"[{more} more attachments are not shown]"])] * (more > 0)
-    return Document(kind="e-mail", unit="part", title=str(mail["Subject"] or ""), parts=parts)
+    more = len(attachments) - _MAX_ATTACHMENTS
+    if more > 0:
+        parts.append(ParsedPart(title="attachments", lines=[f"[{more} more attachments are not shown]"]))
+    return ParsedDocument(kind="e-mail", unit="part", title=str(mail["Subject"] or ""), parts=parts)
 
 
 def _lines(mail: EmailMessage) -> Iterator[str]:
@@ -37,32 +38,32 @@ def _lines(mail: EmailMessage) -> Iterator[str]:
     if not body:
         yield "[It has no text.]"
     elif body.get_content_subtype() == "html":
-        yield _page(body)
+        yield _html_text(body)
     else:
         yield str(_content(body))
 
 
-def _page(body: MIMEPart) -> str:
+def _html_text(body: MIMEPart) -> str:
     try:
         return html.outline(html.parsed(str(_content(body)).encode(errors="replace"))[1])
     except etree.ParserError:
         return "[It has no text.]"
 
 
-def _attachment(attachment: EmailMessage, depth: int) -> Iterable[Part]:
+def _attachment(attachment: EmailMessage, depth: int) -> Iterable[ParsedPart]:
     name = attachment.get_filename() or attachment.get_content_type()
     content = _content(attachment)
     if isinstance(content, str):
-        return [Part(title=f"attachment {name}", lines=[content])]
+        return [ParsedPart(title=f"attachment {name}", lines=[content])]
     if isinstance(content, EmailMessage):
-        inner = _document(content, depth + 1).parts if depth < _DEEPEST else []
+        inner = _document(content, depth + 1).parts if depth < _MAX_DEPTH else []
     else:
-        about = f"[{attachment.get_content_type()}, {len(content):,} bytes: %s]"
         try:
             inner = formats.open_document(content, "" if name.endswith(".eml") else name).parts
-        except Unreadable as error:
-            return [Part(title=f"attachment {name}", lines=[about % error])]
-    return [Part(title=f"attachment {name}, {part.title}", lines=part.lines) for part in inner]
+        except DocumentParseError as error:
+            note = f"[{attachment.get_content_type()}, {len(content):,} bytes: {error}]"
+            return [ParsedPart(title=f"attachment {name}", lines=[note])]
+    return [ParsedPart(title=f"attachment {name}, {part.title}", lines=part.lines) for part in inner]
 
 
 def _content(part: MIMEPart) -> Any:

@@ -4,20 +4,22 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tools_app.documents.document import Document, Unreadable, pages_of
+from tools_app.documents.document import DocumentParseError, ParsedDocument, pages_of
 
 
-def open_document(body: bytes) -> Document:
+def open_document(body: bytes) -> ParsedDocument:
     """Open a notebook.
 
-    Raises: Unreadable.
+    Raises: DocumentParseError.
     """
-    book = json.loads(body)
-    cells = book.get("cells")
+    notebook = json.loads(body)
+    cells = notebook.get("cells")
     if not isinstance(cells, list):
-        raise Unreadable("It is damaged, or no notebook.")
-    title = str(book.get("metadata", {}).get("title", ""))
-    return Document(kind="notebook", unit="cell", title=title, parts=pages_of([_lines(cell) for cell in cells], "cell"))
+        raise DocumentParseError("It is damaged, or no notebook.")
+    title = str(notebook.get("metadata", {}).get("title", ""))
+    return ParsedDocument(
+        kind="notebook", unit="cell", title=title, parts=pages_of([_lines(cell) for cell in cells], "cell")
+    )
 
 
 def _lines(cell: dict[str, Any]) -> Iterator[str]:
@@ -35,8 +37,8 @@ def _output(output: dict[str, Any]) -> Iterator[str]:
         yield f"Error: {output.get('ename')}: {output.get('evalue')}"
         return
     data = output.get("data", {})
-    if words := _joined(output.get("text", data.get("text/plain", ""))):
-        yield f"Output:\n{words}"
+    if text := _joined(output.get("text", data.get("text/plain", ""))):
+        yield f"Output:\n{text}"
     for kind in data:
         if kind.startswith("image/"):
             yield f"[picture: {kind}]"

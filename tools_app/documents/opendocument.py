@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 from lxml import etree
 
-from tools_app.documents.document import Document, Part, Unreadable, pages_of, row
+from tools_app.documents.document import DocumentParseError, ParsedDocument, ParsedPart, pages_of, row
 
 Element = Any  # lxml has no types
 
@@ -35,7 +35,7 @@ def part(archive: zipfile.ZipFile, name: str) -> Element | None:
     return parse(archive.read(name)) if name in archive.namelist() else None
 
 
-def local(element: Element) -> str:
+def local_name(element: Element) -> str:
     """Return the name without its namespace."""
     name: str = etree.QName(element).localname
     return name
@@ -47,123 +47,129 @@ def attribute(element: Element, name: str) -> str:
     return next(values, "")
 
 
-_MOST_REPEATED = 1_000  # repetitions of one row or cell: formats often repeat an empty one to the end of the sheet
-_BLOCKS = {"p", "h"}
+_MAX_REPEATED = 1_000  # repetitions of one row or cell: formats often repeat an empty one to the end of the sheet
+_TEXT_BLOCKS = {"p", "h"}
 _SPACES = {"tab": "\t", "line-break": "\n"}
-_BREAK = "\f"
+_PAGE_BREAK = "\f"
 
 
-def open_document(body: bytes) -> Document:
+def open_document(body: bytes) -> ParsedDocument:
     """Open an OpenDocument file.
 
-    Raises: Unreadable.
+    Raises: DocumentParseError.
     """
     archive = ZipFile(BytesIO(body))
     manifest = part(archive, "META-INF/manifest.xml")
     if manifest is not None and manifest.find(".//{*}encryption-data") is not None:  # part 2, 4.8
-        raise Unreadable("It is encrypted and needs a password.")
+        raise DocumentParseError("It is encrypted and needs a password.")
     content, meta = part(archive, "content.xml"), part(archive, "meta.xml")
-    found = content.find("{*}body") if content is not None else None
-    if found is None or not len(found):
-        raise Unreadable("It is damaged: it has no content.")
+    body_element = content.find("{*}body") if content is not None else None
+    if body_element is None or not len(body_element):
+        raise DocumentParseError("It is damaged: it has no content.")
     title = (meta.findtext(".//{http://purl.org/dc/elements/1.1/}title") or "") if meta is not None else ""
-    inner = found[0]
-    if (kind := local(inner)) == "spreadsheet":
+    inner = body_element[0]
+    if (kind := local_name(inner)) == "spreadsheet":
         sheets = [
-            Part(title=f"sheet {attribute(each, 'name')}", lines=_sheet(each))
-            for each in inner.iterchildren("{*}table")
+            ParsedPart(title=f"sheet {attribute(table, 'name')}", lines=_sheet(table))
+            for table in inner.iterchildren("{*}table")
         ]
-        return Document(kind="OpenDocument spreadsheet", unit="sheet", title=title, parts=sheets)
+        return ParsedDocument(kind="OpenDocument spreadsheet", unit="sheet", title=title, parts=sheets)
     if kind == "presentation":
-        slides = [_blocks(each) for each in inner.iterchildren("{*}page")]
-        return Document(kind="OpenDocument presentation", unit="slide", title=title, parts=pages_of(slides, "slide"))
-    pages = _pages([*_margins(part(archive, "styles.xml")), *_blocks(inner)])
-    return Document(kind="OpenDocument text", unit="page", title=title, parts=pages_of(pages, "page"))
+        slides = [_blocks(slide) for slide in inner.iterchildren("{*}page")]
+        return ParsedDocument(
+            kind="OpenDocument presentation", unit="slide", title=title, parts=pages_of(slides, "slide")
+        )
+    pages = _pages([*_headers_and_footers(part(archive, "styles.xml")), *_blocks(inner)])
+    return ParsedDocument(kind="OpenDocument text", unit="page", title=title, parts=pages_of(pages, "page"))
 
 
 def _pages(lines: list[str]) -> list[list[str]]:
     pages: list[list[str]] = [[]]
     for line in lines:
-        before, *others = line.split(_BREAK)
+        before, *others = line.split(_PAGE_BREAK)
         pages[-1].append(before)
-        pages += [[words] for words in others]
+        pages += [[text] for text in others]
     return pages
 
 
 def _blocks(element: Element) -> Iterator[str]:
     """Yield headings, paragraphs, list items and rows. Notes and comments follow their paragraph."""
     for child in element:
-        name = local(child)
+        name = local_name(child)
         if name == "h":
             level = attribute(child, "outline-level") or 1
-            yield f"{'#' * min(int(level), 6)} {_words(child)}"
+            yield f"{'#' * min(int(level), 6)} {_text(child)}"
             yield ""
         elif name == "p":
-            yield f"{'- ' if local(element) == 'list-item' else ''}{_words(child)}"
-            yield from ([] if local(element) == "list-item" else [""])
+            yield f"{'- ' if local_name(element) == 'list-item' else ''}{_text(child)}"
+            yield from ([] if local_name(element) == "list-item" else [""])
             yield from _notes(child)
         elif name == "table":
-            yield from (row(_cells(each)) for each in child.iter("{*}table-row"))
+            yield from (row(_cells(table_row)) for table_row in child.iter("{*}table-row"))
             yield ""
         elif name == "soft-page-break":
-            yield _BREAK
+            yield _PAGE_BREAK
         elif name == "notes":  # of a slide
             yield from (f"Notes: {line}" for line in _blocks(child) if line)
         elif name not in ("tracked-changes", "forms", "sequence-decls"):
             yield from _blocks(child)
 
 
-def _words(element: Element) -> str:
-    said = [element.text or ""]
+def _text(element: Element) -> str:
+    texts = [element.text or ""]
     for child in element:
-        name = local(child)
+        name = local_name(child)
         if name == "s":
-            said.append(" " * min(int(attribute(child, "c") or 1), _MOST_REPEATED))
+            texts.append(" " * min(int(attribute(child, "c") or 1), _MAX_REPEATED))
         elif name == "soft-page-break":
-            said.append(_BREAK)
+            texts.append(_PAGE_BREAK)
         elif name == "note":
-            said.append(f"[^{''.join(child.itertext('{*}note-citation'))}]")
+            texts.append(f"[^{''.join(child.itertext('{*}note-citation'))}]")
         elif name == "desc":
-            said.append(f"[picture: {_words(child)}]")
+            texts.append(f"[picture: {_text(child)}]")
         elif name not in ("annotation", "title"):
-            said.append(_SPACES.get(name, "") + _words(child))
-        said.append(child.tail or "")
-    return "".join(said)
+            texts.append(_SPACES.get(name, "") + _text(child))
+        texts.append(child.tail or "")
+    return "".join(texts)
 
 
 def _notes(paragraph: Element) -> Iterator[str]:
     for note in paragraph.iter("{*}note"):
-        words = " ".join(_words(each) for body in note.iterchildren("{*}note-body") for each in body)
-        yield f"[^{''.join(note.itertext('{*}note-citation'))}]: {words}"
+        text = " ".join(_text(block) for body in note.iterchildren("{*}note-body") for block in body)
+        yield f"[^{''.join(note.itertext('{*}note-citation'))}]: {text}"
     for comment in paragraph.iter("{*}annotation"):
-        words = " ".join(_words(each) for each in comment if local(each) in _BLOCKS)
-        yield f"[comment: {words}]"
+        text = " ".join(_text(block) for block in comment if local_name(block) in _TEXT_BLOCKS)
+        yield f"[comment: {text}]"
 
 
-def _margins(styles: Element | None) -> Iterator[str]:
+def _headers_and_footers(styles: Element | None) -> Iterator[str]:
     """Yield the distinct headers and footers of the master pages."""
-    found = styles.iter("{*}header", "{*}footer", "{*}header-first", "{*}footer-first") if styles is not None else ()
-    words = ((local(each)[:6].capitalize(), " ".join(" ".join(each.itertext()).split())) for each in found)
-    yield from dict.fromkeys(f"{kind}: {said}" for kind, said in words if said)
+    if styles is None:
+        return
+    lines: dict[str, None] = {}
+    for element in styles.iter("{*}header", "{*}footer", "{*}header-first", "{*}footer-first"):
+        if text := " ".join(" ".join(element.itertext()).split()):
+            lines[f"{local_name(element)[:6].capitalize()}: {text}"] = None
+    yield from lines
 
 
 def _sheet(table: Element) -> Iterator[str]:
     number = 0
-    for each in table.iter("{*}table-row"):
-        cells = _cells(each)
-        repeated = int(attribute(each, "number-rows-repeated") or 1)
-        for position in range(1, min(repeated, _MOST_REPEATED) + 1) if cells else ():
+    for table_row in table.iter("{*}table-row"):
+        cells = _cells(table_row)
+        repeated = int(attribute(table_row, "number-rows-repeated") or 1)
+        for position in range(1, min(repeated, _MAX_REPEATED) + 1) if cells else ():
             yield row([str(number + position), *cells])
         number += repeated
     for comment in table.iter("{*}annotation"):
-        yield f"Comment: {' '.join(_words(block) for block in comment if local(block) in _BLOCKS)}"
+        yield f"Comment: {' '.join(_text(block) for block in comment if local_name(block) in _TEXT_BLOCKS)}"
 
 
 def _cells(table_row: Element) -> list[str]:
     cells: list[str] = []
     for cell in table_row.iterchildren("{*}table-cell", "{*}covered-table-cell"):
-        words = " ".join(_words(block) for block in cell if local(block) in _BLOCKS)
-        cells += [words.strip()] * min(int(attribute(cell, "number-columns-repeated") or 1), _MOST_REPEATED)
+        text = " ".join(_text(block) for block in cell if local_name(block) in _TEXT_BLOCKS)
+        cells += [text.strip()] * min(int(attribute(cell, "number-columns-repeated") or 1), _MAX_REPEATED)
     while cells and not cells[-1]:
         cells.pop()
     return cells

@@ -6,21 +6,21 @@ from io import BytesIO
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw  # type: ignore[import-untyped]
 
-from tools_app.documents.document import NO_TEXT, Document, Unreadable, pages_of
+from tools_app.documents.document import NO_TEXT, DocumentParseError, ParsedDocument, pages_of
 
-_EDGE = (
+_LONGER_EDGE = (
     1568  # pixels of the longer edge: larger pictures are scaled down before a model sees them (llm_app/pictures.py)
 )
 
 
-def open_document(body: bytes) -> Document:
+def open_document(body: bytes) -> ParsedDocument:
     """Open a PDF.
 
-    Raises: Unreadable.
+    Raises: DocumentParseError.
     """
     pdf = _opened(body)
     pages = [_lines(pdf, index) for index in range(len(pdf))]
-    return Document(kind="PDF", unit="page", title=pdf.get_metadata_value("Title"), parts=pages_of(pages, "page"))
+    return ParsedDocument(kind="PDF", unit="page", title=pdf.get_metadata_value("Title"), parts=pages_of(pages, "page"))
 
 
 def answer(request: Mapping[str, int], body: bytes) -> dict[str, str]:
@@ -29,20 +29,20 @@ def answer(request: Mapping[str, int], body: bytes) -> dict[str, str]:
     {"page"} → {"picture"} or {"error"}
     """
     try:
-        return {"picture": base64.b64encode(_drawn(body, request["page"])).decode()}
-    except Unreadable as error:
+        return {"picture": base64.b64encode(_page_png(body, request["page"])).decode()}
+    except DocumentParseError as error:
         return {"error": str(error)}
 
 
-def _drawn(body: bytes, number: int) -> bytes:
+def _page_png(body: bytes, number: int) -> bytes:
     pdf = _opened(body)
     if number > len(pdf):
-        raise Unreadable(f"There is no page {number}: it has {len(pdf)}.")
+        raise DocumentParseError(f"There is no page {number}: it has {len(pdf)}.")
     pdf.init_forms()  # otherwise the values of fields are not drawn
     page = pdf[number - 1]
-    drawn = page.render(scale=_EDGE / max(*page.get_size(), 1)).to_pil()
+    image = page.render(scale=_LONGER_EDGE / max(*page.get_size(), 1)).to_pil()
     out = BytesIO()
-    drawn.save(out, "PNG")
+    image.save(out, "PNG")
     return out.getvalue()
 
 
@@ -51,8 +51,8 @@ def _opened(body: bytes) -> PdfDocument:
         return PdfDocument(body)
     except PdfiumError as error:
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-            raise Unreadable("It is encrypted and needs a password.") from error
-        raise Unreadable("It is damaged, or no PDF that can be read here.") from error
+            raise DocumentParseError("It is encrypted and needs a password.") from error
+        raise DocumentParseError("It is damaged, or no PDF that can be read here.") from error
 
 
 def _lines(pdf: PdfDocument, index: int) -> Iterator[str]:
@@ -73,8 +73,8 @@ def _notes(page: PdfPage) -> Iterator[str]:
             name, value = _string(annotation, b"T"), _string(annotation, b"V")
             if value:
                 yield f"Field {name}: {value}"
-        elif words := _string(annotation, b"Contents"):
-            yield f"Note: {words}"
+        elif text := _string(annotation, b"Contents"):
+            yield f"Note: {text}"
         raw.FPDFPage_CloseAnnot(annotation)
 
 

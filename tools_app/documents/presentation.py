@@ -6,21 +6,21 @@ from typing import Any
 
 import pptx
 
-from tools_app.documents.document import Document, Part, row
+from tools_app.documents.document import ParsedDocument, ParsedPart, row
 
 
-def open_document(body: bytes) -> Document:
+def open_document(body: bytes) -> ParsedDocument:
     deck = pptx.Presentation(BytesIO(body))
-    slides, number = deck.slides, len(deck.slides)
+    count = len(deck.slides)
     parts = [
-        Part(title=f"slide {position} of {number}{_hidden(slide)}", lines=_lines(slide))
-        for position, slide in enumerate(slides, 1)
+        ParsedPart(title=f"slide {number} of {count}{_hidden_mark(slide)}", lines=_lines(slide))
+        for number, slide in enumerate(deck.slides, 1)
     ]
     title = deck.core_properties.title or ""
-    return Document(kind="PowerPoint presentation", unit="slide", title=title, parts=parts)
+    return ParsedDocument(kind="PowerPoint presentation", unit="slide", title=title, parts=parts)
 
 
-def _hidden(slide: Any) -> str:
+def _hidden_mark(slide: Any) -> str:
     """Return the mark of a slide that is not shown (ISO 29500-1, 19.3.1.38), or ""."""
     return " (hidden)" if slide.element.get("show") in ("0", "false") else ""
 
@@ -41,16 +41,16 @@ def _texts(shapes: Iterable[Any]) -> Iterator[str]:
             yield from (row([cell.text for cell in cells.cells]) for cells in shape.table.rows)
         elif shape.has_chart:
             yield from _chart(shape.chart)
-        elif words := shape._element.xpath("string(.//p:cNvPr/@descr)"):
-            yield f"[picture: {words}]"
+        elif description := shape._element.xpath("string(.//p:cNvPr/@descr)"):
+            yield f"[picture: {description}]"
 
 
 def _chart(chart: Any) -> Iterator[str]:
     """Yield the figures of the chart: a row for each category, a column for each series."""
     yield f"Chart: {chart.chart_title.text_frame.text}" if chart.has_title else "Chart:"
     for plot in chart.plots:
-        series = list(plot.series)
-        yield row(["", *(each.name for each in series)])
-        for position, category in enumerate(plot.categories):
-            values = (each.values[position] if position < len(each.values) else None for each in series)
+        all_series = list(plot.series)
+        yield row(["", *(series.name for series in all_series)])
+        for index, category in enumerate(plot.categories):
+            values = (series.values[index] if index < len(series.values) else None for series in all_series)
             yield row([str(category), *("" if value is None else str(value) for value in values)])

@@ -22,7 +22,7 @@ class UnreadableDocument(ToolError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PartExcerpt:
     """A page, sheet, slide or chapter, numbered from 1. `lines` are those from number `line` on, counted from 1.
 
     If it is not `whole`, the room ended before the part did. No line has more than `document.LONGEST_LINE` characters.
@@ -36,17 +36,17 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Document:
+class DocumentExcerpt:
     """A document with `count` parts called `unit` ("page"), and the requested `parts`. `kind` is its format ("PDF")."""
 
     kind: str
     unit: str
     title: str
     count: int
-    parts: Sequence[Part]
+    parts: Sequence[PartExcerpt]
 
 
-async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1, room: int = ROOM) -> Document:
+async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1, room: int = ROOM) -> DocumentExcerpt:
     """Return the parts from number `part` on, the first of them from `line` on, in about `room` bytes, at least one
     line.
 
@@ -56,10 +56,10 @@ async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1,
     """
     request = {"name": name, "part": part, "line": line, "room": room}
     answer = await _answer("tools_app.documents.child", request, data, name)
-    return Document(**answer | {"parts": [Part(**each) for each in answer["parts"]]})
+    return DocumentExcerpt(**answer | {"parts": [PartExcerpt(**part) for part in answer["parts"]]})
 
 
-def mark(part: Part) -> str:
+def part_heading(part: PartExcerpt) -> str:
     """Return the line that introduces the part."""
     return f"--- {part.title} ---"
 

@@ -16,20 +16,20 @@ from zipfile import ZipFile
 import openpyxl  # type: ignore[import-untyped]
 from openpyxl.utils import get_column_letter  # type: ignore[import-untyped]
 
-from tools_app.documents.document import Document, Part, row
-from tools_app.documents.opendocument import local, parse, part
+from tools_app.documents.document import ParsedDocument, ParsedPart, row
+from tools_app.documents.opendocument import local_name, parse, part
 
 _FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
-_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_MARGINS = re.compile(rb"<(?:\w+:)?headerFooter")
-_MARGINS_END = re.compile(rb"</(?:\w+:)?headerFooter>")
-_BARE = re.compile(rb"<(/?)\w+:")  # a fragment does not declare prefixes
-_CODE = re.compile(
+_RELATION_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_HEADER_FOOTER = re.compile(rb"<(?:\w+:)?headerFooter")
+_HEADER_FOOTER_END = re.compile(rb"</(?:\w+:)?headerFooter>")
+_PREFIX = re.compile(rb"<(/?)\w+:")  # a fragment does not declare prefixes
+_FORMAT_CODE = re.compile(
     r'&(?:"[^"]*"|K[0-9A-F]{6}|K\d\d[+-]\d{3}|\d+|[A-Z])'
 )  # fonts, colours, sizes and fields in headers and footers
 
 
-def open_document(body: bytes) -> Document:
+def open_document(body: bytes) -> ParsedDocument:
     values = openpyxl.load_workbook(BytesIO(body), read_only=True, data_only=True)
     archive = ZipFile(BytesIO(body))
     paths = _paths(archive)
@@ -39,26 +39,26 @@ def open_document(body: bytes) -> Document:
     parts = []
     for sheet in values.worksheets:
         hidden = "" if sheet.sheet_state == "visible" else " (hidden)"
-        beside = formulas[sheet.title] if formulas else None
-        lines = _lines(sheet, beside, archive, paths.get(sheet.title, ""))
-        parts.append(Part(title=f"sheet {sheet.title}{hidden}", lines=lines))
-    return Document(kind="Excel workbook", unit="sheet", title=values.properties.title or "", parts=parts)
+        formula_sheet = formulas[sheet.title] if formulas else None
+        lines = _lines(sheet, formula_sheet, archive, paths.get(sheet.title, ""))
+        parts.append(ParsedPart(title=f"sheet {sheet.title}{hidden}", lines=lines))
+    return ParsedDocument(kind="Excel workbook", unit="sheet", title=values.properties.title or "", parts=parts)
 
 
-def _lines(sheet: Any, formulas: Any, archive: ZipFile, path: str) -> Iterator[str]:
-    beside = _rows(formulas, values_only=False) if formulas else repeat(())
-    widest = 0
-    for number, (values, cells) in enumerate(zip(_rows(sheet, values_only=True), beside, strict=False), 1):
-        shown = [_shown(value) for value in values]
-        for place, cell in enumerate(cells[: len(shown)]):
-            shown[place] = shown[place] or _formula(cell.value)
-        while shown and not shown[-1]:
-            shown.pop()
-        if len(shown) > widest:
-            widest = len(shown)
-            yield row(["", *map(get_column_letter, range(1, widest + 1))])
-        if shown:
-            yield row([str(number), *shown])
+def _lines(sheet: Any, formula_sheet: Any, archive: ZipFile, path: str) -> Iterator[str]:
+    formula_rows = _rows(formula_sheet, values_only=False) if formula_sheet else repeat(())
+    width = 0
+    for number, (values, formulas) in enumerate(zip(_rows(sheet, values_only=True), formula_rows, strict=False), 1):
+        texts = [_text(value) for value in values]
+        for column, cell in enumerate(formulas[: len(texts)]):
+            texts[column] = texts[column] or _formula(cell.value)
+        while texts and not texts[-1]:
+            texts.pop()
+        if len(texts) > width:
+            width = len(texts)
+            yield row(["", *map(get_column_letter, range(1, width + 1))])
+        if texts:
+            yield row([str(number), *texts])
     yield from _notes(archive, path)
 
 
@@ -68,7 +68,7 @@ def _rows(sheet: Any, *, values_only: bool) -> Iterator[Any]:
     return rows
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ")
     if isinstance(value, bool):
@@ -83,9 +83,9 @@ def _formula(value: Any) -> str:
 
 def _paths(archive: ZipFile) -> dict[str, str]:
     """Return the path of each sheet in the archive, by the sheet's name."""
-    book, targets = part(archive, "xl/workbook.xml"), _targets(archive, "xl/workbook.xml")
-    sheets = [] if book is None else book.iter("{*}sheet")
-    return {sheet.get("name", ""): targets.get(sheet.get(_RELATION, ""), ("", ""))[1] for sheet in sheets}
+    workbook, targets = part(archive, "xl/workbook.xml"), _targets(archive, "xl/workbook.xml")
+    sheets = [] if workbook is None else workbook.iter("{*}sheet")
+    return {sheet.get("name", ""): targets.get(sheet.get(_RELATION_ID, ""), ("", ""))[1] for sheet in sheets}
 
 
 def _targets(archive: ZipFile, path: str) -> dict[str, tuple[str, str]]:
@@ -93,11 +93,11 @@ def _targets(archive: ZipFile, path: str) -> dict[str, tuple[str, str]]:
     folder, _, name = path.rpartition("/")
     relations = part(archive, f"{folder}/_rels/{name}.rels")
     return {
-        each.get("Id", ""): (
-            each.get("Type", "").rpartition("/")[2],
-            normpath(join("/", folder, each.get("Target", ""))).lstrip("/"),
+        relation.get("Id", ""): (
+            relation.get("Type", "").rpartition("/")[2],
+            normpath(join("/", folder, relation.get("Target", ""))).lstrip("/"),
         )
-        for each in (relations if relations is not None else [])
+        for relation in (relations if relations is not None else [])
     }
 
 
@@ -106,13 +106,13 @@ def _notes(archive: ZipFile, path: str) -> Iterator[str]:
     if path not in archive.namelist():
         return
     sheet = archive.read(path)
-    begin = _MARGINS.search(sheet)
-    if begin and (end := _MARGINS_END.search(sheet, begin.end())):
-        for margin in parse(_BARE.sub(rb"<\1", sheet[begin.start() : end.end()])):
-            if words := _CODE.sub(" ", margin.text or "").strip():
-                yield f"{local(margin)[-6:].capitalize()}: {words}"
+    begin = _HEADER_FOOTER.search(sheet)
+    if begin and (end := _HEADER_FOOTER_END.search(sheet, begin.end())):
+        for element in parse(_PREFIX.sub(rb"<\1", sheet[begin.start() : end.end()])):
+            if text := _FORMAT_CODE.sub(" ", element.text or "").strip():
+                yield f"{local_name(element)[-6:].capitalize()}: {text}"
     for kind, target in _targets(archive, path).values():
         comments = part(archive, target) if kind in ("comments", "threadedComment") else None
         for comment in comments.iter("{*}comment", "{*}threadedComment") if comments is not None else ():
-            words = " ".join("".join(comment.itertext("{*}t", "{*}text")).split())
-            yield f"Comment on {comment.get('ref')}: {words}"
+            text = " ".join("".join(comment.itertext("{*}t", "{*}text")).split())
+            yield f"Comment on {comment.get('ref')}: {text}"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools_app.documents.child import unless_damaged
-from tools_app.documents.document import Unreadable, tidy
+from tools_app.documents.document import DocumentParseError, tidy
 from tools_app.documents.formats import open_document
 from tools_app.files import as_text
 from tools_app.matching.worker import MatchingLines
@@ -24,7 +24,7 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
         data, body = body[:size], body[size:]
         try:
             _search(path, data, matches)
-        except Unreadable as error:
+        except DocumentParseError as error:
             unreadable.append([path, str(error)])
     return {"lines": matches.lines, "shown": matches.shown, "total": matches.total, "unreadable": unreadable}
 

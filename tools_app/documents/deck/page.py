@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-_STYLE = Path(__file__).with_name("style.css")
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_STYLESHEET = Path(__file__).with_name("style.css")
+_CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,9 @@ def page(deck: Deck) -> str:
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_SECURITY_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title>\n<style>\n{_STYLE.read_text()}</style></head><body>",
+            f"<title>{title}</title>\n<style>\n{_STYLESHEET.read_text()}</style></head><body>",
             *sections,
             "</body></html>\n",
         ]

@@ -12,9 +12,9 @@ from pptx.util import Emu
 
 _COVER, _TITLE_AND_BODY = 0, 1  # layouts of the library's default template
 _BULLET = re.compile(r"(?P<indent>\s*)(?P<bullet>[-*+]|\d+[.)])\s+(?P<text>.*)")
-_MARKS = re.compile(r"(\*\*|__|`)(.+?)\1")
+_EMPHASIS = re.compile(r"(\*\*|__|`)(.+?)\1")
 _LINK = re.compile(r"\[([^\[\]]*+)\]\(([^)\s\[]*+)\)")
-_DEEPEST = 4
+_MAX_LEVEL = 4
 
 
 def answer(request: Mapping[str, Any], body: bytes) -> dict[str, str]:
@@ -32,7 +32,7 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, str]:
     cover.placeholders[1].element.getparent().remove(cover.placeholders[1].element)
     try:
         for slide in request["slides"]:
-            _add(presentation, slide)
+            _add_slide(presentation, slide)
     except (ValueError, OSError, SyntaxError) as error:  # errors of the picture decoders
         return {"error": f"A picture cannot be used: {error}."}
     out = BytesIO()
@@ -40,43 +40,43 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, str]:
     return {"data": base64.b64encode(out.getvalue()).decode()}
 
 
-def _add(presentation: Any, slide: Mapping[str, Any]) -> None:
-    added = presentation.slides.add_slide(presentation.slide_layouts[_TITLE_AND_BODY])
-    added.shapes.title.text = slide["title"]
-    _place(added.shapes.title, presentation, top=0.05, height=0.15)
-    text, image = added.placeholders[1], slide["image"]
-    _place(text, presentation, top=0.24, height=0.68, width=0.44 if image else 0.9)
-    _write(text.text_frame, slide["body"])
+def _add_slide(presentation: Any, slide: Mapping[str, Any]) -> None:
+    new_slide = presentation.slides.add_slide(presentation.slide_layouts[_TITLE_AND_BODY])
+    new_slide.shapes.title.text = slide["title"]
+    _place(new_slide.shapes.title, presentation, top=0.05, height=0.15)
+    body, image = new_slide.placeholders[1], slide["image"]
+    _place(body, presentation, top=0.24, height=0.68, width=0.44 if image else 0.9)
+    _write_body(body.text_frame, slide["body"])
     if image:
-        _show(added, presentation, base64.b64decode(image["data"]), image["name"])
+        _add_picture(new_slide, presentation, base64.b64decode(image["data"]), image["name"])
     if slide["notes"]:
-        added.notes_slide.notes_text_frame.text = slide["notes"]
+        new_slide.notes_slide.notes_text_frame.text = slide["notes"]
 
 
 def _place(shape: Any, presentation: Any, *, top: float, height: float, width: float = 0.9) -> None:
     """Set the position and size as fractions of the slide. The left margin is 5 %."""
-    shape.left, shape.width = (int(presentation.slide_width * part) for part in (0.05, width))
-    shape.top, shape.height = (int(presentation.slide_height * part) for part in (top, height))
+    shape.left, shape.width = (int(presentation.slide_width * fraction) for fraction in (0.05, width))
+    shape.top, shape.height = (int(presentation.slide_height * fraction) for fraction in (top, height))
 
 
-def _write(frame: Any, body: str) -> None:
+def _write_body(frame: Any, body: str) -> None:
     """Write a paragraph for each line. Markdown's bullets become levels, and its other marks are removed."""
     lines = [line for line in body.splitlines() if line.strip()] or [""]
     frame.word_wrap = True
     for number, line in enumerate(lines):
         paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
         bullet = _BULLET.fullmatch(line)
-        words = bullet["text"] if bullet else line.strip().lstrip("#").strip()
-        paragraph.text = _LINK.sub(r"\1 (\2)", _MARKS.sub(r"\2", words))
-        paragraph.level = min(len(bullet["indent"]) // 2, _DEEPEST) if bullet else 0
+        text = bullet["text"] if bullet else line.strip().lstrip("#").strip()
+        paragraph.text = _LINK.sub(r"\1 (\2)", _EMPHASIS.sub(r"\2", text))
+        paragraph.level = min(len(bullet["indent"]) // 2, _MAX_LEVEL) if bullet else 0
 
 
-def _show(slide: Any, presentation: Any, data: bytes, name: str) -> None:
+def _add_picture(slide: Any, presentation: Any, data: bytes, name: str) -> None:
     """Add the picture to the right half, as large as it fits."""
     picture = slide.shapes.add_picture(BytesIO(data), 0, 0)
-    room = (presentation.slide_width * 0.44, presentation.slide_height * 0.68)
-    scale = min(room[0] / picture.width, room[1] / picture.height)
+    max_width, max_height = presentation.slide_width * 0.44, presentation.slide_height * 0.68
+    scale = min(max_width / picture.width, max_height / picture.height)
     picture.width, picture.height = int(picture.width * scale), int(picture.height * scale)
-    picture.left = int(presentation.slide_width * 0.51 + (room[0] - picture.width) / 2)
-    picture.top = int(presentation.slide_height * 0.24 + (room[1] - picture.height) / 2)
+    picture.left = int(presentation.slide_width * 0.51 + (max_width - picture.width) / 2)
+    picture.top = int(presentation.slide_height * 0.24 + (max_height - picture.height) / 2)
     picture.name = name
