@@ -21,7 +21,7 @@ from tasks_app.tracing.otlp import requests_of
 from tools_app.errors import ToolError
 from tools_app.models import AllowedAddress
 from tools_app.network import NetworkPolicy
-from tools_app.network.fetch import Fetched, Outgoing
+from tools_app.network.fetch import FetchedResponse, OutgoingRequest
 from tools_app.network.fetch import send as send_request
 
 KEPT_FILES = 4  # rotated files besides the current one
@@ -123,11 +123,11 @@ class _Refused(SinkFailed):
     """The server rejected the request itself."""
 
 
-def _sent(sink: TraceSink, body: bytes, headers: Mapping[str, str]) -> Fetched:
+def _sent(sink: TraceSink, body: bytes, headers: Mapping[str, str]) -> FetchedResponse:
     """Send a request. Raises SinkFailed unless the answer is 2xx."""
     policy = NetworkPolicy(allow_internal=frozenset(AllowedAddress.objects.values_list("address", flat=True)))
     headers = {"Content-Type": "application/json", **headers}
-    request = Outgoing(url=sink.url, method="POST", headers=headers, body=body)
+    request = OutgoingRequest(url=sink.url, method="POST", headers=headers, body=body)
     try:
         sending = send_request(request, policy, max_bytes=_MOST_ANSWER, timeout_s=TIMEOUT_S)
         answer = event_loop.submit(sending).result(TIMEOUT_S + 10)

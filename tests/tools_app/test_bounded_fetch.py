@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestServer
 
 from tools_app.errors import FetchFailed
-from tools_app.network import Fetched, NetworkPolicy
+from tools_app.network import FetchedResponse, NetworkPolicy
 from tools_app.network.fetch import fetch
 
 MB = 1024**2
@@ -23,7 +23,7 @@ def serving(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> 
     return TestServer(app)
 
 
-async def get(server: BaseTestServer, *, max_bytes: int = MB, timeout_s: float = 20) -> Fetched:
+async def get(server: BaseTestServer, *, max_bytes: int = MB, timeout_s: float = 20) -> FetchedResponse:
     policy = NetworkPolicy(allow_internal=frozenset({f"127.0.0.1:{server.port}"}))
     return await fetch(str(server.make_url("/")), policy, max_bytes=max_bytes, timeout_s=timeout_s)
 

@@ -326,7 +326,7 @@ def test_a_page_that_is_busy_without_end_is_closed(
 ) -> None:
 
     monkeypatch.setattr(page, "ACTION_S", 1)
-    monkeypatch.setattr(page, "_REST_S", 1)
+    monkeypatch.setattr(page, "_IDLE_TIMEOUT_S", 1)
     use("visit", url=site.url())
     with pytest.raises(PageLost):
         use("visit", url=site.url("/busy"))

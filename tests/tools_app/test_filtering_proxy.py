@@ -12,9 +12,9 @@ from aiohttp.test_utils import TestServer
 
 from tests.tools_app.test_network_guard import Names, allowing, redirect_to, serving
 from tools_app.network import NetworkPolicy
-from tools_app.network.proxy import passage as passages
+from tools_app.network.proxy import grant as grants
 from tools_app.network.proxy import server as servers
-from tools_app.network.proxy.passage import Passage
+from tools_app.network.proxy.grant import ProxyGrant
 from tools_app.network.proxy.server import FilteringProxy
 
 Open = Callable[..., Awaitable[FilteringProxy]]
@@ -36,13 +36,13 @@ async def echo(request: web.Request) -> web.Response:
     )
 
 
-def through(proxy: FilteringProxy, passage: Passage) -> aiohttp.ClientSession:
-    auth = aiohttp.BasicAuth(passage.user, passage.password)
+def through(proxy: FilteringProxy, grant: ProxyGrant) -> aiohttp.ClientSession:
+    auth = aiohttp.BasicAuth(grant.user, grant.password)
     return aiohttp.ClientSession(proxy=proxy.address, proxy_auth=auth)
 
 
-def credential(passage: Passage) -> str:
-    return base64.b64encode(f"{passage.user}:{passage.password}".encode()).decode()
+def credential(grant: ProxyGrant) -> str:
+    return base64.b64encode(f"{grant.user}:{grant.password}".encode()).decode()
 
 
 async def said(proxy: FilteringProxy, *lines: str) -> bytes:
@@ -56,7 +56,7 @@ async def said(proxy: FilteringProxy, *lines: str) -> bytes:
 
 
 async def test_a_request_goes_through_as_it_was_written(proxy: FilteringProxy) -> None:
-    async with serving(echo) as server, through(proxy, proxy.open(INTERNAL)) as session:
+    async with serving(echo) as server, through(proxy, proxy.grant_access(INTERNAL)) as session:
         url = f"http://wiki.example:{server.port}/a%2Fb/~x?q=%7E&r=1"
         async with session.get(aiohttp.client.URL(url, encoded=True), headers={"X-Mine": "1"}) as response:
             answer = await response.json()
@@ -72,13 +72,13 @@ async def test_a_body_goes_through_whole(proxy: FilteringProxy) -> None:
     app = web.Application(client_max_size=10**7)
     app.router.add_post("/", size)
     body = bytes(range(256)) * 10_000
-    async with TestServer(app) as server, through(proxy, proxy.open(INTERNAL)) as session:
+    async with TestServer(app) as server, through(proxy, proxy.grant_access(INTERNAL)) as session:
         async with session.post(server.make_url("/"), data=body) as response:
             assert await response.read() == body[::-1]
 
 
 async def test_many_requests_go_through_one_after_the_other(proxy: FilteringProxy) -> None:
-    async with serving(echo) as server, through(proxy, proxy.open(INTERNAL)) as session:
+    async with serving(echo) as server, through(proxy, proxy.grant_access(INTERNAL)) as session:
         for number in range(20):
             async with session.get(server.make_url(f"/{number}")) as response:
                 assert (await response.json())["path"] == f"/{number}"
@@ -92,15 +92,15 @@ async def test_a_tunnel_carries_both_ways(proxy: FilteringProxy) -> None:
 
     server = await asyncio.start_server(upper, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    passage = proxy.open(INTERNAL)
+    grant = proxy.grant_access(INTERNAL)
     reader, writer = await asyncio.open_connection("127.0.0.1", int(proxy.address.rpartition(":")[2]))
-    head = f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nProxy-Authorization: Basic {credential(passage)}\r\n\r\n"
+    head = f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nProxy-Authorization: Basic {credential(grant)}\r\n\r\n"
     writer.write(head.encode())
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
     for word in (b"one\n", b"two\n"):
         writer.write(word)
         assert await reader.readline() == word.upper()
-    proxy.close(passage)
+    proxy.revoke(grant)
     assert await reader.read() == b""
     writer.close()
     server.close()
@@ -108,20 +108,20 @@ async def test_a_tunnel_carries_both_ways(proxy: FilteringProxy) -> None:
 
 @pytest.mark.parametrize("who", ["", "Proxy-Authorization: Basic eA==", "Proxy-Authorization: Basic ?", "guessed"])
 async def test_nobody_passes_without_the_credential(proxy: FilteringProxy, who: str) -> None:
-    passage = proxy.open(INTERNAL)
+    grant = proxy.grant_access(INTERNAL)
     if who == "guessed":
-        passage.password, real = "guess", passage.password
-        who = f"Proxy-Authorization: Basic {credential(passage)}"
-        passage.password = real
+        grant.password, real = "guess", grant.password
+        who = f"Proxy-Authorization: Basic {credential(grant)}"
+        grant.password = real
     async with serving(echo) as server:
         lines = filter(None, [f"GET http://127.0.0.1:{server.port}/ HTTP/1.1", "Host: x", who])
         assert (await said(proxy, *lines)).startswith(b"HTTP/1.1 407 ")
 
 
-async def test_a_closed_passage_is_worth_nothing(proxy: FilteringProxy) -> None:
-    passage = proxy.open(INTERNAL)
-    proxy.close(passage)
-    async with serving(echo) as server, through(proxy, passage) as session:
+async def test_a_closed_grant_is_worth_nothing(proxy: FilteringProxy) -> None:
+    grant = proxy.grant_access(INTERNAL)
+    proxy.revoke(grant)
+    async with serving(echo) as server, through(proxy, grant) as session:
         async with session.get(server.make_url("/")) as response:
             assert response.status == 407
 
@@ -133,7 +133,7 @@ async def test_a_closed_passage_is_worth_nothing(proxy: FilteringProxy) -> None:
 async def test_it_refuses_internal_addresses_in_all_their_spellings(
     proxy: FilteringProxy, host: str, method: str
 ) -> None:
-    passage = proxy.open(NetworkPolicy())
+    grant = proxy.grant_access(NetworkPolicy())
     async with serving(echo) as server:
         place = f"{host}:{server.port}"
         target = place if method == "CONNECT" else f"http://{place}/"
@@ -141,16 +141,16 @@ async def test_it_refuses_internal_addresses_in_all_their_spellings(
             proxy,
             f"{method} {target} HTTP/1.1",
             "Host: public.example",
-            f"Proxy-Authorization: Basic {credential(passage)}",
+            f"Proxy-Authorization: Basic {credential(grant)}",
         )
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert b"Proxy-Status: agentsite; error=destination_ip_prohibited" in answer
-    assert "internal address" in str(passage.fault)
+    assert "internal address" in str(grant.last_error)
 
 
-async def test_a_passage_obeys_its_own_policy(proxy: FilteringProxy) -> None:
+async def test_a_grant_obeys_its_own_policy(proxy: FilteringProxy) -> None:
     async with serving(echo) as one, serving(echo) as other:
-        async with through(proxy, proxy.open(allowing(one))) as session:
+        async with through(proxy, proxy.grant_access(allowing(one))) as session:
             assert (await session.get(one.make_url("/"))).status == 200
             assert (await session.get(other.make_url("/"))).status == 403
 
@@ -168,13 +168,13 @@ async def test_a_change_of_the_policy_ends_what_is_open(proxy: FilteringProxy) -
         finally:
             ended.set()
 
-    passage = proxy.open(INTERNAL)
-    async with serving(endless) as server, through(proxy, passage) as session:
+    grant = proxy.grant_access(INTERNAL)
+    async with serving(endless) as server, through(proxy, grant) as session:
         response = await session.get(server.make_url("/"))
         await response.content.read(1)
-        passage.renew(INTERNAL)
+        grant.renew(INTERNAL)
         assert not ended.is_set()
-        passage.renew(NetworkPolicy())
+        grant.renew(NetworkPolicy())
         await asyncio.wait_for(ended.wait(), 30)
 
 
@@ -182,7 +182,7 @@ async def test_rebinding_finds_no_second_question() -> None:
     names = Names(["127.0.0.1"], ["127.0.0.2"])
     proxy = FilteringProxy(names)
     await proxy.start()
-    async with serving(echo) as server, through(proxy, proxy.open(allowing(server))) as session:
+    async with serving(echo) as server, through(proxy, proxy.grant_access(allowing(server))) as session:
         assert (await session.get(f"http://rebinding.example:{server.port}/")).status == 200
         assert names.asked == 1
         assert (await session.get(f"http://rebinding.example:{server.port}/")).status == 403
@@ -191,7 +191,7 @@ async def test_rebinding_finds_no_second_question() -> None:
 
 async def test_a_redirect_is_a_request_of_its_own(proxy: FilteringProxy) -> None:
     async with serving(echo) as inner, serving(redirect_to(str(inner.make_url("/")))) as outer:
-        async with through(proxy, proxy.open(allowing(outer))) as session:
+        async with through(proxy, proxy.grant_access(allowing(outer))) as session:
             response = await session.get(outer.make_url("/"))
             assert (response.status, response.url.port) == (403, inner.port)
 
@@ -206,7 +206,7 @@ async def test_a_second_request_on_a_connection_does_not_go_past_the_guard(proxy
 
     server = await asyncio.start_server(keeps_open, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    who = f"Proxy-Authorization: Basic {credential(proxy.open(INTERNAL))}"
+    who = f"Proxy-Authorization: Basic {credential(proxy.grant_access(INTERNAL))}"
     twice = [f"GET http://127.0.0.1:{port}/{n} HTTP/1.1\r\nHost: x\r\n{who}\r\n\r\n" for n in (1, 2)]
     answer = await said(proxy, "".join(twice).removesuffix("\r\n\r\n"))
     assert answer in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
@@ -230,38 +230,38 @@ async def test_a_second_request_on_a_connection_does_not_go_past_the_guard(proxy
     ],
 )
 async def test_it_hangs_up_on_what_is_no_plain_request(proxy: FilteringProxy, lines: list[str]) -> None:
-    who = f"Proxy-Authorization: Basic {credential(proxy.open(INTERNAL))}"
+    who = f"Proxy-Authorization: Basic {credential(proxy.grant_access(INTERNAL))}"
     assert await said(proxy, *lines, who) == b""
 
 
 async def test_what_comes_back_is_bounded(proxy: FilteringProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passages, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(grants, "MAX_RECEIVED", 100_000)
 
     async def much(request: web.Request) -> web.Response:
         return web.Response(body=b"x" * 1_000_000)
 
-    passage = proxy.open(INTERNAL)
-    async with serving(much) as server, through(proxy, passage) as session:
+    grant = proxy.grant_access(INTERNAL)
+    async with serving(much) as server, through(proxy, grant) as session:
         response = await session.get(server.make_url("/"))
         with pytest.raises(aiohttp.ClientPayloadError):
             await response.read()
-    assert "More than" in str(passage.fault)
+    assert "More than" in str(grant.last_error)
 
 
 async def test_a_host_that_is_away_is_said_to_be_away(proxy: FilteringProxy) -> None:
-    passage = proxy.open(INTERNAL)
+    grant = proxy.grant_access(INTERNAL)
     async with serving(echo) as server:
         gone = server.make_url("/")
-    async with through(proxy, passage) as session:
+    async with through(proxy, grant) as session:
         response = await session.get(gone)
         assert (response.status, response.headers["Proxy-Status"].split("=")[1]) == (502, "destination_unavailable")
-    assert f"127.0.0.1:{gone.port} cannot be reached" in str(passage.fault)
+    assert f"127.0.0.1:{gone.port} cannot be reached" in str(grant.last_error)
 
 
 async def test_a_closed_host_is_not_reached(proxy: FilteringProxy) -> None:
     async with serving(echo) as server:
-        passage = proxy.open(INTERNAL, closed_hosts=frozenset({"home.example"}))
-        async with through(proxy, passage) as session:
+        grant = proxy.grant_access(INTERNAL, blocked_hosts=frozenset({"home.example"}))
+        async with through(proxy, grant) as session:
             assert (await session.get(f"http://home.example:{server.port}/")).status == 403
             assert (await session.get(f"http://other.example:{server.port}/")).status == 200
 
@@ -295,7 +295,7 @@ async def test_an_ambiguous_request_reaches_nobody(proxy: FilteringProxy, fields
         reached.append(request.path)
         return web.Response()
 
-    who = f"Proxy-Authorization: Basic {credential(proxy.open(INTERNAL))}"
+    who = f"Proxy-Authorization: Basic {credential(proxy.grant_access(INTERNAL))}"
     async with serving(note) as server:
         answer = await said(proxy, f"POST http://127.0.0.1:{server.port}/ HTTP/1.1", who, f"{fields}\r\n\r\n0\r\n")
     assert (answer, reached) == (b"", [])
@@ -312,7 +312,7 @@ async def answered(proxy: FilteringProxy, response: bytes, method: str = "GET") 
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    who = f"Proxy-Authorization: Basic {credential(proxy.open(INTERNAL))}"
+    who = f"Proxy-Authorization: Basic {credential(proxy.grant_access(INTERNAL))}"
     try:
         return await said(proxy, f"{method} http://127.0.0.1:{port}/ HTTP/1.1", "Host: x", who)
     finally:
@@ -360,7 +360,7 @@ async def test_an_interim_response_is_passed_on(proxy: FilteringProxy) -> None:
 async def test_a_sandbox_has_only_so_many_connections_open(
     proxy: FilteringProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(servers, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(servers, "MAX_CONNECTIONS", 1)
     bound = socket.create_server(("127.0.0.1", 0))
     async with await proxy.listen(bound):
         place = bound.getsockname()

@@ -11,7 +11,7 @@ from aiohttp.test_utils import BaseTestServer, TestServer
 from yarl import URL
 
 from tools_app.errors import AddressRefused, FetchFailed, PortUnreachable
-from tools_app.network import Fetched, NetworkPolicy
+from tools_app.network import FetchedResponse, NetworkPolicy
 from tools_app.network.connections import GuardedResolver, http_session
 from tools_app.network.fetch import fetch
 
@@ -68,7 +68,7 @@ def allowing(*servers: BaseTestServer) -> NetworkPolicy:
     return NetworkPolicy(allow_internal=frozenset(f"127.0.0.1:{server.port}" for server in servers))
 
 
-async def get(url: object, policy: NetworkPolicy) -> Fetched:
+async def get(url: object, policy: NetworkPolicy) -> FetchedResponse:
     return await fetch(str(url), policy, max_bytes=1000, timeout_s=10)
 
 

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, BrowserContext, Error, async_playwrigh
 from tools_app.browser.program import chromium_path
 from tools_app.errors import ToolError
 from tools_app.network import NetworkPolicy
-from tools_app.network.proxy.passage import Passage
+from tools_app.network.proxy.grant import ProxyGrant
 from tools_app.network.proxy.server import FilteringProxy
 from tools_app.sandbox import ProcessIdentity, memory, supervision
 
@@ -30,7 +30,7 @@ _FLAGS = (
     "--js-flags=--max-old-space-size=1024",  # MB, for each page
 )
 # Hosts that Chromium itself contacts with a page's credential. It would reveal the forms on the page, and more.
-_CALLS_HOME = frozenset(
+_BLOCKED_HOSTS = frozenset(
     {
         *("content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com", "safebrowsing.googleapis.com"),
         *("update.googleapis.com", "clients2.google.com", "clientservices.googleapis.com", "edgedl.me.gvt1.com"),
@@ -45,7 +45,7 @@ class Chromium:
     def __init__(self, on_end: Callable[[], None]) -> None:
         self._on_end = on_end
         self._proxy = FilteringProxy()
-        self._ends = AsyncExitStack()
+        self._cleanup = AsyncExitStack()
         self._browser: Browser | None = None
 
     async def start(self, on_start: Callable[[ProcessIdentity], None]) -> "Chromium":
@@ -53,14 +53,14 @@ class Chromium:
 
         Raises: ToolError if it does not start.
         """
-        async with AsyncExitStack() as ends:
+        async with AsyncExitStack() as stack:
             folder = Path(
-                ends.enter_context(tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True))
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True))
             )
             await self._proxy.start()
-            ends.push_async_callback(self._proxy.stop)
+            stack.push_async_callback(self._proxy.stop)
             playwright = await async_playwright().start()
-            ends.push_async_callback(playwright.stop)
+            stack.push_async_callback(playwright.stop)
             try:
                 self._browser = await playwright.chromium.launch(
                     executable_path=_LAUNCHER,
@@ -76,11 +76,11 @@ class Chromium:
                 raise ToolError(f"The browser does not start here: {_reason(error)}") from error
             started = supervision.process_identity(int((folder / "pid").read_text()))
             on_start(started)
-            ends.callback(_kill, started)
+            stack.callback(_kill, started)
             watch = asyncio.create_task(self._watch(started.pid))
-            ends.callback(watch.cancel)
+            stack.callback(watch.cancel)
             self._browser.on("disconnected", lambda _: self._on_end())
-            self._ends = ends.pop_all()
+            self._cleanup = stack.pop_all()
         return self
 
     async def stop(self) -> None:
@@ -89,22 +89,22 @@ class Chromium:
             async with asyncio.timeout(_STOP_S):
                 assert self._browser is not None
                 await self._browser.close()
-        await self._ends.aclose()
+        await self._cleanup.aclose()
 
-    async def context(self, policy: NetworkPolicy) -> tuple[BrowserContext, Passage]:
+    async def new_context(self, policy: NetworkPolicy) -> tuple[BrowserContext, ProxyGrant]:
         """Return an isolated browser context with its own cookies, storage and proxy credential."""
         assert self._browser is not None
-        passage = self._proxy.open(policy, closed_hosts=_CALLS_HOME)
+        proxy_grant = self._proxy.grant_access(policy, blocked_hosts=_BLOCKED_HOSTS)
         context = await self._browser.new_context(
-            proxy={"server": self._proxy.address, "username": passage.user, "password": passage.password},
+            proxy={"server": self._proxy.address, "username": proxy_grant.user, "password": proxy_grant.password},
             accept_downloads=False,
             service_workers="block",  # their requests would not be intercepted
             viewport={"width": 1280, "height": 900},
         )
-        return context, passage
+        return context, proxy_grant
 
-    def end_passage(self, passage: Passage) -> None:
-        self._proxy.close(passage)
+    def revoke_proxy_access(self, proxy_grant: ProxyGrant) -> None:
+        self._proxy.revoke(proxy_grant)
 
     async def _watch(self, pid: int) -> None:
         await memory.wait_until_exceeded(pid, MEMORY)

@@ -14,19 +14,19 @@ from tools_app.network import NetworkPolicy
 from tools_app.sandbox import ProcessIdentity
 
 IDLE_S = 300.0
-MOST = 20  # pages of one process; each takes about 80 MB
-_WORDS = "the page that was open in the browser"
+MAX_PAGES = 20  # pages of one process; each takes about 80 MB
+_DESCRIPTION = "the page that was open in the browser"
 
 
-class Pages:
+class BrowserPages:
     """The open pages of this process. All methods run on one event loop."""
 
     def __init__(self) -> None:
         self._open: dict[str, OpenPage] = {}
-        self._idle: dict[str, asyncio.TimerHandle] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._chromium: asyncio.Task[Chromium] | None = None
         self._background: set[asyncio.Task[None]] = set()
-        self._changing = asyncio.Lock()  # prevents opening a page in a browser that is about to end
+        self._change_lock = asyncio.Lock()  # prevents opening a page in a browser that is about to end
 
     def page_of(self, session: str) -> OpenPage:
         """Return the session's open page.
@@ -37,7 +37,7 @@ class Pages:
             raise ToolError("No page is open: it was closed, or none was visited. Use visit first.")
         return self._open[session]
 
-    def has(self, session: str) -> bool:
+    def has_page(self, session: str) -> bool:
         return session in self._open
 
     async def open(self, session: str, policy: NetworkPolicy, started: Callable[[ProcessIdentity], None]) -> OpenPage:
@@ -47,8 +47,8 @@ class Pages:
         """
         if session in self._open:
             return self._open[session]
-        page = await self._add(session, policy, started)
-        held_resources.hold(session, held_resources.PAGE, _WORDS)
+        page = await self._open_page(session, policy, started)
+        held_resources.hold(session, held_resources.PAGE, _DESCRIPTION)
         return page
 
     async def read_once(
@@ -59,51 +59,56 @@ class Pages:
         Raises: ToolError
         """
         name = f"read once: {uuid4().hex}"
-        page = await self._add(name, policy, started)
+        page = await self._open_page(name, policy, started)
         try:
             await page.visit(url)
             url, html = page.url, await page.html()
         except BaseException:
-            self._beside(self.close(name))
+            self._run_in_background(self.close(name))
             raise
         await self.close(name)
         return url, html
 
-    async def _add(self, session: str, policy: NetworkPolicy, started: Callable[[ProcessIdentity], None]) -> OpenPage:
-        if len(self._open) >= MOST:
+    async def _open_page(
+        self, session: str, policy: NetworkPolicy, started: Callable[[ProcessIdentity], None]
+    ) -> OpenPage:
+        if len(self._open) >= MAX_PAGES:
             raise ToolError("Too many pages are open on this server. Try again in some minutes, or use fetch_url.")
         try:
-            async with self._changing:
-                page = self._open[session] = await OpenPage.open(await self._running(started), policy)
+            async with self._change_lock:
+                page = self._open[session] = await OpenPage.open(await self._browser(started), policy)
             return page
         except BaseException:
-            self._beside(self._stop_if_unused())
+            self._run_in_background(self._stop_if_unused())
             raise
 
     async def close(self, session: str) -> None:
         held_resources.release(session, held_resources.PAGE)
-        self.used(session, over=True)
+        self.cancel_timer(session)
         if page := self._open.pop(session, None):
             await page.close()
         await self._stop_if_unused()
 
-    def used(self, session: str, *, over: bool = False) -> None:
-        """Restart the timer that closes the page, or cancel it if the page is `over`."""
-        if timer := self._idle.pop(session, None):
+    def cancel_timer(self, session: str) -> None:
+        if timer := self._timers.pop(session, None):
             timer.cancel()
-        if not over and session in self._open:
+
+    def restart_timer(self, session: str) -> None:
+        """Restart the timer that closes the session's page."""
+        self.cancel_timer(session)
+        if session in self._open:
             loop = asyncio.get_running_loop()
-            self._idle[session] = loop.call_later(IDLE_S, lambda: self._beside(self.close(session)))
+            self._timers[session] = loop.call_later(IDLE_S, lambda: self._run_in_background(self.close(session)))
 
     def abandon(self, session: str, *, close: bool) -> None:
         """Stop loading the page, or close it, without waiting."""
         if page := self._open.get(session):
-            self._beside(self.close(session) if close else page.stop_loading())
+            self._run_in_background(self.close(session) if close else page.stop_loading())
 
-    async def _running(self, started: Callable[[ProcessIdentity], None]) -> Chromium:
+    async def _browser(self, started: Callable[[ProcessIdentity], None]) -> Chromium:
         """Return the browser. Cancelling the caller does not cancel its start."""
         if self._chromium is None:
-            self._chromium = asyncio.create_task(Chromium(self._lost).start(started))
+            self._chromium = asyncio.create_task(Chromium(self._on_browser_end).start(started))
         try:
             return await asyncio.shield(self._chromium)
         except ToolError:
@@ -111,27 +116,27 @@ class Pages:
             raise
 
     async def _stop_if_unused(self) -> None:
-        async with self._changing:
-            running = self._chromium
-            if running is not None and not self._open:
+        async with self._change_lock:
+            browser = self._chromium
+            if browser is not None and not self._open:
                 self._chromium = None
                 with suppress(ToolError):  # it did not start
-                    await (await running).stop()
+                    await (await browser).stop()
 
-    def _lost(self) -> None:
+    def _on_browser_end(self) -> None:
         """Drop all pages after the browser has ended by itself."""
         sessions, self._open = list(self._open), {}
-        running, self._chromium = self._chromium, None
+        browser, self._chromium = self._chromium, None
         for session in sessions:
             held_resources.release(session, held_resources.PAGE)
-            self.used(session, over=True)
-        if running is not None:
-            self._beside(running.result().stop())
+            self.cancel_timer(session)
+        if browser is not None:
+            self._run_in_background(browser.result().stop())
 
-    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def _run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
 
-pages = Pages()
+pages = BrowserPages()

@@ -41,7 +41,7 @@ _INTERNAL_V6 = [
         "3fff::/20",  # documentation
     )
 ]
-_EMBEDDING = [
+_IPV4_EMBEDDING = [
     IPv6Network("::ffff:0:0/96"),  # IPv4-mapped
     IPv6Network("64:ff9b::/96"),  # NAT64: IPv4 for hosts that only have IPv6
 ]
@@ -80,7 +80,7 @@ def is_internal(address: Address) -> bool:
     if isinstance(address, IPv4Address):
         return any(address in network for network in _INTERNAL_V4)
     inner = IPv4Address(int(address) & 0xFFFF_FFFF)
-    if any(address in network for network in _EMBEDDING):
+    if any(address in network for network in _IPV4_EMBEDDING):
         return is_internal(inner)
     if (int(address) >> 32) & _ISATAP_MASK == _ISATAP and is_internal(inner):
         return True

@@ -17,7 +17,7 @@ from tools_app.network.policy import NetworkPolicy, check_host
 _USER_AGENT = "Mozilla/5.0 (compatible; agentsite/1.0)"
 
 TIMEOUT_S = 10.0  # seconds for each address
-MOST_ADDRESSES = 4  # addresses of a name that are tried
+MAX_ADDRESSES = 4  # addresses of a name that are tried
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -108,7 +108,7 @@ async def _addresses(host: str, port: int, resolver: GuardedResolver) -> Sequenc
     if address := literal_address(host):
         return [str(address)]
     try:
-        found = await resolver.resolve(host, port, socket.AF_UNSPEC)
+        results = await resolver.resolve(host, port, socket.AF_UNSPEC)
     except OSError as error:
         raise FetchFailed(f"There is no host called {host}.") from error
-    return [result["host"] for result in found[:MOST_ADDRESSES]]
+    return [result["host"] for result in results[:MAX_ADDRESSES]]

@@ -19,7 +19,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fetched:
+class FetchedResponse:
     """A response.
 
     `url` is the address after redirects. `content_type` and `charset` come from the headers, '' if they are missing.
@@ -36,7 +36,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outgoing:
+class OutgoingRequest:
     """A request to a service that an administrator has set up. The body is `json` or `body`, unless both are None."""
 
     url: str
@@ -47,14 +47,14 @@ class Outgoing:
     body: bytes | None = None
 
 
-async def send(request: Outgoing, policy: NetworkPolicy, *, max_bytes: int, timeout_s: float) -> Fetched:
+async def send(request: OutgoingRequest, policy: NetworkPolicy, *, max_bytes: int, timeout_s: float) -> FetchedResponse:
     """Send a request without following redirects.
 
     Raises: AddressRefused, FetchFailed
     """
     url = check_url(request.url, policy)
     async with (
-        _guarded(policy, timeout_s) as session,
+        _fetch_session(policy, timeout_s) as session,
         session.request(
             request.method,
             url,
@@ -65,12 +65,12 @@ async def send(request: Outgoing, policy: NetworkPolicy, *, max_bytes: int, time
             allow_redirects=False,
         ) as response,
     ):
-        return await _read(response, max_bytes)
+        return await _read_response(response, max_bytes)
 
 
 async def fetch(
     url: str, policy: NetworkPolicy, *, max_bytes: int, timeout_s: float, headers: Mapping[str, str] | None = None
-) -> Fetched:
+) -> FetchedResponse:
     """Send a GET request, follow up to 5 redirects and read up to `max_bytes` of the unpacked body.
 
     `timeout_s` is the limit in seconds for all of this. `headers` are only sent to the host of `url`. Any HTTP status
@@ -78,12 +78,12 @@ async def fetch(
 
     Raises: AddressRefused, FetchFailed
     """
-    async with _guarded(policy, timeout_s) as session:
-        return await _follow(session, check_url(url, policy), policy, max_bytes, headers or {})
+    async with _fetch_session(policy, timeout_s) as session:
+        return await _get_following_redirects(session, check_url(url, policy), policy, max_bytes, headers or {})
 
 
 @asynccontextmanager
-async def _guarded(policy: NetworkPolicy, timeout_s: float) -> "AsyncIterator[aiohttp.ClientSession]":
+async def _fetch_session(policy: NetworkPolicy, timeout_s: float) -> "AsyncIterator[aiohttp.ClientSession]":
     """Yield a session whose errors become FetchFailed."""
     import aiohttp  # 6 MB, so not before the first request
 
@@ -98,14 +98,14 @@ async def _guarded(policy: NetworkPolicy, timeout_s: float) -> "AsyncIterator[ai
         raise FetchFailed(f"The request failed: {str(error) or type(error).__name__}") from error
 
 
-async def _follow(
+async def _get_following_redirects(
     session: "aiohttp.ClientSession", url: URL, policy: NetworkPolicy, max_bytes: int, headers: Mapping[str, str]
-) -> Fetched:
+) -> FetchedResponse:
     for _ in range(MAX_REDIRECTS + 1):
         async with session.get(url, headers=headers, allow_redirects=False) as response:
             location = response.headers.get("Location")
             if response.status not in _REDIRECTS or not location:
-                return await _read(response, max_bytes)
+                return await _read_response(response, max_bytes)
         following = check_url(str(url.join(parse_url(location))), policy)
         if policy.leads_to_sandbox(following) and not policy.leads_to_sandbox(url):
             raise AddressRefused(f"{url.host} leads to the session's own sandbox, where no page of the web may lead.")
@@ -115,18 +115,18 @@ async def _follow(
     raise FetchFailed(f"More than {MAX_REDIRECTS} redirects.")
 
 
-async def _read(response: "aiohttp.ClientResponse", max_bytes: int) -> Fetched:
+async def _read_response(response: "aiohttp.ClientResponse", max_bytes: int) -> FetchedResponse:
     body = bytearray()
     async for chunk in response.content.iter_any():  # small unpacked chunks, so a bomb only grows as far as we read
         body += chunk
         if len(body) > max_bytes:
             break
-    return Fetched(
+    return FetchedResponse(
         url=str(response.url),
         status=response.status,
         content_type=response.content_type if "Content-Type" in response.headers else "",
         charset=response.charset or "",
         body=bytes(body[:max_bytes]),
         truncated=len(body) > max_bytes,
-        retry_after=float(after) if (after := response.headers.get("Retry-After", "")).isdecimal() else 0,
+        retry_after=float(retry_after) if (retry_after := response.headers.get("Retry-After", "")).isdecimal() else 0,
     )

@@ -12,8 +12,8 @@ from tools_app.errors import AddressRefused
 from tools_app.network.addresses import Address, is_internal, literal_address
 
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")  # no zone ids, no percent-encoding
-_ENTRY = re.compile(r"(?P<host>[a-z0-9._-]+|\[[0-9a-f:.]+\])(:(?P<port>\d{1,5}))?", re.ASCII | re.IGNORECASE)
-_INTERNAL = (
+_HOST_PORT = re.compile(r"(?P<host>[a-z0-9._-]+|\[[0-9a-f:.]+\])(:(?P<port>\d{1,5}))?", re.ASCII | re.IGNORECASE)
+_INTERNAL_MESSAGE = (
     "{host} is an internal address. Only public addresses can be reached; an administrator can allow this one "
     "(network: allow_internal)."
 )
@@ -36,32 +36,35 @@ class Ports(Protocol):
 class NetworkPolicy:
     """The hosts and addresses that a tool can reach.
 
-    `allow_internal` lists internal hosts that are allowed, each as "host" (any port) or "host:port". `only`, if set,
-    limits requests to these hosts: "*.name" matches all names below a name, "*" every host. `sandbox` holds the ports
-    behind the host name `sandbox`.
+    `allow_internal` lists internal hosts that are allowed, each as "host" (any port) or "host:port". `only_hosts`, if
+    set, limits requests to these hosts: "*.name" matches all names below a name, "*" every host. `sandbox` holds the
+    ports behind the host name `sandbox`.
 
     Raises: ValueError on creation if an entry of `allow_internal` is invalid.
     """
 
     allow_internal: frozenset[str] = frozenset()
-    only: frozenset[str] | None = None
+    only_hosts: frozenset[str] | None = None
     sandbox: Ports | None = None
 
     def __post_init__(self) -> None:
-        _ = self._allowed  # parses the entries, so that an invalid one is reported now
+        _ = self._allowed_hosts  # parses the entries, so that an invalid one is reported now
 
     def permits(self, host: str, port: int, address: Address) -> bool:
         """Return whether a request for `host` and `port` can connect to `address`."""
         if not is_internal(address):
             return True
-        return any((name, p) in self._allowed for name in (_name(host), str(address)) for p in (port, None))
+        return any(
+            (name, p) in self._allowed_hosts for name in (_normalized_host(host), str(address)) for p in (port, None)
+        )
 
-    def knows(self, host: str) -> bool:
-        """Return whether `only` includes `host`."""
-        if self.only is None or "*" in self.only:
+    def includes_host(self, host: str) -> bool:
+        """Return whether `only_hosts` includes `host`."""
+        if self.only_hosts is None or "*" in self.only_hosts:
             return True
-        name = _name(host)
-        return name in self.only or any(f"*{name[place:]}" in self.only for place in _dots(name))
+        name = _normalized_host(host)
+        dots = (position for position, character in enumerate(name) if character == ".")
+        return name in self.only_hosts or any(f"*{name[position:]}" in self.only_hosts for position in dots)
 
     def leads_to_sandbox(self, url: URL) -> bool:
         """Return whether `url` refers to the session's own sandbox, a name that no name server knows."""
@@ -69,7 +72,10 @@ class NetworkPolicy:
 
     def allows_by_name(self, url: URL) -> bool:
         """Return whether an administrator has allowed the host of `url` in addition to public hosts."""
-        return any(name == _name(url.raw_host or "") and port in (url.port, None) for name, port in self._allowed)
+        return any(
+            name == _normalized_host(url.raw_host or "") and port in (url.port, None)
+            for name, port in self._allowed_hosts
+        )
 
     def with_host_of(self, url: str) -> "NetworkPolicy":
         """Return a policy that also permits the host and port of `url`, a service that an administrator has set up."""
@@ -77,8 +83,8 @@ class NetworkPolicy:
         return replace(self, allow_internal=self.allow_internal | {f"{service.host_subcomponent}:{service.port}"})
 
     @cached_property
-    def _allowed(self) -> frozenset[tuple[str, int | None]]:
-        return frozenset(_entry(text) for text in self.allow_internal)
+    def _allowed_hosts(self) -> frozenset[tuple[str, int | None]]:
+        return frozenset(_parse_entry(text) for text in self.allow_internal)
 
 
 def check_url(text: str, policy: NetworkPolicy) -> URL:
@@ -114,24 +120,20 @@ def check_host(url: URL, policy: NetworkPolicy) -> None:
     host, port = url.raw_host or "", url.port or 0
     if not _HOST.fullmatch(host):
         raise AddressRefused(f"This is not a valid URL: its host is {host!r}.")
-    if not policy.knows(host):
+    if not policy.includes_host(host):
         raise AddressRefused(f"{host} is not among the hosts that an administrator allows here.")
     address = literal_address(host)
     if address and not policy.permits(host, port, address):
-        raise AddressRefused(_INTERNAL.format(host=host))
+        raise AddressRefused(_INTERNAL_MESSAGE.format(host=host))
 
 
-def _entry(text: str) -> tuple[str, int | None]:
-    match = _ENTRY.fullmatch(text)
+def _parse_entry(text: str) -> tuple[str, int | None]:
+    match = _HOST_PORT.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is neither a host nor host:port")
-    return _name(match["host"].strip("[]")), int(match["port"]) if match["port"] else None
+    return _normalized_host(match["host"].strip("[]")), int(match["port"]) if match["port"] else None
 
 
-def _dots(name: str) -> list[int]:
-    return [place for place, character in enumerate(name) if character == "."]
-
-
-def _name(host: str) -> str:
+def _normalized_host(host: str) -> str:
     """Normalize the spelling of a host."""
     return str(literal_address(host) or host.rstrip(".").lower())

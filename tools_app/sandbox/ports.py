@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools_app.errors import PortUnreachable, ToolError
-from tools_app.network.proxy.relay import either, pump
+from tools_app.network.proxy.relay import first_to_end, pump
 from tools_app.sandbox import local
 from tools_app.sandbox.proxy_access import PROXY_PORT
 from tools_app.sandbox.session_sandboxes import sandboxes
@@ -120,7 +120,7 @@ async def _serve_peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         source, target = await asyncio.open_connection(sock=connection)
         writer.write(_OK)
         try:
-            await either(pump(reader, target), pump(source, writer))
+            await first_to_end(pump(reader, target), pump(source, writer))
         finally:
             target.close()
     except (ToolError, OSError, ValueError):

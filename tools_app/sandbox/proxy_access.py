@@ -23,7 +23,7 @@ _proxies = weakref.WeakKeyDictionary()
 
 @dataclass(frozen=True, kw_only=True)
 class ProxyAccess:
-    """A command's credential for the proxy, valid while its passage is open."""
+    """A command's credential for the proxy, valid until its grant is revoked."""
 
     proxy: "FilteringProxy"
     user: str
@@ -41,11 +41,11 @@ class ProxyAccess:
 async def open_proxy_access(policy: NetworkPolicy) -> AsyncIterator[ProxyAccess]:
     """Open network access for one command. Closing it also cuts off processes that the command left behind."""
     proxy = _proxy()
-    passage = proxy.open(policy)
+    grant = proxy.grant_access(policy)
     try:
-        yield ProxyAccess(proxy=proxy, user=passage.user, password=passage.password)
+        yield ProxyAccess(proxy=proxy, user=grant.user, password=grant.password)
     finally:
-        proxy.close(passage)
+        proxy.revoke(grant)
 
 
 def _proxy() -> "FilteringProxy":

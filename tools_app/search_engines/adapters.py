@@ -5,7 +5,7 @@ from typing import Any
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.contract import Engine
-from tools_app.network import NetworkPolicy, Outgoing
+from tools_app.network import NetworkPolicy, OutgoingRequest
 from tools_app.search_engines.base import Adapter, SearchFailed, items
 from tools_app.search_engines.query import Query, SearchResult, result_of, today
 
@@ -28,7 +28,7 @@ class Tavily(Adapter):
     kind = "tavily"
     base_url = "https://api.tavily.com"
 
-    def request(self, query: Query, base_url: str, key: str) -> Outgoing:
+    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
         is_image = query.type == "image"
         body = {
             "query": query.words if query.type == "news" else query.saying("type"),
@@ -38,7 +38,9 @@ class Tavily(Adapter):
             "include_images": is_image,
             "include_image_descriptions": is_image,
         } | ({"start_date": query.since.isoformat()} if query.since else {})
-        return Outgoing(url=f"{base_url}/search", method="POST", json=body, headers={"Authorization": f"Bearer {key}"})
+        return OutgoingRequest(
+            url=f"{base_url}/search", method="POST", json=body, headers={"Authorization": f"Bearer {key}"}
+        )
 
     def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in items(answer, "images"):
@@ -53,12 +55,12 @@ class Brave(Adapter):
     kind = "brave"
     base_url = "https://api.search.brave.com"
 
-    def request(self, query: Query, base_url: str, key: str) -> Outgoing:
+    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
         words = query.saying("site") if query.type in _BRAVE_PATHS else query.saying("type", "site")
         params = {"q": words, "count": str(query.count)}
         if query.since and query.type != "image":
             params["freshness"] = f"{query.since}to{today()}"
-        return Outgoing(
+        return OutgoingRequest(
             url=f"{base_url}/res/v1/{_BRAVE_PATHS.get(query.type, 'web')}/search",
             params=params,
             headers={"X-Subscription-Token": key, "Accept": "application/json"},
@@ -80,7 +82,7 @@ class Exa(Adapter):
     kind = "exa"
     base_url = "https://api.exa.ai"
 
-    def request(self, query: Query, base_url: str, key: str) -> Outgoing:
+    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
         if query.type == "image":
             raise SearchFailed("it does not search for images")
         category = _EXA_CATEGORIES.get(query.type)
@@ -95,7 +97,7 @@ class Exa(Adapter):
             body["includeDomains"] = [query.site]
         if query.since:
             body["startPublishedDate"] = f"{query.since}T00:00:00.000Z"
-        return Outgoing(url=f"{base_url}/search", method="POST", json=body, headers={"x-api-key": key})
+        return OutgoingRequest(url=f"{base_url}/search", method="POST", json=body, headers={"x-api-key": key})
 
     def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in items(answer, "results"):
@@ -107,13 +109,13 @@ class Serper(Adapter):
     kind = "serper"
     base_url = "https://google.serper.dev"
 
-    def request(self, query: Query, base_url: str, key: str) -> Outgoing:
+    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
         words = query.saying("site") if query.type in _SERPER_PATHS else query.saying("type", "site")
         body: dict[str, Any] = {"q": words, "num": query.count}
         if query.since:
             body["tbs"] = f"cdr:1,cd_min:{query.since:%m/%d/%Y},cd_max:{today():%m/%d/%Y}"
         url = f"{base_url}/{_SERPER_PATHS.get(query.type, 'search')}"
-        return Outgoing(url=url, method="POST", json=body, headers={"X-API-KEY": key})
+        return OutgoingRequest(url=url, method="POST", json=body, headers={"X-API-KEY": key})
 
     def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in (item for name in _SERPER_LISTS for item in items(answer, name)):
@@ -130,7 +132,7 @@ class Bocha(Adapter):
     kind = "bocha"
     base_url = "https://api.bochaai.com"
 
-    def request(self, query: Query, base_url: str, key: str) -> Outgoing:
+    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
         body = {
             "query": query.saying("type"),
             "count": query.count,
@@ -138,7 +140,7 @@ class Bocha(Adapter):
             "freshness": f"{query.since}..{today()}" if query.since else "noLimit",
         } | ({"include": query.site} if query.site else {})
         url = f"{base_url}/v1/web-search"
-        return Outgoing(url=url, method="POST", json=body, headers={"Authorization": f"Bearer {key}"})
+        return OutgoingRequest(url=url, method="POST", json=body, headers={"Authorization": f"Bearer {key}"})
 
     def results(self, answer: Any) -> Iterator[SearchResult | None]:
         if not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
@@ -154,7 +156,7 @@ class SearXNG(Adapter):
     kind = "searxng"
     needs_key = False
 
-    def request(self, query: Query, base_url: str, key: str) -> Outgoing:
+    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
         if not base_url:
             raise SearchFailed("its address is not set")
         params = {
@@ -163,7 +165,7 @@ class SearXNG(Adapter):
             "categories": _SEARXNG_CATEGORIES.get(query.type, "general"),
         } | ({"time_range": query.span} if query.span else {})
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Outgoing(url=f"{base_url}/search", params=params, headers=headers)
+        return OutgoingRequest(url=f"{base_url}/search", params=params, headers=headers)
 
     def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in items(answer, "results"):

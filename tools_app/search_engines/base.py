@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from tools_app.contract import Engine
 from tools_app.errors import ToolError
-from tools_app.network import Fetched, NetworkPolicy, Outgoing
+from tools_app.network import FetchedResponse, NetworkPolicy, OutgoingRequest
 from tools_app.network.fetch import send
 from tools_app.search_engines.query import Query, SearchResult
 
@@ -45,7 +45,7 @@ class Adapter:
             raise SearchFailed(_refusal(fetched.status))
         return [result for result in self.results(_answer(fetched)) if result]
 
-    def request(self, query: Query, base_url: str, key: str) -> Outgoing:
+    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
         """Return the request of the search.
 
         Raises: SearchFailed if the engine has no search of this type.
@@ -69,7 +69,7 @@ def _refusal(status: int) -> str:
     return f"HTTP {status}, {hint}" if hint else f"HTTP {status}"
 
 
-def _answer(fetched: Fetched) -> Any:
+def _answer(fetched: FetchedResponse) -> Any:
     try:
         return json.loads(fetched.body)
     except (ValueError, RecursionError) as error:

@@ -15,7 +15,7 @@ from tools_app.shell.secrets import with_values
 
 if TYPE_CHECKING:
     from tools_app.browser.page import OpenPage
-    from tools_app.browser.pages import Pages
+    from tools_app.browser.pages import BrowserPages
 
 _ACTS = ("click", "input")
 _REQUIRED = {"visit": "url", "click": "ref", "input": "ref"}
@@ -92,7 +92,7 @@ def shown_arguments(visibility: ToolVisibility) -> type[Arguments]:
     shown=shown_arguments,
 )
 async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResult:
-    pages: Pages = (
+    pages: BrowserPages = (
         await asyncio.to_thread(import_module, "tools_app.browser.pages")
     ).pages  # 0.3 s at the first import
     if arguments.action == "close":
@@ -101,10 +101,10 @@ async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResu
     if arguments.action == "visit":
         return await _visit(arguments.url or "", pages, context)
     page = pages.page_of(context.session)
-    pages.used(context.session, over=True)
+    pages.cancel_timer(context.session)
     context.so_far(lambda: f"[the page was at {page.url}: view it to see what came of it]")
     try:
-        page.begin(context.network)
+        page.begin_action(context.network)
         return await _act(arguments, page, context)
     except PageLost:
         pages.abandon(context.session, close=True)
@@ -113,18 +113,18 @@ async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResu
         pages.abandon(context.session, close=False)
         raise
     finally:
-        pages.used(context.session)
+        pages.restart_timer(context.session)
 
 
-async def _visit(url: str, pages: "Pages", context: ToolContext) -> ToolResult:
+async def _visit(url: str, pages: "BrowserPages", context: ToolContext) -> ToolResult:
     """Open a page. A new page that fails, or is interrupted by a person, is closed again."""
     check_url(url, context.network)  # before a browser is started
-    was_open = pages.has(context.session)
+    was_open = pages.has_page(context.session)
     page = await pages.open(context.session, context.network, context.started)
-    pages.used(context.session, over=True)
+    pages.cancel_timer(context.session)
     context.so_far(lambda: f"[{url} was being loaded; the page had got to {page.url}]")
     try:
-        page.begin(context.network)
+        page.begin_action(context.network)
         await page.visit(url)
         return await _seen(page)
     except PageLost:
@@ -135,7 +135,7 @@ async def _visit(url: str, pages: "Pages", context: ToolContext) -> ToolResult:
             pages.abandon(context.session, close=not was_open)
         raise
     finally:
-        pages.used(context.session)
+        pages.restart_timer(context.session)
 
 
 async def _act(arguments: BrowserArguments, page: "OpenPage", context: ToolContext) -> ToolResult:

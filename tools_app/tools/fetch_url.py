@@ -13,7 +13,7 @@ from tools_app.contract import Arguments, Danger, ReaderService, Target, ToolCon
 from tools_app.documents.document import visible
 from tools_app.documents.document_page import document_page
 from tools_app.errors import ToolError
-from tools_app.network import Fetched, NetworkPolicy, check_url
+from tools_app.network import FetchedResponse, NetworkPolicy, check_url
 from tools_app.network.fetch import fetch
 from tools_app.paging import end_of_page, next_call, size
 from tools_app.sandbox import ProcessIdentity
@@ -109,14 +109,14 @@ async def _document_page(document: WebDocument, arguments: FetchURLArguments, co
     )
 
 
-async def _read(fetched: Fetched, context: ToolContext) -> ReadPage:
+async def _read(fetched: FetchedResponse, context: ToolContext) -> ReadPage:
     page = await read_page(fetched)
     if shows_nothing(page, fetched):
         page = await read_with_javascript(fetched, context.network, context.reader, context.started) or page
     return ReadPage(page=page, url=fetched.url, truncated=fetched.truncated)
 
 
-def _refusal(fetched: Fetched) -> str:
+def _refusal(fetched: FetchedResponse) -> str:
     fault = "The site has a fault. Try again later, or another source." if fetched.status >= 500 else ""
     hint = _HINTS.get(fetched.status, fault)
     return f"{fetched.url} answered with HTTP status {fetched.status}. {hint}".strip()
@@ -156,12 +156,15 @@ def _next_page(arguments: FetchURLArguments, offset: int) -> str:
     return next_call("fetch_url", url=arguments.url, offset=offset)
 
 
-def shows_nothing(page: Page, fetched: Fetched) -> bool:
+def shows_nothing(page: Page, fetched: FetchedResponse) -> bool:
     return len(page.text) < _LITTLE and bool(_SCRIPT.search(fetched.body))
 
 
 async def read_with_javascript(
-    fetched: Fetched, policy: NetworkPolicy, service: ReaderService | None, started: Callable[[ProcessIdentity], None]
+    fetched: FetchedResponse,
+    policy: NetworkPolicy,
+    service: ReaderService | None,
+    started: Callable[[ProcessIdentity], None],
 ) -> Page | None:
     """Read the page with the reader service or the browser. Return None if neither succeeds."""
     if service:

@@ -69,7 +69,7 @@ async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
 
 def _proxy_access(context: ToolContext) -> AbstractAsyncContextManager[ProxyAccess | None]:
     """Return network access to the hosts that an administrator allows, or nothing if there are none."""
-    return proxy_access.open_proxy_access(context.network) if context.network.only else nullcontext()
+    return proxy_access.open_proxy_access(context.network) if context.network.only_hosts else nullcontext()
 
 
 def _command(arguments: ShellArguments, context: ToolContext) -> ShellCommand:

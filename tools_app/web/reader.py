@@ -12,7 +12,7 @@ from tools_app.contract import ReaderService
 from tools_app.documents.document import visible
 from tools_app.documents.formats import has_signature
 from tools_app.errors import FetchFailed
-from tools_app.network import Fetched, NetworkPolicy, parse_url
+from tools_app.network import FetchedResponse, NetworkPolicy, parse_url
 from tools_app.network.fetch import fetch
 
 _HTML = ("text/html", "application/xhtml+xml")
@@ -62,7 +62,7 @@ class WebDocument:
     data: bytes
 
 
-async def read_page(fetched: Fetched) -> Page:
+async def read_page(fetched: FetchedResponse) -> Page:
     """Return the text of a response.
 
     Raises: FetchFailed with the reason, if it is not text or cannot be read.
@@ -80,14 +80,14 @@ async def read_page(fetched: Fetched) -> Page:
     return Page(title="", text=visible(text))
 
 
-def within(fetched: Fetched, most: int) -> Fetched:
+def within(fetched: FetchedResponse, most: int) -> FetchedResponse:
     """Return the response, truncated to `most` bytes."""
     if len(fetched.body) <= most:
         return fetched
     return replace(fetched, body=fetched.body[:most], truncated=True)
 
 
-def _kind(fetched: Fetched) -> str:
+def _kind(fetched: FetchedResponse) -> str:
     """Return the content type, guessed from the body if the server sends none."""
     if fetched.content_type not in _UNKNOWN:
         return fetched.content_type
@@ -162,7 +162,7 @@ async def extract_page(html: str, url: str) -> dict[str, str]:
         raise FetchFailed(f"The page at {url} is too large or too complex to be read.") from error
 
 
-def web_document(fetched: Fetched) -> WebDocument | None:
+def web_document(fetched: FetchedResponse) -> WebDocument | None:
     """Return the document, or None if the response is not a document.
 
     Raises: FetchFailed for an incomplete document.

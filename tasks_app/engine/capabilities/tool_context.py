@@ -93,7 +93,9 @@ def _network(policy: Policy, definition: ToolDefinition, session: str) -> Networ
     only = policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
     reads = definition.target is not Target.SANDBOX
     allowed = _allowed_addresses() if only or reads else frozenset()
-    return NetworkPolicy(only=only, allow_internal=allowed, sandbox=SandboxPorts(session=session) if reads else None)
+    return NetworkPolicy(
+        only_hosts=only, allow_internal=allowed, sandbox=SandboxPorts(session=session) if reads else None
+    )
 
 
 def _page_bytes(most: int) -> int:

@@ -29,7 +29,7 @@ def workspace(workspace: Workspace) -> Workspace:
 def tool_context(tool_context: ToolContext) -> ToolContext:
     if (found := choose_sandbox("bubblewrap")).probe():
         pytest.skip(found.probe())
-    return replace(tool_context, sandbox=found, network=NetworkPolicy(only=frozenset()))
+    return replace(tool_context, sandbox=found, network=NetworkPolicy(only_hosts=frozenset()))
 
 
 async def run_with(tool_context: ToolContext, call: Call, command: str, policy: NetworkPolicy) -> str:
@@ -40,35 +40,35 @@ async def run_with(tool_context: ToolContext, call: Call, command: str, policy: 
 async def test_an_allowed_host_is_reached_and_another_is_not(tool_context: ToolContext, call: Call) -> None:
     async with serving(hello) as server:
         address = f"127.0.0.1:{server.port}"
-        policy = NetworkPolicy(only=frozenset({"127.0.0.1"}), allow_internal=frozenset({address}))
+        policy = NetworkPolicy(only_hosts=frozenset({"127.0.0.1"}), allow_internal=frozenset({address}))
         command = "unset NO_PROXY no_proxy; " + FETCH.format(url=f"http://{address}/x")
         assert "hello from /x" in await run_with(tool_context, call, command, policy)
-        other = NetworkPolicy(only=frozenset({"wiki.example"}), allow_internal=frozenset({address}))
+        other = NetworkPolicy(only_hosts=frozenset({"wiki.example"}), allow_internal=frozenset({address}))
         assert "no: HTTP Error 403" in await run_with(tool_context, call, command, other)
 
 
 async def test_an_internal_address_needs_its_own_permission(tool_context: ToolContext, call: Call) -> None:
     async with serving(hello) as server:
         command = "unset NO_PROXY no_proxy; " + FETCH.format(url=f"http://127.0.0.1:{server.port}/")
-        said = await run_with(tool_context, call, command, NetworkPolicy(only=frozenset({"*"})))
+        said = await run_with(tool_context, call, command, NetworkPolicy(only_hosts=frozenset({"*"})))
     assert "no: HTTP Error 403" in said
 
 
 async def test_past_the_proxy_there_is_no_way(tool_context: ToolContext, call: Call) -> None:
     async with serving(hello) as server:
         address = f"127.0.0.1:{server.port}"
-        policy = NetworkPolicy(only=frozenset({"127.0.0.1"}), allow_internal=frozenset({address}))
+        policy = NetworkPolicy(only_hosts=frozenset({"127.0.0.1"}), allow_internal=frozenset({address}))
         command = "env -i PATH=$PATH " + FETCH.format(url=f"http://{address}/")
         assert "no: <urlopen error" in await run_with(tool_context, call, command, policy)
 
 
 async def test_a_command_keeps_its_exit_code_and_leaves_nothing(tool_context: ToolContext, call: Call) -> None:
-    said = await run_with(tool_context, call, "sleep 100 & exit 7", NetworkPolicy(only=frozenset({"pypi.org"})))
+    said = await run_with(tool_context, call, "sleep 100 & exit 7", NetworkPolicy(only_hosts=frozenset({"pypi.org"})))
     assert said.startswith("[exit code 7")
 
 
 async def test_without_an_allowed_host_there_is_no_proxy(tool_context: ToolContext, call: Call) -> None:
-    said = await run_with(tool_context, call, "env", NetworkPolicy(only=frozenset()))
+    said = await run_with(tool_context, call, "env", NetworkPolicy(only_hosts=frozenset()))
     assert "PROXY" not in said.upper().replace("NO_PROXY", "")
 
 
@@ -88,5 +88,5 @@ async def test_without_an_allowed_host_there_is_no_proxy(tool_context: ToolConte
     ],
 )
 def test_the_list_of_hosts(only: set[str] | None, host: str, known: bool) -> None:
-    policy = NetworkPolicy(only=None if only is None else frozenset(only))
-    assert policy.knows(host) is known
+    policy = NetworkPolicy(only_hosts=None if only is None else frozenset(only))
+    assert policy.includes_host(host) is known

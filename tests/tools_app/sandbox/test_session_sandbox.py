@@ -39,7 +39,7 @@ async def tool_context(tool_context: ToolContext, tmp_path: Path) -> AsyncIterat
     if (found := choose_sandbox("bubblewrap")).probe():
         pytest.skip(found.probe())
     space = Workspace(tmp_path / "workspace", owner=workspace_owner(), home=tmp_path / "home")
-    network = NetworkPolicy(sandbox=SandboxPorts(session="a session"), only=frozenset())
+    network = NetworkPolicy(sandbox=SandboxPorts(session="a session"), only_hosts=frozenset())
     yield replace(tool_context, sandbox=found, workspace=space, network=network)
     for session in ("a session", "another"):
         await jobs.end(session)

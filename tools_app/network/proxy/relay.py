@@ -6,18 +6,18 @@ from typing import Any
 
 import h11
 
-from tools_app.network.proxy.passage import Passage
-from tools_app.network.proxy.request import MalformedMessage, last_on_connection
+from tools_app.network.proxy.grant import ProxyGrant
+from tools_app.network.proxy.request import MalformedMessage, closing_headers
 
 HEAD_END = b"\r\n\r\n"
-MOST_HEAD = 64 * 1024  # bytes
+MAX_HEAD = 64 * 1024  # bytes
 _CHUNK = 64 * 1024
-_MOST_INTERIM = 10  # responses with a status 1xx before the final one
+_MAX_INTERIM = 10  # responses with a status 1xx before the final one
 
 
-async def either(*ways: Coroutine[Any, Any, None]) -> None:
-    """Run until the first of `ways` ends, cancel the others, and raise the exception of the first."""
-    tasks = [asyncio.ensure_future(way) for way in ways]
+async def first_to_end(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Run until the first of `coroutines` ends, cancel the others, and raise the exception of the first."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
@@ -28,11 +28,11 @@ async def either(*ways: Coroutine[Any, Any, None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter, passage: Passage | None = None) -> None:
-    """Copy everything up to the end. `passage` counts the bytes."""
+async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter, grant: ProxyGrant | None = None) -> None:
+    """Copy everything up to the end. `grant` counts the bytes."""
     while chunk := await source.read(_CHUNK):
-        if passage:
-            passage.count(len(chunk))
+        if grant:
+            grant.count_received(len(chunk))
         target.write(chunk)
         await target.drain()
 
@@ -54,7 +54,7 @@ async def send_response(
     source: asyncio.StreamReader,
     client: h11.Connection,
     target: asyncio.StreamWriter,
-    passage: Passage,
+    grant: ProxyGrant,
 ) -> None:
     """Forward one response, marked as the last on its connection, so that no further request bypasses the check.
 
@@ -64,13 +64,13 @@ async def send_response(
     """
     interim = 0
     try:
-        async for event in _events(server, source, passage):
+        async for event in _events(server, source, grant):
             if isinstance(event, h11.InformationalResponse):
-                if (interim := interim + 1) > _MOST_INTERIM:
+                if (interim := interim + 1) > _MAX_INTERIM:
                     raise MalformedMessage("too many interim responses")
             elif isinstance(event, h11.Response):
-                fields = last_on_connection(event)
-                event = h11.Response(status_code=event.status_code, headers=fields, reason=event.reason)  # noqa: PLW2901
+                headers = closing_headers(event)
+                event = h11.Response(status_code=event.status_code, headers=headers, reason=event.reason)  # noqa: PLW2901
             elif isinstance(event, h11.EndOfMessage):
                 event = h11.EndOfMessage()  # noqa: PLW2901  without trailers
             target.write(client.send(event) or b"")
@@ -79,13 +79,13 @@ async def send_response(
         raise MalformedMessage(str(error)) from error
 
 
-async def _events(server: h11.Connection, source: asyncio.StreamReader, passage: Passage) -> AsyncIterator[h11.Event]:
+async def _events(server: h11.Connection, source: asyncio.StreamReader, grant: ProxyGrant) -> AsyncIterator[h11.Event]:
     """Yield the events of one response."""
     while True:
         event = server.next_event()
         if event is h11.NEED_DATA:
             chunk = await source.read(_CHUNK)
-            passage.count(len(chunk))
+            grant.count_received(len(chunk))
             server.receive_data(chunk)
         elif isinstance(event, h11.Event):
             yield event

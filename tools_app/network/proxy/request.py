@@ -28,7 +28,7 @@ class MalformedMessage(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class ProxyRequest:
     """A parsed request. `path` is the part after the host of `url`, exactly as written."""
 
     event: h11.Request
@@ -60,38 +60,38 @@ class Request:
         user, _, password = decoded.partition(":")
         return user, password
 
-    def onward(self) -> h11.Request:
+    def forwarded(self) -> h11.Request:
         """Return the request for the server behind the proxy, with the host that was checked."""
         host = (self.url.host_port_subcomponent or "").encode()
-        fields = [field for field in last_on_connection(self.event) if field[0].lower() != b"host"]
+        fields = [field for field in closing_headers(self.event) if field[0].lower() != b"host"]
         path = self.path if self.path.startswith("/") else f"/{self.path}"
         return h11.Request(method=self.event.method, target=path, headers=[(b"Host", host), *fields])
 
     def _field(self, name: bytes) -> bytes:
-        return next((value for other, value in self.event.headers if other == name), b"")
+        return next((value for header, value in self.event.headers if header == name), b"")
 
 
-def read_request(head: bytes, client: h11.Connection) -> Request:
+def read_request(head: bytes, client: h11.Connection) -> ProxyRequest:
     """Parse a request.
 
     Raises: MalformedMessage, AddressRefused if the target is not an absolute address.
     """
-    event = _parsed(head, client)
+    event = _parse(head, client)
     target = event.target.decode()
     url = parse_url(f"http://{target}" if event.method == b"CONNECT" else target)
     if url.scheme != "http" or not url.host or url.user or url.password:
         raise AddressRefused(f"The proxy takes absolute http addresses, not {target[:100]!r}.")
     path = _PATH.fullmatch(target)
-    return Request(event=event, url=url, path=path["path"] if path else "")
+    return ProxyRequest(event=event, url=url, path=path["path"] if path else "")
 
 
-def last_on_connection(message: h11.Request | h11.Response) -> Fields:
+def closing_headers(message: h11.Request | h11.Response) -> Fields:
     """Return the fields to forward, with one that announces the end of the connection."""
     forwarded = [(name, value) for name, value in message.headers.raw_items() if name.lower() not in _HOP_BY_HOP]
     return [*forwarded, (b"Connection", b"close")]
 
 
-def _parsed(head: bytes, client: h11.Connection) -> h11.Request:
+def _parse(head: bytes, client: h11.Connection) -> h11.Request:
     if _AMBIGUOUS.search(head):
         raise MalformedMessage("a line that does not end in CR LF, or a folded field")
     if not _HOST.search(head):  # h11 requires a host; the proxy uses the one of the target

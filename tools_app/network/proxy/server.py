@@ -12,14 +12,14 @@ from aiohttp.abc import AbstractResolver
 from tools_app.errors import AddressRefused, ToolError
 from tools_app.network.connections import connect
 from tools_app.network.policy import NetworkPolicy
-from tools_app.network.proxy.passage import Passage
-from tools_app.network.proxy.relay import HEAD_END, MOST_HEAD, either, pump, send_body, send_response
-from tools_app.network.proxy.request import MalformedMessage, Request, read_request
+from tools_app.network.proxy.grant import ProxyGrant
+from tools_app.network.proxy.relay import HEAD_END, MAX_HEAD, first_to_end, pump, send_body, send_response
+from tools_app.network.proxy.request import MalformedMessage, ProxyRequest, read_request
 
 logger = logging.getLogger(__name__)
 _HEAD_S = 30.0  # seconds for a client to send its request
-MOST_CONNECTIONS = 128  # per sandbox; each takes two file descriptors of the server
-_WHO = (
+MAX_CONNECTIONS = 128  # per sandbox; each takes two file descriptors of the server
+_AUTHENTICATION_REQUIRED = (
     b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="agentsite"\r\n'
     b"Content-Length: 0\r\nConnection: close\r\n\r\n"
 )
@@ -30,27 +30,27 @@ class FilteringProxy:
 
     def __init__(self, resolver: AbstractResolver | None = None) -> None:
         self._resolver = resolver or aiohttp.ThreadedResolver()
-        self._passages: dict[str, Passage] = {}
+        self._grants: dict[str, ProxyGrant] = {}
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
         """Listen on a free port of loopback."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MOST_HEAD)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD)
 
     async def listen(self, bound: socket) -> asyncio.Server:
         """Accept connections on a socket of another network, until the returned server is closed."""
         open_here: set[asyncio.Task[None]] = set()
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if len(open_here) < MOST_CONNECTIONS:
+            if len(open_here) < MAX_CONNECTIONS:
                 connection = self._accept(reader, writer)
                 open_here.add(connection)
                 connection.add_done_callback(open_here.discard)
             else:
                 writer.close()
 
-        return await asyncio.start_server(accept, sock=bound, limit=MOST_HEAD)
+        return await asyncio.start_server(accept, sock=bound, limit=MAX_HEAD)
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -64,15 +64,15 @@ class FilteringProxy:
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    def open(self, policy: NetworkPolicy, *, closed_hosts: frozenset[str] = frozenset()) -> Passage:
-        passage = Passage(policy, closed_hosts)
-        self._passages[passage.user] = passage
-        return passage
+    def grant_access(self, policy: NetworkPolicy, *, blocked_hosts: frozenset[str] = frozenset()) -> ProxyGrant:
+        grant = ProxyGrant(policy, blocked_hosts)
+        self._grants[grant.user] = grant
+        return grant
 
-    def close(self, passage: Passage) -> None:
+    def revoke(self, grant: ProxyGrant) -> None:
         """Revoke the credential and end its connections."""
-        self._passages.pop(passage.user, None)
-        passage.cut()
+        self._grants.pop(grant.user, None)
+        grant.disconnect()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> asyncio.Task[None]:
         connection = asyncio.create_task(self._serve(reader, writer))
@@ -81,54 +81,54 @@ class FilteringProxy:
         return connection
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD)
+        client = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
         try:
             async with asyncio.timeout(_HEAD_S):
                 request = read_request(await reader.readuntil(HEAD_END), client)
-            if passage := self._passage(request):
+            if grant := self._grant_for(request):
                 task = asyncio.current_task()
                 assert task is not None
-                passage.carry(task)
-                await self._carry(request, passage, client, reader, writer)
+                grant.track(task)
+                await self._forward(request, grant, client, reader, writer)
             else:
-                writer.write(_WHO)
+                writer.write(_AUTHENTICATION_REQUIRED)
         except (ToolError, MalformedMessage, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError) as error:
-            logger.debug("a connection through the proxy ended: %s", error)
+            logger.debug("connection through the proxy failed: %s", error)
         finally:
             writer.close()
 
-    def _passage(self, request: Request) -> Passage | None:
+    def _grant_for(self, request: ProxyRequest) -> ProxyGrant | None:
         user, password = request.credential
-        passage = self._passages.get(user)
-        return passage if passage and compare_digest(passage.password, password) else None
+        grant = self._grants.get(user)
+        return grant if grant and compare_digest(grant.password, password) else None
 
-    async def _carry(
+    async def _forward(
         self,
-        request: Request,
-        passage: Passage,
+        request: ProxyRequest,
+        grant: ProxyGrant,
         client: h11.Connection,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        if request.url.host in passage.closed_hosts:
+        if request.url.host in grant.blocked_hosts:
             writer.write(_refusal(AddressRefused(f"{request.url.host} is not reached from here.")))
             return
         try:
             size = 0 if request.is_tunnel else request.body_size
-            source, target = await connect(request.url, passage.policy, self._resolver)
+            source, target = await connect(request.url, grant.policy, self._resolver)
         except ToolError as error:
-            passage.fault = error
+            grant.last_error = error
             writer.write(_refusal(error))
             return
         try:
             if request.is_tunnel:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                await either(pump(reader, target), pump(source, writer, passage))
+                await first_to_end(pump(reader, target), pump(source, writer, grant))
             else:
-                server = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD)
-                target.write(server.send(request.onward()) or b"")
-                answering = send_response(server, source, client, writer, passage)
-                await either(send_body(size, reader, target), answering)
+                server = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
+                target.write(server.send(request.forwarded()) or b"")
+                answering = send_response(server, source, client, writer, grant)
+                await first_to_end(send_body(size, reader, target), answering)
             await writer.drain()
         finally:
             target.close()
