@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.utils import timezone
 
 from llm_app import errors, stored_prompt
-from llm_app.breaker.changes import give_new_chance
+from llm_app.breaker.changes import reset_unless_forced
 from llm_app.call import Completion, LLMCall, Observer, Recipient, StoredPrompt
 from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
@@ -23,20 +23,20 @@ from llm_app.transport.waiting import ready_descriptors
 from llm_app.types import Message, Prompt, Purpose, ToolSpec
 
 T = TypeVar("T")
-SILENCE = 20.0  # seconds; an administrator waits for the page
-TOTAL = 60.0  # seconds
-_MOST = 5  # models
-_QUOTED = 300  # characters of the provider's own words
-_WORD = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+SILENCE_S = 20.0  # seconds; an administrator waits for the page
+TOTAL_S = 60.0  # seconds
+_MAX_MODELS = 5  # models
+_MAX_QUOTE = 300  # characters of the provider's own words
+_MESSAGE_SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 _PROMPT = Prompt(
     system="You are asked whether you are there.",
-    tools=[ToolSpec(name="message", description="Says a word.", parameters=_WORD)],
+    tools=[ToolSpec(name="message", description="Says a word.", parameters=_MESSAGE_SCHEMA)],
     messages=[Message(role="user", content="Call the tool message with the text ok, and do nothing else.")],
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ConnectionTestResult:
     """The result for one model, in words for administrators. `error` is the reason for a missing answer."""
 
     model: str
@@ -45,11 +45,11 @@ class Outcome:
     error: errors.LLMError | None = None
 
 
-def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind)) -> Iterator[Outcome]:
+def check_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind)) -> Iterator[ConnectionTestResult]:
     """Test each model of these kinds that has a route to the provider. Stop at a failure of the provider itself."""
-    for route in _targets(provider, kinds):
-        outcome = try_route(route)
-        _keep(outcome, route)
+    for route in _routes_to_check(provider, kinds):
+        outcome = check_route(route)
+        _store_verdict(outcome, route)
         yield outcome
         if outcome.error and not isinstance(
             outcome.error, errors.BadRequest | errors.ModelNotFound | errors.ProtocolUnavailable
@@ -57,42 +57,44 @@ def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKin
             return
 
 
-def _targets(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
+def _routes_to_check(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
     """Return one route per model of the provider, the one with the first priority."""
     routes = {}
     routed = provider.routes.filter(model__kind__in=kinds).select_related("model")
     for route in routed.order_by("-priority", "-pk"):
         route.provider = provider
         routes[route.provider_model] = route
-    return list(routes.values())[::-1][:_MOST]
+    return list(routes.values())[::-1][:_MAX_MODELS]
 
 
-def _keep(outcome: Outcome, route: Route) -> None:
+def _store_verdict(outcome: ConnectionTestResult, route: Route) -> None:
     """Store the verdict, which is shown until the next test."""
     tested = {"works": outcome.ok, "verdict": outcome.sentence, "tested_at": timezone.now()}
     Route.objects.filter(provider=route.provider, provider_model=route.provider_model).update(**tested)
     if outcome.ok:
-        give_new_chance(route.provider, reason="A test was answered.")
+        reset_unless_forced(route.provider, reason="A test was answered.")
 
 
-def try_route(route: Route) -> Outcome:
+def check_route(route: Route) -> ConnectionTestResult:
     """Make one call, with a tool if the model is a text model. The route may be unsaved.
 
-    The breaker neither blocks nor counts the call; `try_models` closes it after an answer. Do not call this in a thread
-    with a running event loop.
+    The breaker neither blocks nor counts the call; `check_models` closes it after an answer. Do not call this in a
+    thread with a running event loop.
     """
     try:
-        completion = _call(_limited(route))
+        completion = _call(_with_test_timeouts(route))
     except errors.LLMError as error:
         sentence = explanation(error, route.provider, route)
-        return Outcome(model=route.provider_model, ok=False, sentence=sentence, error=error)
+        return ConnectionTestResult(model=route.provider_model, ok=False, sentence=sentence, error=error)
     duration = answer_time(completion.log.duration_ms)
     if route.model.kind != ModelKind.TEXT:
-        return Outcome(model=route.provider_model, ok=True, sentence=f"It works ({duration}).")
+        return ConnectionTestResult(model=route.provider_model, ok=True, sentence=f"It works ({duration}).")
     if not completion.result.tool_calls:
         sentence = "It answers, but it did not call the tool that it was asked to call. Tasks need a model that does."
-        return Outcome(model=route.provider_model, ok=False, sentence=sentence)
-    return Outcome(model=route.provider_model, ok=True, sentence=f"It works ({duration}): it called a tool.")
+        return ConnectionTestResult(model=route.provider_model, ok=False, sentence=sentence)
+    return ConnectionTestResult(
+        model=route.provider_model, ok=True, sentence=f"It works ({duration}): it called a tool."
+    )
 
 
 def answer_time(milliseconds: int) -> str:
@@ -102,23 +104,23 @@ def answer_time(milliseconds: int) -> str:
     return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 
-def _limited(route: Route) -> Route:
+def _with_test_timeouts(route: Route) -> Route:
     """Return a copy of the route with the timeouts of a test."""
     limited, limited.provider = copy(route), copy(route.provider)
-    limited.provider.timeout_s = min(route.provider.timeout_s, SILENCE)
-    limited.provider.total_timeout_s = min(route.provider.total_timeout_s, TOTAL)
+    limited.provider.timeout_s = min(route.provider.timeout_s, SILENCE_S)
+    limited.provider.total_timeout_s = min(route.provider.total_timeout_s, TOTAL_S)
     return limited
 
 
 def _call(route: Route) -> Completion:
     call = LLMCall(purpose=Purpose.TEST, prompt_for=_prompt_for, model=route.model.name)
-    with OwnLoop() as run:
+    with LoopRunner() as run:
         completion = ask(call, route, 1, Observer(), run)
     completion.log.save()
     return completion
 
 
-class OwnLoop:
+class LoopRunner:
     """A runner with its own event loop, for the thread of a page or a command. Its waits cannot be interrupted."""
 
     def __enter__(self) -> Self:
@@ -141,17 +143,17 @@ def _prompt_for(recipient: Recipient) -> StoredPrompt:
 
 def explanation(error: errors.LLMError, provider: Provider, route: Route | None = None) -> str:
     """Explain the error of a request to the provider. Its cause, such as an error of the network, may tell more."""
-    words = _own_words(error.detail)
+    quote = _own_words(error.detail)
     status = f" (HTTP {error.status})" if error.status else ""  # errors inside a stream have no status
     if fault := fault_of_account(error, has_key=bool(provider.api_key)):
-        return fault + words
+        return fault + quote
     if isinstance(error, errors.ModelNotFound):
-        return _not_found(error, route.provider_model if route else "") + words
+        return _explain_not_found(error, route.provider_model if route else "") + quote
     if isinstance(error, errors.ProtocolUnavailable):
         kind = route.model.kind if route else ModelKind.TEXT
         return f"This server does not speak the protocol {provider.protocol} with models of {kind}."
     if isinstance(error, errors.ConnectionFailed):
-        return _connection(error.__cause__, provider.base_url)
+        return _explain_connection(error.__cause__, provider.base_url)
     if isinstance(error, errors.UnreadableReply):
         return f"Something answers there, but not in the protocol {provider.protocol}. Is the address complete?"
     if isinstance(error, errors.ProviderTimeout):
@@ -159,15 +161,15 @@ def explanation(error: errors.LLMError, provider: Provider, route: Route | None 
     if isinstance(error, errors.StreamCut):
         return "The connection broke off. Should the address begin with http:// or with https://?"
     if isinstance(error, errors.Overloaded):
-        return f"It is overloaded, or the account has reached a limit{status}.{words}"
+        return f"It is overloaded, or the account has reached a limit{status}.{quote}"
     if isinstance(error, errors.ServerError):
-        return f"It reports an internal error{status}.{words}"
-    return f"It refuses the request (HTTP {error.status or 400}).{words}"
+        return f"It reports an internal error{status}.{quote}"
+    return f"It refuses the request (HTTP {error.status or 400}).{quote}"
 
 
 def _own_words(detail: str) -> str:
     text = own_words(detail)
-    return f" It says: “{text[:_QUOTED]}”" if text else ""
+    return f" It says: “{text[:_MAX_QUOTE]}”" if text else ""
 
 
 def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:
@@ -192,7 +194,7 @@ def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:
     return f"The key is wrong {status}."
 
 
-def _not_found(error: errors.LLMError, model: str) -> str:
+def _explain_not_found(error: errors.LLMError, model: str) -> str:
     """Explain a 404. A provider with this API names the model; other servers have no such page."""
     if error.status == 403:
         return f"The key may not use the model {model} (HTTP 403)."
@@ -201,10 +203,12 @@ def _not_found(error: errors.LLMError, model: str) -> str:
     return "There is no such API at this address (HTTP 404). Is a part such as /v1 missing?"
 
 
-def _connection(cause: BaseException | None, address: str) -> str:
+def _explain_connection(cause: BaseException | None, address: str) -> str:
     if isinstance(cause, socket.gaierror):
-        to = address_of(address)
-        return f"The proxy {to.proxy.host} is not known." if to.proxy else f"The host {to.host} is not known."
+        parsed = address_of(address)
+        return (
+            f"The proxy {parsed.proxy.host} is not known." if parsed.proxy else f"The host {parsed.host} is not known."
+        )
     if isinstance(cause, ssl.SSLCertVerificationError):  # a subclass of ValueError, so it comes first
         return f"The certificate of {urlsplit(address).hostname} is not valid."
     if isinstance(cause, ValueError):

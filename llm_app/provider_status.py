@@ -10,12 +10,12 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from llm_app import errors
-from llm_app.breaker.changes import breaker_of, give_new_chance
+from llm_app.breaker.changes import breaker_of, reset_unless_forced
 from llm_app.connection_test import answer_time, explanation, fault_of_account
 from llm_app.models import BreakerState, CallStatus, LLMLog, Provider, Route
 from llm_app.types import Purpose
 
-_SAYS_NOTHING = [  # errors that are no evidence about the provider: caused by the request, or before it was sent
+_NO_EVIDENCE = [  # errors that are no evidence about the provider: caused by the request, or before it was sent
     "ContextTooLong",
     "ContentRefused",
     "ProtocolUnavailable",
@@ -52,7 +52,7 @@ def status_of_provider(provider: Provider) -> ProviderStatus:
 
 def settings_changed(provider: Provider, by: Any = None) -> None:
     """Close the provider's breaker and reset its test results, until it is called again."""
-    give_new_chance(provider, by)
+    reset_unless_forced(provider, by)
     sentence = "Its settings were changed, and it was not called since."
     provider.routes.update(works=None, verdict=sentence, tested_at=timezone.now())
 
@@ -97,8 +97,9 @@ def _newest(provider: Provider, tested: Route | None, **conditions: Any) -> Prov
 
 def _calls() -> "QuerySet[LLMLog]":
     """Return the calls that are evidence about their provider, newest first. Results of tests are stored in routes."""
-    ended = LLMLog.objects.filter(status__in=[CallStatus.SUCCEEDED, CallStatus.FAILED]).exclude(purpose=Purpose.TEST)
-    return ended.exclude(error_type__in=_SAYS_NOTHING).order_by("-created_at")
+    ended = LLMLog.objects.filter(status__in=[CallStatus.SUCCEEDED, CallStatus.FAILED])
+    calls = ended.exclude(purpose=Purpose.TEST).exclude(error_type__in=_NO_EVIDENCE)
+    return calls.order_by("-created_at")
 
 
 def _status_after_call(provider: Provider, log: LLMLog) -> ProviderStatus:

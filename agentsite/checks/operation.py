@@ -10,7 +10,7 @@ from django.db.models import F
 
 from agentsite.checks.messages import broken, note, ok
 from llm_app import protocols
-from llm_app.connection_test import try_models
+from llm_app.connection_test import check_models
 from llm_app.models import BreakerState, CircuitBreaker, LogicalModel, ModelKind, Protocol, Provider, Route
 from llm_app.pricing import unpriced
 from llm_app.provider_status import status_of, status_of_provider
@@ -43,7 +43,7 @@ def default_model_has_a_route() -> CheckMessage:
 
 def limits_in_usd_count() -> CheckMessage:
     """Check that every model has a price, if a budget has a limit in US dollars."""
-    if sentence := unpriced.warning_of_budgets():
+    if sentence := unpriced.warning_for_budgets():
         return note(38, "prices", sentence, "In the admin, open the route under Routes.")
     return ok(38, "prices", "No limit in US dollars depends on an unknown price.")
 
@@ -79,7 +79,7 @@ def _provider_answers(provider: Provider) -> CheckMessage:
     if provider.protocol == Protocol.SCRIPTED:
         hint = "Enter a key on the first page, or set OPENAI_API_KEY and restart."
         return note(32, name, "It is scripted: a demo, not a model.", hint)
-    outcomes = list(try_models(provider, _CHEAP))
+    outcomes = list(check_models(provider, _CHEAP))
     if not outcomes:
         sentence = "It was not asked: no model of text is routed to it."
         return note(33, name, sentence, "Add a route, or test it in the admin.")

@@ -86,7 +86,7 @@ def notes(configuration: Configuration) -> Iterator[str]:
     for user in configuration.users:
         if user.api_token and len(user.api_token.get_secret_value()) < _MIN_TOKEN_LENGTH:
             yield f"user {user.username}: the api_token is short; take {_MIN_TOKEN_LENGTH} random characters or more"
-    if sentence := unpriced.warning_of_budgets():
+    if sentence := unpriced.warning_for_budgets():
         yield f"prices: {sentence}"
 
 

@@ -20,7 +20,7 @@ from agentsite.configuration.section import (
     save_roles,
 )
 from llm_app import protocols
-from llm_app.breaker.rules import MOST_CALLS, Thresholds
+from llm_app.breaker.rules import MAX_CALLS, Thresholds
 from llm_app.models import LogicalModel, ModelKind, Protocol, Provider, Route
 from llm_app.pricing.prices import DEAREST
 from llm_app.provider_status import settings_changed
@@ -33,9 +33,9 @@ _DEMO = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")  # used u
 class BreakerSection(ConfigurationSection):
     """The thresholds at which calls to a failing provider are paused."""
 
-    window: Annotated[Count, Field(le=MOST_CALLS)] = Thresholds.window
+    window: Annotated[Count, Field(le=MAX_CALLS)] = Thresholds.window
     failure_ratio: Annotated[Number, Field(gt=0, le=1)] = Thresholds.failure_ratio
-    min_calls: Annotated[Count, Field(le=MOST_CALLS)] = Thresholds.min_calls
+    min_calls: Annotated[Count, Field(le=MAX_CALLS)] = Thresholds.min_calls
     cooldown_s: Seconds = Thresholds.cooldown_s
 
 

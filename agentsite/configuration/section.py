@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StringConstraints
 
-from llm_app.breaker.rules import LONGEST_S
+from llm_app.breaker.rules import MAX_SECONDS
 
 
 class ConfigurationSection(BaseModel):
@@ -56,7 +56,7 @@ Count = Annotated[int, _number, Field(ge=1, le=_LARGEST)]
 CountOrNone = Annotated[int, _number, Field(ge=0, le=_LARGEST)]
 Bytes = Annotated[int, _number, Field(ge=1, le=2**63 - 1)]
 Number = Annotated[float, _number]
-Seconds = Annotated[float, _number, Field(gt=0, le=LONGEST_S)]
+Seconds = Annotated[float, _number, Field(gt=0, le=MAX_SECONDS)]
 Amount = Annotated[float, _number, Field(ge=0)]
 Dollars = Annotated[Decimal, _number, Field(ge=0, max_digits=14, decimal_places=4)]
 Tokens = Annotated[int, _number, Field(ge=0, le=2**63 - 1)]

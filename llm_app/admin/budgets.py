@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
-from llm_app.budgets import Period, Standing, counters, limits
+from llm_app.budgets import LimitState, Period, counters, limits
 from llm_app.models import Budget
 from llm_app.pricing import unpriced
 
@@ -42,34 +42,34 @@ class BudgetAdmin(ModelAdmin):
     list_select_related = ["user", "role"]
     search_fields = ["user__username", "role__name"]
     autocomplete_fields = ["user", "role"]
-    readonly_fields = ["at_the_moment"]
+    readonly_fields = ["current_spending"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         fieldsets: list[Any] = [
             (None, {"fields": ["user", "role"]}),
-            ("US dollars", {"fields": _USD, "description": unpriced.warning_of_all()}),
+            ("US dollars", {"fields": _USD, "description": unpriced.warning_for_all_routes()}),
             ("Tokens", {"fields": _TOKENS}),
         ]
-        return [*fieldsets, ("Now", {"fields": ["at_the_moment"]})] if obj else fieldsets
+        return [*fieldsets, ("Now", {"fields": ["current_spending"]})] if obj else fieldsets
 
     def save_model(self, request: HttpRequest, obj: Budget, form: BudgetForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if any(getattr(obj, name) is not None for name in _USD):
-            sentence = unpriced.warning_of_all()
+            sentence = unpriced.warning_for_all_routes()
             if sentence:
                 messages.warning(request, sentence)
 
     @display(description="current spending")
-    def at_the_moment(self, budget: Budget) -> str | SafeString:
+    def current_spending(self, budget: Budget) -> str | SafeString:
         own = limits.limits_of(budget, None, datetime.now(UTC))
-        standings = counters.standings([limit for limit in own if limit.period is not Period.TASK])
-        lines = ((_line(standing),) for standing in standings)
+        limit_states = counters.limit_states([limit for limit in own if limit.period is not Period.TASK])
+        lines = ((_spending_line(state),) for state in limit_states)
         return format_html_join("", "<p>{}</p>", lines) or "There is no limit per day or month."
 
 
-def _line(standing: Standing) -> str:
-    limit = standing.limit
-    amounts = (standing.spent, standing.reserved, standing.left, limit.most)
+def _spending_line(state: LimitState) -> str:
+    limit = state.limit
+    amounts = (state.spent, state.reserved, state.left, limit.most)
     spent, reserved, left, most = (limits.amount_text(amount, limit.unit) for amount in amounts)
     when = "Today" if limit.period is Period.DAY else "This month"
     line = f"{when}: {spent} spent of {most}, {reserved} reserved by running calls, {left} left."

@@ -16,8 +16,8 @@ from llm_app.admin import status
 from llm_app.admin.read_only import RedactedPages, Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
-from llm_app.breaker.rules import LONGEST_S, MOST_CALLS, Thresholds
-from llm_app.connection_test import try_models
+from llm_app.breaker.rules import MAX_CALLS, MAX_SECONDS, Thresholds
+from llm_app.connection_test import check_models
 from llm_app.models import BreakerChange, BreakerState, LearnedQuirk, Provider
 from llm_app.provider_status import listed_outcome, settings_changed, status_of_provider, with_outcomes
 
@@ -155,8 +155,8 @@ class ProviderForm(WriteOnlyForm):
             Thresholds.from_json(values).check()
         except (TypeError, ValueError) as error:
             raise forms.ValidationError(
-                f"A JSON object with these is needed, all optional: window, min_calls (1 to {MOST_CALLS:,}), "
-                f"failure_ratio (above 0, at most 1), cooldown_s (seconds, above 0, at most {LONGEST_S:,})."
+                f"A JSON object with these is needed, all optional: window, min_calls (1 to {MAX_CALLS:,}), "
+                f"failure_ratio (above 0, at most 1), cooldown_s (seconds, above 0, at most {MAX_SECONDS:,})."
             ) from error
         return dict(values)
 
@@ -168,8 +168,8 @@ class ProviderForm(WriteOnlyForm):
 
 
 def _seconds(value: float) -> float:
-    if not 0 < value <= LONGEST_S:
-        raise forms.ValidationError(f"Write seconds, above 0 and at most {LONGEST_S:,}.")
+    if not 0 < value <= MAX_SECONDS:
+        raise forms.ValidationError(f"Write seconds, above 0 and at most {MAX_SECONDS:,}.")
     return value
 
 
@@ -230,7 +230,7 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     @action(description="Test", permissions=["change"])
     def test(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
         for provider in chosen:
-            outcomes = list(try_models(provider))
+            outcomes = list(check_models(provider))
             if not outcomes:
                 messages.warning(request, f"{provider}: no model is routed to it. Add a route, then test it.")
             for outcome in outcomes:

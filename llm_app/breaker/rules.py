@@ -18,14 +18,14 @@ _FAULTS = (
     errors.Overloaded,
 )
 _FAULT_NAMES = frozenset(fault.__name__ for fault in _FAULTS)
-MOST_CALLS = 10_000
-LONGEST_S = 30 * 86_400  # seconds of a cooldown or a timeout; now plus this must be a valid date
+MAX_CALLS = 10_000
+MAX_SECONDS = 30 * 86_400  # seconds of a cooldown or a timeout; now plus this must be a valid date
 
 
-class Entrance(Enum):
-    FREE = "free"
+class CallPermission(Enum):
+    ALLOWED = "free"
     PROBE = "probe"  # one call may pass
-    SHUT = "shut"
+    BLOCKED = "shut"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,17 +54,17 @@ class Thresholds:
         Raises: ValueError or TypeError.
         """
         counts = (self.window, self.min_calls)
-        if not all(isinstance(count, int) and 1 <= count <= MOST_CALLS for count in counts):
+        if not all(isinstance(count, int) and 1 <= count <= MAX_CALLS for count in counts):
             raise ValueError("not a count")
-        if not 0 < self.failure_ratio <= 1 or not 0 < self.cooldown_s <= LONGEST_S:
+        if not 0 < self.failure_ratio <= 1 or not 0 < self.cooldown_s <= MAX_SECONDS:
             raise ValueError("out of range")
 
 
-def entrance(state: str, *, forced: bool, is_due: bool) -> Entrance:
+def permission_for_call(state: str, *, forced: bool, is_due: bool) -> CallPermission:
     """Return how a call may pass. `is_due`: the cooldown has ended, or the probing worker is presumed dead."""
     if state == BreakerState.CLOSED:
-        return Entrance.FREE
-    return Entrance.PROBE if is_due and not forced else Entrance.SHUT
+        return CallPermission.ALLOWED
+    return CallPermission.PROBE if is_due and not forced else CallPermission.BLOCKED
 
 
 def is_fault(error: errors.LLMError) -> bool:
@@ -72,7 +72,7 @@ def is_fault(error: errors.LLMError) -> bool:
     return isinstance(error, (*_FAULTS, errors.AuthenticationFailed))
 
 
-def why_it_opens(error: errors.LLMError, outcomes: Sequence[str], thresholds: Thresholds) -> str:
+def reason_to_open(error: errors.LLMError, outcomes: Sequence[str], thresholds: Thresholds) -> str:
     """Return the reason why a closed breaker opens after `error`; empty if it stays closed.
 
     `outcomes` are the error names of the newest calls including this one, empty for successes.

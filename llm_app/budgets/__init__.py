@@ -5,20 +5,19 @@ exceeded at most by the last call that it allows.
 """
 
 from llm_app.budgets.allowance import Allowance
-from llm_app.budgets.amounts import AnswerMeter, CallSize, Unit
-from llm_app.budgets.limits import Limit, Period, Scope
-from llm_app.budgets.shares import Share, Tree
-from llm_app.budgets.standing import Standing
+from llm_app.budgets.amounts import CallSize, Unit, UsageMeter
+from llm_app.budgets.limits import BudgetScope, Limit, LimitState, Period
+from llm_app.budgets.shares import BudgetTree, Share
 
 __all__ = [
     "Allowance",
-    "AnswerMeter",
+    "BudgetScope",
+    "BudgetTree",
     "CallSize",
     "Limit",
+    "LimitState",
     "Period",
-    "Scope",
     "Share",
-    "Standing",
-    "Tree",
     "Unit",
+    "UsageMeter",
 ]

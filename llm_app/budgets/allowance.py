@@ -7,9 +7,8 @@ from django.db import transaction
 
 from llm_app.budgets import counters
 from llm_app.budgets.amounts import BYTES_PER_TOKEN, Amount, CallSize
-from llm_app.budgets.limits import Limit, Period, binding_limits
-from llm_app.budgets.shares import Tree
-from llm_app.budgets.standing import Room, Standing
+from llm_app.budgets.limits import Availability, Limit, LimitState, Period, limits_for_call
+from llm_app.budgets.shares import BudgetTree
 from llm_app.errors import BudgetExceeded
 from llm_app.models import LLMLog, Reservation
 
@@ -23,22 +22,22 @@ class Allowance:
     last call is unknown and not counted.
     """
 
-    def __init__(self, user_id: int | None, task_id: UUID | None = None, tree: Tree | None = None) -> None:
+    def __init__(self, user_id: int | None, task_id: UUID | None = None, tree: BudgetTree | None = None) -> None:
         self._id = uuid4()
         self._user_id, self._task_id, self._tree = user_id, task_id, tree
         self._limits: Sequence[Limit] | None = None
         self._size: CallSize | None = None  # the size of the newest call
         self._reserved = Amount()
         self._reserved_in: Sequence[Limit] = ()
-        self.standings: Sequence[Standing] = ()  # the state of the limits at the newest reservation
+        self.limit_states: Sequence[LimitState] = ()  # the state of the limits at the newest reservation
 
     def refresh(self) -> None:
         """Read the limits for the next calls, with one query. Limits per task only apply inside a task."""
-        tree = self._tree or (Tree(top=self._task_id) if self._task_id else None)
-        found = tree.limits_of(self._user_id) if tree else binding_limits(self._user_id, None)
-        self._limits = tuple(limit for limit in found if tree or limit.period is not Period.TASK)
+        tree = self._tree or (BudgetTree(top=self._task_id) if self._task_id else None)
+        limits = tree.limits_of(self._user_id) if tree else limits_for_call(self._user_id, None)
+        self._limits = tuple(limit for limit in limits if tree or limit.period is not Period.TASK)
 
-    def take(self, size: CallSize) -> Standing | None:
+    def reserve(self, size: CallSize) -> LimitState | None:
         """Reserve the cost of a call. Return the limit that other reservations fill; then nothing is reserved.
 
         Raises: BudgetExceeded.
@@ -46,24 +45,26 @@ class Allowance:
         if self._limits is None:
             self.refresh()
         self._size = size
-        if not self._limits or self._has_reserved(size.upper_bound):
+        if not self._limits or self._is_reserved(size.upper_bound):
             return None
         with transaction.atomic():
-            blocking = self._reserve(size.upper_bound)
-        if blocking is not None and blocking.room_for(size.upper_bound) is Room.SPENT:
+            blocking = self._try_to_reserve(size.upper_bound)
+        if blocking is not None and blocking.availability_for(size.upper_bound) is Availability.SPENT:
             raise BudgetExceeded(blocking.sentence_when_spent)
         return blocking
 
-    def still_full(self, size: CallSize) -> Standing | None:
+    def blocking_limit(self, size: CallSize) -> LimitState | None:
         """Return the limit that other reservations fill. This reads without locks and writes nothing."""
         self.refresh()
-        blocking = _blocking(counters.standings(self._limits or ()), size.upper_bound)
-        return blocking if blocking is not None and blocking.room_for(size.upper_bound) is Room.RESERVED else None
+        blocking = _first_blocking(counters.limit_states(self._limits or ()), size.upper_bound)
+        if blocking is None or blocking.availability_for(size.upper_bound) is not Availability.RESERVED:
+            return None
+        return blocking
 
-    def take_ahead(self, more_bytes: int) -> None:
+    def reserve_ahead(self, more_bytes: int) -> None:
         """Reserve the cost of the next, longer call, if there is room. Call this inside the caller's transaction."""
         if self._limits and self._size is not None:
-            self._reserve(self._size.grown(2 * more_bytes + _FRAMING).upper_bound)
+            self._try_to_reserve(self._size.grown(2 * more_bytes + _FRAMING).upper_bound)
 
     def settle(self, log: LLMLog) -> None:
         """Replace the reservation by the actual cost. Call this in the transaction that saves the log."""
@@ -79,10 +80,10 @@ class Allowance:
             Reservation.objects.filter(allowance=self._id).delete()
             self._reserved_in = ()
 
-    def _has_reserved(self, amount: Amount) -> bool:
+    def _is_reserved(self, amount: Amount) -> bool:
         return self._reserved_in == self._limits and self._reserved.covers(amount)
 
-    def _reserve(self, amount: Amount) -> Standing | None:
+    def _try_to_reserve(self, amount: Amount) -> LimitState | None:
         """Reserve an amount, or return the limit that blocks it.
 
         A waiting call holds no reservation; otherwise two calls could wait for each other.
@@ -91,18 +92,18 @@ class Allowance:
         if self._reserved_in:
             counters.lock(limits)  # counters before reservations, as in `settle`, which avoids deadlocks
         self.release()
-        self.standings = counters.locked_standings(limits)
-        blocking = _blocking(self.standings, amount)
+        self.limit_states = counters.locked_limit_states(limits)
+        blocking = _first_blocking(self.limit_states, amount)
         if blocking is None:
             counters.reserve(limits, amount, allowance=self._id, task_id=self._task_id)
             self._reserved, self._reserved_in = amount, limits
         return blocking
 
 
-def _blocking(standings: Sequence[Standing], amount: Amount) -> Standing | None:
+def _first_blocking(limit_states: Sequence[LimitState], amount: Amount) -> LimitState | None:
     """Return the first limit that is spent, else the first that other reservations fill."""
-    for room in (Room.SPENT, Room.RESERVED):
-        for standing in standings:
-            if standing.room_for(amount) is room:
-                return standing
+    for availability in (Availability.SPENT, Availability.RESERVED):
+        for state in limit_states:
+            if state.availability_for(amount) is availability:
+                return state
     return None

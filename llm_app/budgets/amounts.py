@@ -54,13 +54,13 @@ class CallSize:
         return Amount(tokens=usage.input_tokens + usage.output_tokens, usd=prices.cost(usage, self.price))
 
 
-class AnswerMeter:
+class UsageMeter:
     """A meter of arriving answers, for streams that break off and for providers that report no usage."""
 
     def __init__(self, request_bytes: int) -> None:
         self._request_bytes = request_bytes
         self._events = 0
-        self._shown = 0  # bytes
+        self._visible_bytes = 0  # bytes
 
     @property
     def has_begun(self) -> bool:
@@ -72,13 +72,13 @@ class AnswerMeter:
 
     def delta(self, delta: Delta) -> None:
         text = delta.text
-        self._shown += len(text) if text.isascii() else len(text.encode(errors="replace"))
+        self._visible_bytes += len(text) if text.isascii() else len(text.encode(errors="replace"))
 
-    def usage(self, known: Usage) -> Usage:
+    def usage(self, reported: Usage) -> Usage:
         """Complete the reported usage by an estimate: one token per event or per three bytes, whichever is more."""
         return Usage(
-            input_tokens=known.input_tokens or self._request_bytes // BYTES_PER_TOKEN,
-            cached_tokens=known.cached_tokens,
-            output_tokens=max(known.output_tokens, self._events, self._shown // BYTES_PER_TOKEN),
-            thinking_tokens=known.thinking_tokens,
+            input_tokens=reported.input_tokens or self._request_bytes // BYTES_PER_TOKEN,
+            cached_tokens=reported.cached_tokens,
+            output_tokens=max(reported.output_tokens, self._events, self._visible_bytes // BYTES_PER_TOKEN),
+            thinking_tokens=reported.thinking_tokens,
         )

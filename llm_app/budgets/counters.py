@@ -11,33 +11,32 @@ from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 
 from llm_app.budgets.amounts import Amount, Unit
-from llm_app.budgets.limits import Counter, Limit, limits_of
-from llm_app.budgets.standing import Standing
+from llm_app.budgets.limits import Counter, Limit, LimitState, limits_of
 from llm_app.models import Budget, LLMLog, Reservation, Spending
 from llm_app.models.budget import lease_end
 from llm_app.models.log import UNPRICED
 
-_NOTHING = Amount(usd=Decimal(0))
+_ZERO = Amount(usd=Decimal(0))
 
 
-def standings(limits: Sequence[Limit]) -> list[Standing]:
+def limit_states(limits: Sequence[Limit]) -> list[LimitState]:
     """Return the current state of limits without locks or writes. Two queries, and one more for each new counter."""
     counters = _counters(limits)
     spent = _spent(Spending.objects.filter(pk__in=counters))
     spent |= {key: _logged(counter) for key, counter in counters.items() if key not in spent}
-    return _standings(limits, spent, _reserved(counters))
+    return _limit_states(limits, spent, _reserved(counters))
 
 
-def locked_standings(limits: Sequence[Limit]) -> list[Standing]:
+def locked_limit_states(limits: Sequence[Limit]) -> list[LimitState]:
     """Return the current state of limits, locked until the end of the transaction. Missing counters are created."""
     counters = _counters(limits)
     spent = _spent(_locked(counters))
     if missing := sorted(counters.keys() - spent.keys()):
-        opened = [(key, _logged(counters[key])) for key in missing]
-        rows = [Spending(key=key, usd=used.usd or 0, tokens=used.tokens) for key, used in opened]
+        new_counters = [(key, _logged(counters[key])) for key in missing]
+        rows = [Spending(key=key, usd=amount.usd or 0, tokens=amount.tokens) for key, amount in new_counters]
         Spending.objects.bulk_create(rows, ignore_conflicts=True)
         spent = _spent(_locked(counters))
-    return _standings(limits, spent, _reserved(counters))
+    return _limit_states(limits, spent, _reserved(counters))
 
 
 def lock(limits: Sequence[Limit]) -> None:
@@ -47,7 +46,7 @@ def lock(limits: Sequence[Limit]) -> None:
 
 def recount(instance: Budget, **of_signal: Any) -> None:
     """Set the counters of a saved budget from the logs, including those of times without a limit."""
-    counters = _counters([each for each in limits_of(instance, None, datetime.now(UTC)) if each.counter.begin])
+    counters = _counters([limit for limit in limits_of(instance, None, datetime.now(UTC)) if limit.counter.begin])
     with transaction.atomic():
         for row in _locked(counters):
             logged = _logged(counters[row.key])
@@ -120,17 +119,19 @@ def _logs(counter: Counter) -> "QuerySet[LLMLog]":
 
 
 def _reserved(keys: Iterable[str]) -> dict[str, Amount]:
-    alive = Reservation.objects.alive().filter(spending__in=list(keys))
-    sums = alive.values("spending").annotate(tokens=Sum("tokens"), usd=Sum("usd"))
+    valid = Reservation.objects.alive().filter(spending__in=list(keys))
+    sums = valid.values("spending").annotate(tokens=Sum("tokens"), usd=Sum("usd"))
     return {row["spending"]: Amount(tokens=row["tokens"], usd=row["usd"]) for row in sums}
 
 
-def _standings(limits: Sequence[Limit], spent: Mapping[str, Amount], reserved: Mapping[str, Amount]) -> list[Standing]:
+def _limit_states(
+    limits: Sequence[Limit], spent: Mapping[str, Amount], reserved: Mapping[str, Amount]
+) -> list[LimitState]:
     return [
-        Standing(
+        LimitState(
             limit=limit,
             spent=spent[limit.counter.key].in_unit(limit.unit) or Decimal(0),
-            reserved=reserved.get(limit.counter.key, _NOTHING).in_unit(limit.unit) or Decimal(0),
+            reserved=reserved.get(limit.counter.key, _ZERO).in_unit(limit.unit) or Decimal(0),
         )
         for limit in limits
     ]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from llm_app.budgets import counters
 from llm_app.budgets.amounts import Unit
-from llm_app.budgets.limits import Counter, Limit, Period, Scope, binding_limits
+from llm_app.budgets.limits import BudgetScope, Counter, Limit, Period, limits_for_call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Share:
         for unit, most in ((Unit.TOKENS, self.tokens), (Unit.USD, self.usd)):
             if most is not None:
                 yield Limit(
-                    scope=Scope.SHARE,
+                    scope=BudgetScope.SHARE,
                     name="",
                     unit=unit,
                     period=Period.TASK,
@@ -33,7 +33,7 @@ class Share:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree:
+class BudgetTree:
     """The position of a task in its tree.
 
     Limits per task are those of `top`; `shares` are the task's own and its ancestors'.
@@ -43,10 +43,10 @@ class Tree:
     shares: tuple[Share, ...] = ()
 
     def limits_of(self, user_id: int | None) -> tuple[Limit, ...]:
-        return (*binding_limits(user_id, self.top), *(limit for share in self.shares for limit in share.limits()))
+        return (*limits_for_call(user_id, self.top), *(limit for share in self.shares for limit in share.limits()))
 
-    def left(self, user_id: int | None) -> tuple[Decimal | None, Decimal | None]:
+    def remaining(self, user_id: int | None) -> tuple[Decimal | None, Decimal | None]:
         """Return the tokens and the USD that tasks of the tree can still use; None without a limit per task."""
-        standings = counters.standings([limit for limit in self.limits_of(user_id) if limit.period is Period.TASK])
-        tokens, usd = ([each.left for each in standings if each.limit.unit is unit] for unit in (Unit.TOKENS, Unit.USD))
+        states = counters.limit_states([limit for limit in self.limits_of(user_id) if limit.period is Period.TASK])
+        tokens, usd = ([state.left for state in states if state.limit.unit is unit] for unit in (Unit.TOKENS, Unit.USD))
         return min(tokens, default=None), min(usd, default=None)

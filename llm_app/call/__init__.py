@@ -1,6 +1,6 @@
 """Calls of models: routes, attempts, retries and logs."""
 
-from llm_app.call.known_routes import KnownRoutes
+from llm_app.call.cached_routes import CachedRoutes
 from llm_app.call.llm_call import Completion, LLMCall, Observer, References, StoredPrompt
 from llm_app.call.retry import Action
 from llm_app.call.route_settings import Recipient
@@ -8,8 +8,8 @@ from llm_app.types import Runner
 
 __all__ = [
     "Action",
+    "CachedRoutes",
     "Completion",
-    "KnownRoutes",
     "LLMCall",
     "Observer",
     "Recipient",

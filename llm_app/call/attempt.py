@@ -12,8 +12,8 @@ from django.db import transaction
 
 from llm_app import active_secrets
 from llm_app.adapters.base import RouteParameters
-from llm_app.budgets import Allowance, AnswerMeter, CallSize
-from llm_app.call.lessons import UNSUPPORTED, Lesson, lessons_of
+from llm_app.budgets import Allowance, CallSize, UsageMeter
+from llm_app.call.learned_quirks import UNSUPPORTED, LearnableQuirk, learnable_quirks
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
 from llm_app.errors import BadRequest, LLMError, ProviderTimeout
@@ -33,30 +33,33 @@ def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runne
 
     Raises: LLMError, BudgetExceeded, or the exception that interrupts a wait of `run`.
     """
-    learned: list[Lesson] = []
+    learned: list[LearnableQuirk] = []
     while True:
         attempt = Attempt(call, route, number, observer, learned)
         try:
             return attempt.run(run)
         except BadRequest as error:
-            lesson = attempt.lesson(error)
-            if lesson is None or lesson in learned:
+            quirk = attempt.quirk_to_learn(error)
+            if quirk is None or quirk in learned:
                 raise
-            _keep(lesson, route, error.detail)
+            _store_quirk(quirk, route, error.detail)
             if call.routes is not None:
                 call.routes.has_learned(route)
-        learned.append(lesson)
-        observer.adapted(lesson.sentence)
+        learned.append(quirk)
+        observer.adapted(quirk.sentence)
 
 
-def _keep(lesson: Lesson, route: Route, reason: str) -> None:
-    """Store a learned quirk. Only `unsupported` has several values. A route that is only tested cannot store quirks."""
+def _store_quirk(quirk: LearnableQuirk, route: Route, reason: str) -> None:
+    """Store a learned quirk in place of older values; only `unsupported` has several values.
+
+    Routes of an unsaved provider, which is only tested, cannot store quirks.
+    """
     if route.provider.pk is None:
         return
-    place = {"provider": route.provider, "provider_model": route.provider_model, "quirk": lesson.quirk}
-    if lesson.quirk != UNSUPPORTED:
-        LearnedQuirk.objects.filter(**place).delete()
-    row = LearnedQuirk(**place, value=lesson.value, reason=reason)
+    target = {"provider": route.provider, "provider_model": route.provider_model, "quirk": quirk.name}
+    if quirk.name != UNSUPPORTED:
+        LearnedQuirk.objects.filter(**target).delete()
+    row = LearnedQuirk(**target, value=quirk.value, reason=reason)
     LearnedQuirk.objects.bulk_create([row], ignore_conflicts=True)  # another call may have stored it already
 
 
@@ -64,7 +67,12 @@ class Attempt:
     """An attempt on a route, numbered from 1. Its log is always saved."""
 
     def __init__(
-        self, call: LLMCall, route: Route, number: int, observer: Observer, learned: Sequence[Lesson] = ()
+        self,
+        call: LLMCall,
+        route: Route,
+        number: int,
+        observer: Observer,
+        learned: Sequence[LearnableQuirk] = (),
     ) -> None:
         settings = call.routes.settings_of(route) if call.routes else RouteSettings.of(route)
         self._adapter, self._endpoint, self._price = settings.adapter, settings.endpoint, settings.price
@@ -74,11 +82,11 @@ class Attempt:
         self._learned = learned  # during this call
         self._parameters = parameters_of(route, *learned) if learned else settings.parameters
         self._body = self._adapter.body(self._redacted.prompt, self._parameters)
-        self._sha256 = settings.sha256
+        self._request_hash = settings.sha256
         self._route, self._observer = route, observer
         self._parser = self._adapter.parser(self._parameters, self._redacted.prompt)
         self._allowance = call.allowance or Allowance(call.user_id, call.task_id, call.tree)
-        self._meter = AnswerMeter(len(self._body))
+        self._usage_meter = UsageMeter(len(self._body))
         self._started = time.monotonic()
         self._log = self._new_log(call, number)
 
@@ -87,41 +95,41 @@ class Attempt:
 
         Raises: LLMError, BudgetExceeded, or the exception that interrupts a wait of `run`.
         """
-        self._reserve(run)
+        self._reserve_budget(run)
         self._observer.attempt(self._route.provider.name, self._endpoint.silence_s)
         try:
-            result = redacted_turn(self._answer(run), self._redactor)
+            result = redacted_turn(self._receive(run), self._redactor)
         except LLMError as error:
-            error.detail = self._without_secrets(error.detail)
-            self._finish(CallStatus.FAILED, error.detail, type(error).__name__)
+            error.detail = self._redacted_error(error.detail)
+            self._end_log(CallStatus.FAILED, error.detail, type(error).__name__)
             self._settle_without_answer(was_read=isinstance(error, ProviderTimeout))
             raise
         except BaseException as interruption:
-            self._finish(CallStatus.ABORTED, error_type=type(interruption).__name__)
+            self._end_log(CallStatus.ABORTED, error_type=type(interruption).__name__)
             self._settle_without_answer(was_read=True)
             raise
-        return Completion(result=result, log=self._succeeded(result), allowance=self._allowance)
+        return Completion(result=result, log=self._log_success(result), allowance=self._allowance)
 
-    def lesson(self, error: BadRequest) -> Lesson | None:
+    def quirk_to_learn(self, error: BadRequest) -> LearnableQuirk | None:
         """Return the first quirk that would change the request. Settings of an administrator cannot be changed."""
-        for lesson in lessons_of(error, self._body):
-            parameters = parameters_of(self._route, *self._learned, lesson)
+        for quirk in learnable_quirks(error, self._body):
+            parameters = parameters_of(self._route, *self._learned, quirk)
             if self._adapter.body(self._redacted.prompt, parameters) != self._body:
-                return lesson
+                return quirk
         return None
 
-    def _reserve(self, run: Runner) -> None:
+    def _reserve_budget(self, run: Runner) -> None:
         """Reserve the cost in the budgets. Connection tests of administrators are not limited."""
         if self._log.purpose != Purpose.TEST:
             size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
-            _reserve_or_wait(self._allowance, size, self._observer, run)
+            _reserve_when_available(self._allowance, size, self._observer, run)
 
-    def _answer(self, run: Runner) -> LLMTurnResult:
+    def _receive(self, run: Runner) -> LLMTurnResult:
         with closing(self._adapter.events(self._body, self._endpoint, run)) as events:
             for event in events:
                 for delta in self._parser.feed(event):
                     self._delta(delta)
-                self._meter.event(
+                self._usage_meter.event(
                     event
                 )  # after parsing: a stream that begins with an error was rejected and costs nothing
                 if self._parser.done:
@@ -131,12 +139,12 @@ class Attempt:
     def _delta(self, delta: Delta) -> None:
         if self._log.first_delta_ms is None:
             self._log.first_delta_ms = self._elapsed_ms()
-        self._meter.delta(delta)
+        self._usage_meter.delta(delta)
         self._observer.delta(delta)
 
     def _new_log(self, call: LLMCall, number: int) -> LLMLog:
         route, references = self._route, self._stored.references
-        parameters, body = self._as_logged()
+        parameters, body = self._parameters_and_body_for_log()
         return LLMLog(
             user_id=call.user_id,
             task_id=call.task_id,
@@ -159,11 +167,11 @@ class Attempt:
             estimated_tokens=references.estimated_tokens,
             parameters=parameters,
             masked_spans=self._redacted.spans,
-            request_sha256=self._sha256.of(body),
+            request_sha256=self._request_hash.of(body),
             request_bytes=len(body),
         )
 
-    def _as_logged(self) -> tuple[dict[str, Any], bytes]:
+    def _parameters_and_body_for_log(self) -> tuple[dict[str, Any], bytes]:
         """Return the parameters for the log and the bytes that they produce: the sent bytes, unless the route contains
         a secret.
 
@@ -173,16 +181,16 @@ class Attempt:
         is_same = redacted.key == self._parameters.key
         return logged, self._body if is_same else self._adapter.body(self._redacted.prompt, redacted)
 
-    def _finish(self, status: CallStatus, error: str = "", error_type: str = "") -> LLMLog:
+    def _end_log(self, status: CallStatus, error: str = "", error_type: str = "") -> LLMLog:
         log = self._log
         log.status, log.error, log.error_type, log.duration_ms = status, error[:2000], error_type, self._elapsed_ms()
         return log
 
-    def _succeeded(self, result: LLMTurnResult) -> LLMLog:
-        log, usage = self._finish(CallStatus.SUCCEEDED), result.usage
+    def _log_success(self, result: LLMTurnResult) -> LLMLog:
+        log, usage = self._end_log(CallStatus.SUCCEEDED), result.usage
         log.finish_reason = result.finish_reason[:50]
         log.usage_estimated = not usage.input_tokens  # a provider that counts no input reports no usage
-        self._count(self._meter.usage(usage) if log.usage_estimated else usage)
+        self._set_usage(self._usage_meter.usage(usage) if log.usage_estimated else usage)
         count_call(log)
         return log
 
@@ -192,22 +200,22 @@ class Attempt:
         Rejected requests, and requests that never arrived, cost nothing. After an interruption or a timeout the
         provider may have read the request (`was_read`).
         """
-        if was_read or self._meter.has_begun:
+        if was_read or self._usage_meter.has_begun:
             self._log.usage_estimated = True
-            self._count(self._meter.usage(self._parser.usage))
+            self._set_usage(self._usage_meter.usage(self._parser.usage))
         with transaction.atomic():
             self._log.save()
             self._allowance.settle(self._log)
         count_call(self._log)
         self._observer.used(self._log)
 
-    def _count(self, usage: Usage) -> None:
+    def _set_usage(self, usage: Usage) -> None:
         log = self._log
         log.input_tokens, log.cached_tokens = usage.input_tokens, usage.cached_tokens
         log.output_tokens, log.thinking_tokens = usage.output_tokens, usage.thinking_tokens
         log.cost_usd = prices.cost(usage, self._price)
 
-    def _without_secrets(self, detail: str) -> str:
+    def _redacted_error(self, detail: str) -> str:
         """Return the redacted beginning of an error. Providers may repeat the rejected key or parts of the request."""
         key = self._endpoint.api_key
         return self._redactor.redacted_beginning(detail.replace(key, "[key]") if key else detail)
@@ -219,23 +227,23 @@ class Attempt:
 @lru_cache(maxsize=64)
 def _redacted(parameters: RouteParameters, redactor: Redactor) -> tuple[RouteParameters, dict[str, Any]]:
     """Return the parameters, redacted only if they contain a secret, and their form in the log."""
-    plain = parameters.as_json()
-    redacted = redactor.redacted_json(plain)
-    found = parameters if redacted == plain else RouteParameters.from_json(redacted)
-    return found, found.as_json()
+    values = parameters.as_json()
+    redacted_values = redactor.redacted_json(values)
+    logged = parameters if redacted_values == values else RouteParameters.from_json(redacted_values)
+    return logged, logged.as_json()
 
 
-def _reserve_or_wait(allowance: Allowance, size: CallSize, observer: Observer, run: Runner) -> None:
+def _reserve_when_available(allowance: Allowance, size: CallSize, observer: Observer, run: Runner) -> None:
     """Reserve the cost of a call, waiting while other calls have reserved the budget.
 
     Raises: BudgetExceeded, or the exception that interrupts a wait of `run`.
     """
-    full = allowance.take(size)
-    if full is None:
+    blocking = allowance.reserve(size)
+    if blocking is None:
         return
-    observer.waiting(full.sentence_when_reserved)
+    observer.waiting(blocking.sentence_when_reserved)
     pause = SHORTEST_WAIT
-    while full is not None:
+    while blocking is not None:
         run(asyncio.sleep(pause * (0.5 + random.random())))  # noqa: S311  only spreads the checks
         pause = min(2 * pause, LONGEST_WAIT)
-        full = allowance.still_full(size) or allowance.take(size)
+        blocking = allowance.blocking_limit(size) or allowance.reserve(size)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterable
 
 from llm_app import errors
-from llm_app.breaker.gate import Gate
+from llm_app.breaker.guard import AttemptGuard
 from llm_app.call.attempt import ask
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.retry import Action, RetryDecision, decide_retry
@@ -31,23 +31,23 @@ def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
     """
     routes = [route for route in _usable(call) if route.takes_images or not call.needs_sight]
     if not routes:
-        raise _without_route(call)
+        raise _no_route_error(call)
     failures: list[errors.LLMError] = []
     for position, route in enumerate(routes, 1):
-        has_next = any(Gate(other).is_passable for other in routes[position:])
-        attempts = _Attempts(call, route, has_next=has_next, observer=observer, run=run)
+        has_next = any(AttemptGuard(other).allows_calls for other in routes[position:])
+        attempts = _RouteAttempts(call, route, has_next=has_next, observer=observer, run=run)
         if completion := attempts.until_answered(failures):
             return completion
-    raise _verdict(failures) from failures[-1]
+    raise _combined_error(failures) from failures[-1]
 
 
 def _usable(call: LLMCall) -> Iterable[Route]:
     if call.routes is not None:
-        return call.routes.now()
+        return call.routes.current_routes()
     return Route.objects.usable_for(call.model, call.user_id, call.task_id)
 
 
-class _Attempts:
+class _RouteAttempts:
     """The attempts on one route."""
 
     def __init__(self, call: LLMCall, route: Route, *, has_next: bool, observer: Observer, run: Runner) -> None:
@@ -61,15 +61,15 @@ class _Attempts:
         Raises: an error that every other route would raise, too.
         """
         number = 0
-        while not failures or self._is_usable():
+        while not failures or self._reload_route():
             number += 1
-            gate = Gate(self._route)
+            guard = AttemptGuard(self._route)
             try:
-                with gate.passage():
+                with guard.around_attempt():
                     return ask(self._call, self._route, number, self._observer, self._run)
             except errors.LLMError as error:
                 failures.append(error)
-                decision = self._decide(error, number, gate)
+                decision = self._decide(error, number, guard)
                 if decision.action is Action.FAIL:
                     raise
             if decision.action is not Action.RETRY:
@@ -77,7 +77,7 @@ class _Attempts:
             self._run(asyncio.sleep(decision.delay))
         return None
 
-    def _decide(self, error: errors.LLMError, number: int, gate: Gate) -> RetryDecision:
+    def _decide(self, error: errors.LLMError, number: int, guard: AttemptGuard) -> RetryDecision:
         """Decide how to continue after an error. Only overload is waited out; an open breaker ends the attempts.
 
         While the breaker is open, attempts send nothing.
@@ -85,14 +85,14 @@ class _Attempts:
         was_sent = not isinstance(error, errors.CircuitOpen)
         if was_sent:
             self._overload = error if isinstance(error, errors.Overloaded) else None
-        reason = self._overload or (errors.CircuitOpen() if gate.has_opened else error)
+        reason = self._overload or (errors.CircuitOpen() if guard.is_open else error)
         decision = decide_retry(reason, number, has_next_route=self._has_next)
         if was_sent:
             logger.warning("%s, attempt %d: %s; %s", self._route, number, error, decision.action.value)
             self._observer.failed(error, decision.action, decision.delay)
         return decision
 
-    def _is_usable(self) -> bool:
+    def _reload_route(self) -> bool:
         """Read the route and its breaker again, and return whether the route can be used.
 
         Other calls may have failed since, or an administrator may have changed the settings.
@@ -104,17 +104,17 @@ class _Attempts:
         return route is not None
 
 
-def _without_route(call: LLMCall) -> errors.LLMError:
-    is_open = Route.objects.usable_for(call.model, call.user_id).exists()
-    if not is_open and Route.objects.usable_for(call.model).exists():
+def _no_route_error(call: LLMCall) -> errors.LLMError:
+    is_allowed = Route.objects.usable_for(call.model, call.user_id).exists()
+    if not is_allowed and Route.objects.usable_for(call.model).exists():
         return errors.ModelNotAllowed(call.model)
     return errors.NoRoute(call.model)
 
 
-def _verdict(failures: list[errors.LLMError]) -> errors.LLMError:
+def _combined_error(failures: list[errors.LLMError]) -> errors.LLMError:
     """Return the error that sums up all failures."""
     detail = failures[-1].detail
-    if all(_is_refused_key(error) for error in failures):
+    if all(_is_rejected_key(error) for error in failures):
         return errors.AuthenticationFailed(detail)
     for kind in (errors.ModelNotFound, errors.ProtocolUnavailable):
         if all(isinstance(error, kind) for error in failures):
@@ -125,7 +125,7 @@ def _verdict(failures: list[errors.LLMError]) -> errors.LLMError:
     return errors.ProviderUnavailable(detail)
 
 
-def _is_refused_key(error: errors.LLMError) -> bool:
+def _is_rejected_key(error: errors.LLMError) -> bool:
     """Return whether the key was rejected now, or earlier so that the breaker is open."""
     return isinstance(error, errors.AuthenticationFailed) or (
         isinstance(error, errors.CircuitOpen) and error.key_refused

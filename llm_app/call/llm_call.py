@@ -6,8 +6,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from llm_app.budgets import Allowance, Tree
-from llm_app.call.known_routes import KnownRoutes
+from llm_app.budgets import Allowance, BudgetTree
+from llm_app.call.cached_routes import CachedRoutes
 from llm_app.call.retry import Action
 from llm_app.call.route_settings import Recipient
 from llm_app.errors import LLMError
@@ -61,8 +61,8 @@ class LLMCall:
     iteration: int = 0
     allowance: Allowance | None = None
     needs_sight: bool = False
-    routes: KnownRoutes | None = None
-    tree: Tree | None = None
+    routes: CachedRoutes | None = None
+    tree: BudgetTree | None = None
 
 
 class Observer:

@@ -7,14 +7,14 @@ from typing import Any
 
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.call.families import quirks_of_family
-from llm_app.call.lessons import UNSUPPORTED, Lesson
+from llm_app.call.learned_quirks import UNSUPPORTED, LearnableQuirk
 from llm_app.models import ModelKind, Protocol, Route
 from llm_app.pricing import prices
 from llm_app.protocols import adapter_for
 from llm_app.types import ToolMode
 
 SMALL_WINDOW = 32_000  # tokens
-_CLOSING = 64  # bytes that may follow the newest message, such as a cache point
+_TAIL = 64  # bytes that may follow the newest message, such as a cache point
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +28,14 @@ class Recipient:
     takes_images: bool = False
 
 
-class GrowingHash:
+class IncrementalHash:
     """The SHA-256 of requests that each extend the previous one: only new bytes are hashed."""
 
     def __init__(self) -> None:
         self._newest, self._state = b"", hashlib.sha256()
 
     def of(self, body: bytes) -> str:
-        known, end = self._newest[:-_CLOSING], max(0, len(body) - _CLOSING)
+        known, end = self._newest[:-_TAIL], max(0, len(body) - _TAIL)
         if not body.startswith(known, 0, end):
             known, self._state = b"", hashlib.sha256()
         self._state.update(memoryview(body)[len(known) : end])
@@ -53,7 +53,7 @@ class RouteSettings:
     parameters: RouteParameters
     endpoint: Endpoint
     price: Mapping[str, Any]
-    sha256: GrowingHash = field(default_factory=GrowingHash)
+    sha256: IncrementalHash = field(default_factory=IncrementalHash)
 
     @classmethod
     def of(cls, route: Route) -> "RouteSettings":
@@ -81,28 +81,28 @@ def _recipient(route: Route, adapter: Adapter) -> Recipient:
     )
 
 
-def parameters_of(route: Route, *lessons: Lesson) -> RouteParameters:
-    """Return the parameters of a route's requests, with stored quirks and with `lessons`."""
+def parameters_of(route: Route, *new_quirks: LearnableQuirk) -> RouteParameters:
+    """Return the parameters of a route's requests, with stored quirks and with `new_quirks`."""
     parameters = RouteParameters(
-        model=_name_of_model(route),
+        model=_model_name(route),
         max_tokens=_max_tokens(route),
         temperature=route.temperature,
         thinking_budget=route.thinking_budget,
         takes_images=route.takes_images or None,
         extra_body=route.extra_body,
-        quirks=_quirks_of(route, lessons),
+        quirks=_quirks_of(route, new_quirks),
     )
     return RouteParameters.from_json(parameters.as_json())
 
 
-def _quirks_of(route: Route, lessons: Iterable[Lesson]) -> dict[str, Any]:
+def _quirks_of(route: Route, new_quirks: Iterable[LearnableQuirk]) -> dict[str, Any]:
     """Return the quirks of a route.
 
     Settings of an administrator override learned quirks, which override the family's.
     """
     quirks = quirks_of_family(route.provider.protocol, route.provider_model)
-    learned = [*route.learned_quirks(), *((lesson.quirk, lesson.value) for lesson in lessons)]
-    for quirk, value in learned:
+    learned_values = [*route.learned_quirks(), *((quirk.name, quirk.value) for quirk in new_quirks)]
+    for quirk, value in learned_values:
         quirks[quirk] = [*quirks.get(UNSUPPORTED, ()), value] if quirk == UNSUPPORTED else value
     return {**quirks, **route.quirks}
 
@@ -111,15 +111,15 @@ def _max_tokens(route: Route) -> int:
     """Return the maximum of output tokens: 0 for embeddings, at most a quarter of a small context window."""
     if route.model.kind == ModelKind.EMBEDDING:
         return 0
-    wanted, window = route.max_tokens or route.model.max_output_tokens, _window(route)
-    return min(wanted, window // 4) if window < SMALL_WINDOW else wanted
+    max_tokens, window = route.max_tokens or route.model.max_output_tokens, _window(route)
+    return min(max_tokens, window // 4) if window < SMALL_WINDOW else max_tokens
 
 
 def _window(route: Route) -> int:
     return min(route.context_window or route.model.context_window, route.model.context_window)
 
 
-def _name_of_model(route: Route) -> str:
+def _model_name(route: Route) -> str:
     """Return the model name that the adapter needs. litellm recognizes the provider by a prefix."""
     prefix = route.provider.litellm_provider if route.provider.protocol == Protocol.LITELLM else ""
     return f"{prefix}/{route.provider_model}" if prefix else route.provider_model

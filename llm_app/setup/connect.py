@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from llm_app import errors
-from llm_app.connection_test import Outcome, OwnLoop, explanation, fault_of_account, try_route
+from llm_app.connection_test import ConnectionTestResult, LoopRunner, check_route, explanation, fault_of_account
 from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.provider_status import settings_changed, status_of_provider
 from llm_app.setup import model_list
@@ -27,7 +27,7 @@ class Connection:
     """A tested route with its provider. Only `adopt` stores it. `outcome` is the result of the test."""
 
     route: Route
-    outcome: Outcome
+    outcome: ConnectionTestResult
 
     @property
     def verdict(self) -> str:
@@ -47,7 +47,7 @@ def connect(known: Known, provider: Provider, model: str = "") -> Connection:
         return _failed(known, provider, "It does not say which models it has. Name the one to use.")
     connections = []
     for route in candidates:
-        connections.append(Connection(route=route, outcome=try_route(route)))
+        connections.append(Connection(route=route, outcome=check_route(route)))
         if connections[-1].outcome.ok:
             return connections[-1]
         if not _another_may_work(connections[-1].outcome.error):
@@ -65,14 +65,14 @@ def change_model(route: Route, model: str) -> Connection:
     known = model_list.known_for(route.provider, KNOWN) or COMPATIBLE
     changed = _route(known, route.provider, _by_name(route.provider, model))
     changed.model, changed.extra_headers = route.model, route.extra_headers
-    return Connection(route=changed, outcome=try_route(changed))
+    return Connection(route=changed, outcome=check_route(changed))
 
 
 def change_key(route: Route, key: str) -> Connection:
     """Test the same provider and model with another key. Stores nothing."""
     changed, changed.provider = copy(route), copy(route.provider)
     changed.provider.api_key = key
-    return Connection(route=changed, outcome=try_route(changed))
+    return Connection(route=changed, outcome=check_route(changed))
 
 
 def refresh_list(provider: Provider) -> str:
@@ -87,7 +87,7 @@ def refresh_list(provider: Provider) -> str:
 
 
 def _listed(provider: Provider, known: Known) -> list[dict[str, object]]:
-    with OwnLoop() as run:
+    with LoopRunner() as run:
         models = model_list.ask(provider, run)
     return [model.as_json() for model in model_list.ranked(models, known)]
 
@@ -126,7 +126,7 @@ def _route(known: Known, provider: Provider, model: ListedModel) -> Route:
 
 def _failed(known: Known, provider: Provider, sentence: str) -> Connection:
     route = _route(known, provider, ListedModel(name=known.model))
-    return Connection(route=route, outcome=Outcome(model="", ok=False, sentence=sentence))
+    return Connection(route=route, outcome=ConnectionTestResult(model="", ok=False, sentence=sentence))
 
 
 def _another_may_work(error: errors.LLMError | None) -> bool:

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from llm_app.budgets import Period, Scope, Standing, Unit, counters, limits
+from llm_app.budgets import BudgetScope, LimitState, Period, Unit, counters, limits
 from llm_app.models import LLMLog
 from llm_app.pricing import usage
 from tasks_app.access import visible_task
@@ -40,14 +40,14 @@ class UsedOnDaySerializer(UsedSerializer):
     date = serializers.DateField()
 
 
-class BudgetSerializer(serializers.Serializer[Standing]):
+class BudgetSerializer(serializers.Serializer[LimitState]):
     """One limit. `limit` is `spent`, `reserved` by calls under way, and `left` together; all in `unit`.
 
     `name` is that of the user or the role. A limit per task is shown as it is before a task begins. `unpriced_calls`
     are calls of models without a price: a limit in USD does not count them.
     """
 
-    scope = serializers.ChoiceField([each.value for each in Scope], source="limit.scope")
+    scope = serializers.ChoiceField([each.value for each in BudgetScope], source="limit.scope")
     name = serializers.CharField(source="limit.name")
     period = serializers.ChoiceField([each.value for each in Period], source="limit.period")
     unit = serializers.ChoiceField([each.value for each in Unit], source="limit.unit")
@@ -58,7 +58,7 @@ class BudgetSerializer(serializers.Serializer[Standing]):
     renews_at = serializers.DateTimeField(source="limit.renews_at", allow_null=True)
     unpriced_calls = serializers.SerializerMethodField()
 
-    def get_unpriced_calls(self, standing: Standing) -> int:
+    def get_unpriced_calls(self, standing: LimitState) -> int:
         return counters.unpriced_calls(standing.limit)
 
 
@@ -79,7 +79,7 @@ class Usage(APIView):
         report = {
             "total": usage.total_usage(user_id),
             "days": _each_day(usage.usage_by_day(user_id, DAYS)),
-            "budgets": counters.standings(limits.binding_limits(user_id, None)),
+            "budgets": counters.limit_states(limits.limits_for_call(user_id, None)),
         }
         return Response(UsageReportSerializer(report).data)
 

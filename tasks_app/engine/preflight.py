@@ -193,7 +193,7 @@ def _remind(context: TaskContext) -> None:
         tools=tools,
         permitted=context.settings.policy.permitted,
         repeatable=visible.repeatable,
-        standings=context.allowance.standings,
+        limit_states=context.allowance.limit_states,
         has_made_all_calls=context.has_made_all_calls,
         project=context.settings.project,
         longest=_longest_instructions(context),

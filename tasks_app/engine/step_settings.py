@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from llm_app import abilities
-from llm_app.call import KnownRoutes
+from llm_app.call import CachedRoutes
 from llm_app.models import LogicalModel
 from tasks_app.engine import delegation
 from tasks_app.engine.capabilities import skills
@@ -68,7 +68,7 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
     agents, off_record = [one.acting_agent for one in above if one.acting_agent], task.session.off_record
     found = _shared(task, look, version, above)
     hooks = hooks_of(found.agent, agents, off_record=off_record)
-    routes = KnownRoutes(model_name(task.session, found.agent), task.started_by_id, task.id)
+    routes = CachedRoutes(model_name(task.session, found.agent), task.started_by_id, task.id)
     return replace(found, hooks=hooks, routes=routes)
 
 

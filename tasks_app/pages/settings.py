@@ -232,7 +232,7 @@ def show_usage(request: Request) -> HttpResponse:
         .order_by("-calls", "name"),
         "most": max((day["tokens"] for day in days), default=0),
         "span": DAYS,
-        "standings": counters.standings(limits.binding_limits(user_id, None)),
+        "standings": counters.limit_states(limits.limits_for_call(user_id, None)),
     }
     return render(request, "usage.html", context)
 

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from llm_app.budgets import Share, Tree
+from llm_app.budgets import BudgetTree, Share
 from tasks_app.models import Agent, CallStatus, ContextType, Limits, Session, Task, ToolCallLog, WaitingFor
 from tasks_app.models.errors import NothingToAnswer
 from tasks_app.models.task import TaskQuerySet
@@ -50,7 +50,7 @@ class Grant:
         """Return an equal share for each of `count` children, never more than the parent has left."""
         limits, tree = Limits.current(), tree_of(parent)
         left = max(1, (parent.max_iterations or limits.max_iterations) - parent.iteration)
-        tokens, usd = tree.left(parent.started_by_id)
+        tokens, usd = tree.remaining(parent.started_by_id)
         ends = timezone.now() + timedelta(minutes=limits.children_minutes)
         return cls(
             iterations=max(left // count, min(left, LEAST_ITERATIONS)),
@@ -200,13 +200,13 @@ def ancestors(task: Task) -> list[Task]:
     return found
 
 
-def tree_of(task: Task) -> Tree:
+def tree_of(task: Task) -> BudgetTree:
     """Return the budgets' view of the task: the root task that a person started, and each share on the way down."""
     if task.parent_call_id is None:
-        return Tree(top=task.pk)
+        return BudgetTree(top=task.pk)
     line = [task, *ancestors(task)]
     shares = [Share(task_id=each.pk, tokens=each.token_share, usd=each.usd_share) for each in line[:-1]]
-    return Tree(top=line[-1].pk, shares=tuple(shares))
+    return BudgetTree(top=line[-1].pk, shares=tuple(shares))
 
 
 def below(task: Task) -> list[Task]:

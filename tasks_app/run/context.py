@@ -10,7 +10,7 @@ from weakref import proxy
 from django.db.models import F, Q, QuerySet, Subquery
 
 from llm_app.abilities import Abilities
-from llm_app.call import KnownRoutes
+from llm_app.call import CachedRoutes
 from llm_app.models import Blob
 from llm_app.sql.composed_query import Select
 from tasks_app.models import (
@@ -61,7 +61,7 @@ class StepSettings:
     handoffs: tuple[tuple[str, str], ...] = ()  # agents to which this one can hand on
     agents: tuple[tuple[str, str], ...] = ()
     abilities: Abilities = field(default_factory=Abilities)
-    routes: KnownRoutes | None = None  # of the conversation's model; None: read for each call
+    routes: CachedRoutes | None = None  # of the conversation's model; None: read for each call
 
     @property
     def filters_output(self) -> bool:

@@ -181,7 +181,7 @@ class UnitOfWork:
     def reserve_next_call(self) -> None:
         """Reserve the cost of the next LLM call in the commit of a result, so that the call needs no commit for it."""
         if self._fields.get("state") == TaskState.THINKING:
-            self.allowance.take_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
+            self.allowance.reserve_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
 
     def _committed(self, entries: Sequence[ContextEntry], fields: Fields) -> None:
         self.discard_staged()

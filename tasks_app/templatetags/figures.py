@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
-from llm_app.budgets import Limit, Scope, Standing, Unit, counters, limits
+from llm_app.budgets import BudgetScope, Limit, LimitState, Unit, counters, limits
 from llm_app.models import LLMLog
 from llm_app.models.log import UNPRICED
 from tasks_app.models import Task
@@ -89,7 +89,7 @@ def cost_of(task: Task) -> str:
 
 
 @register.filter
-def spent(standing: Standing) -> str:
+def spent(standing: LimitState) -> str:
     """Return the used amount of a limit, and how many calls have no price and do not count."""
     unpriced = counters.unpriced_calls(standing.limit)
     if not unpriced:
@@ -170,10 +170,10 @@ def amount(value: Decimal, limit: Limit) -> str:
 def owner(limit: Limit) -> str:
     """Return the owner of a limit, or '' for the user."""
     return {
-        Scope.USER: "",
-        Scope.ROLE: gettext("role {}").format(limit.name),
-        Scope.SYSTEM: gettext("this server"),
-        Scope.SHARE: gettext("share"),
+        BudgetScope.USER: "",
+        BudgetScope.ROLE: gettext("role {}").format(limit.name),
+        BudgetScope.SYSTEM: gettext("this server"),
+        BudgetScope.SHARE: gettext("share"),
     }[limit.scope]
 
 
@@ -183,6 +183,6 @@ def left_label(limit: Limit) -> str:
 
 
 @register.simple_tag
-def standings(task: Task) -> list[Standing]:
+def standings(task: Task) -> list[LimitState]:
     """Return the limits that bind a task. Show them only to the user who started it: budgets are private."""
-    return counters.standings(limits.binding_limits(task.started_by_id, task.pk))
+    return counters.limit_states(limits.limits_for_call(task.started_by_id, task.pk))

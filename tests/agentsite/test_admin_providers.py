@@ -222,7 +222,7 @@ def test_a_new_key_closes_what_the_old_one_opened(main: Provider, browser: Clien
 
 def test_an_administrators_word_on_a_breaker_outlives_a_new_key(main: Provider, root: Any) -> None:
     changes.force(main, BreakerState.OPEN, root)
-    changes.give_new_chance(main, root)
+    changes.reset_unless_forced(main, root)
     assert CircuitBreaker.objects.get().state == "open"
 
 

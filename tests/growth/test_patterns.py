@@ -12,8 +12,8 @@ LENGTH = 10_000  # characters; four times as many where that takes some time
 # Patterns that are put together from local values: an expression of their module that gives all or typical ones.
 EXAMPLES = {
     "llm_app/call/families.py: family.names": "[each.names for each in _FAMILIES]",
-    "llm_app/call/lessons.py: rule.says": "[each.says for each in _RULES]",
-    "llm_app/call/lessons.py: f'(?<!\\\\w){field}(?!\\\\w)'": "[rf'(?<!\\w){each.field}(?!\\w)' for each in _RULES]",
+    "llm_app/call/learned_quirks.py: rule.message_pattern": "[each.message_pattern for each in _RULES]",
+    "llm_app/call/learned_quirks.py: f'(?<!\\\\w){field}(?!\\\\w)'": "[rf'(?<!\\w){each.field}(?!\\w)' for each in _RULES]",
     "llm_app/redaction/needles.py: f\"(?={''.join((f'[{some}]' for some in of_each_place))})\" "
     "if of_each_place else '(?!)'": "[_like_one_of(['aaaa', 'abab']).pattern]",
     "llm_app/setup/known.py: known.key": "[each.key for each in KNOWN]",

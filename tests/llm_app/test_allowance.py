@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from llm_app.budgets import Allowance, CallSize, counters
-from llm_app.budgets.limits import binding_limits
+from llm_app.budgets.limits import limits_for_call
 from llm_app.errors import BudgetExceeded
 from llm_app.models import Budget, LLMLog, Reservation, Spending
 
@@ -30,7 +30,7 @@ def settle(allowance, **fields):
 
 
 def standings(user, task_id=None):
-    return {each.limit.counter.key: each for each in counters.standings(binding_limits(user.pk, task_id))}
+    return {each.limit.counter.key: each for each in counters.limit_states(limits_for_call(user.pk, task_id))}
 
 
 def today(user):
@@ -40,7 +40,7 @@ def today(user):
 def test_what_is_reserved_becomes_what_is_spent(alice):
     Budget.objects.create(user=alice, tokens_per_day=1000)
     allowance = Allowance(alice.pk)
-    assert allowance.take(SIZE) is None
+    assert allowance.reserve(SIZE) is None
     assert (today(alice).spent, today(alice).reserved, today(alice).left) == (0, 200, 800)
     settle(allowance)
     assert (today(alice).spent, today(alice).reserved, today(alice).left) == (60, 0, 940)
@@ -53,7 +53,7 @@ def test_a_call_counts_in_every_budget_once(alice):
     Budget.objects.create(role=role, usd_per_month=10, usd_per_task=10)
     Budget.objects.create(tokens_per_day=1000)
     allowance = Allowance(alice.pk, task)
-    allowance.take(SIZE)
+    allowance.reserve(SIZE)
     assert {row.spending_id: (row.tokens, row.usd) for row in Reservation.objects.all()} == dict.fromkeys(
         standings(alice, task), (200, Decimal("1.1"))
     )
@@ -74,10 +74,10 @@ def test_without_a_budget_nothing_is_written(alice, bob, django_assert_num_queri
     Budget.objects.create(user=bob, tokens_per_day=0)
     allowance = Allowance(alice.pk, uuid4())
     with django_assert_num_queries(1):
-        allowance.take(SIZE)
+        allowance.reserve(SIZE)
         allowance.settle(log())
-        allowance.take_ahead(1000)
-        allowance.take(SIZE)
+        allowance.reserve_ahead(1000)
+        allowance.reserve(SIZE)
         allowance.release()
     assert not Spending.objects.exists()
 
@@ -85,24 +85,24 @@ def test_without_a_budget_nothing_is_written(alice, bob, django_assert_num_queri
 def test_a_spent_budget_refuses_with_its_name(alice):
     Budget.objects.create(user=alice, tokens_per_day=60)
     allowance = Allowance(alice.pk)
-    allowance.take(SIZE)
+    allowance.reserve(SIZE)
     settle(allowance)
     with pytest.raises(
         BudgetExceeded, match=r"^The budget of the user alice, 60 tokens a day, is spent\. It is renewed on"
     ):
-        allowance.take(SIZE)
+        allowance.reserve(SIZE)
     assert not Reservation.objects.exists()
 
 
 def test_others_reservations_fill_a_limit_until_they_settle(alice):
     Budget.objects.create(tokens_per_day=300)
     first, second = Allowance(alice.pk), Allowance(None)
-    assert first.take(SIZE) is None
-    assert second.take(SIZE).limit.name == ""
-    assert second.still_full(SIZE) is not None
+    assert first.reserve(SIZE) is None
+    assert second.reserve(SIZE).limit.name == ""
+    assert second.blocking_limit(SIZE) is not None
     settle(first)
-    assert second.still_full(SIZE) is None
-    assert second.take(SIZE) is None
+    assert second.blocking_limit(SIZE) is None
+    assert second.reserve(SIZE) is None
 
 
 def test_who_must_wait_holds_nothing_meanwhile(alice):
@@ -111,31 +111,31 @@ def test_who_must_wait_holds_nothing_meanwhile(alice):
     small = CallSize(request_bytes=0, max_tokens=200, price={})
     large = CallSize(request_bytes=0, max_tokens=400, price={})
     first, second = Allowance(alice.pk), Allowance(alice.pk)
-    assert (first.take(small), second.take(small)) == (None, None)
-    assert first.take(large) is not None
-    assert second.take(large) is None
+    assert (first.reserve(small), second.reserve(small)) == (None, None)
+    assert first.reserve(large) is not None
+    assert second.reserve(large) is None
 
 
 def test_an_attempt_that_cost_nothing_gives_back_what_it_reserved(alice):
     Budget.objects.create(user=alice, tokens_per_day=1000)
     allowance = Allowance(alice.pk)
-    allowance.take(SIZE)
+    allowance.reserve(SIZE)
     settle(allowance, input_tokens=0, output_tokens=0, cost_usd=None)
     assert (today(alice).spent, today(alice).reserved) == (0, 0)
 
 
 def test_a_reservation_whose_lease_is_over_does_not_count(alice):
     Budget.objects.create(user=alice, tokens_per_day=300)
-    Allowance(alice.pk, uuid4()).take(SIZE)
-    assert Allowance(alice.pk).take(SIZE) is not None
+    Allowance(alice.pk, uuid4()).reserve(SIZE)
+    assert Allowance(alice.pk).reserve(SIZE) is not None
     Reservation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert Allowance(alice.pk).take(SIZE) is None
+    assert Allowance(alice.pk).reserve(SIZE) is None
 
 
 def test_a_reservation_lives_as_long_as_its_lease_is_renewed(alice):
     Budget.objects.create(user=alice, tokens_per_day=300)
     task = uuid4()
-    Allowance(alice.pk, task).take(SIZE)
+    Allowance(alice.pk, task).reserve(SIZE)
     Reservation.objects.update(expires_at=timezone.now() + timedelta(milliseconds=1))
     Reservation.objects.renew([task])
     assert Reservation.objects.get().expires_at > timezone.now() + timedelta(seconds=10)
@@ -147,38 +147,38 @@ def test_a_reservation_lives_as_long_as_its_lease_is_renewed(alice):
 def test_what_is_reserved_ahead_serves_the_next_call_without_a_query(alice, django_assert_num_queries):
     Budget.objects.create(user=alice, tokens_per_day=10_000)
     allowance = Allowance(alice.pk)
-    allowance.take(SIZE)
+    allowance.reserve(SIZE)
     settle(allowance)
-    allowance.take_ahead(600)
+    allowance.reserve_ahead(600)
     ahead = today(alice).reserved
     with django_assert_num_queries(0):
-        assert allowance.take(CallSize(request_bytes=300 + 600 + 200, max_tokens=100, price=SIZE.price)) is None
+        assert allowance.reserve(CallSize(request_bytes=300 + 600 + 200, max_tokens=100, price=SIZE.price)) is None
     assert today(alice).reserved == ahead
-    assert allowance.take(CallSize(request_bytes=9000, max_tokens=100, price=SIZE.price)) is None
+    assert allowance.reserve(CallSize(request_bytes=9000, max_tokens=100, price=SIZE.price)) is None
     assert today(alice).reserved == 3100
 
 
 def test_a_limit_that_changed_meanwhile_binds_the_next_call_all_the_same(alice):
     Budget.objects.create(user=alice, tokens_per_day=10_000)
     allowance = Allowance(alice.pk)
-    allowance.take(SIZE)
+    allowance.reserve(SIZE)
     settle(allowance)
-    allowance.take_ahead(0)
+    allowance.reserve_ahead(0)
     Budget.objects.update(tokens_per_day=60)
     allowance.refresh()
     with pytest.raises(BudgetExceeded):
-        allowance.take(SIZE)
+        allowance.reserve(SIZE)
     Budget.objects.all().delete()
     allowance.refresh()
-    assert allowance.take(SIZE) is None
+    assert allowance.reserve(SIZE) is None
 
 
 def test_ahead_of_a_spent_limit_nothing_is_reserved_and_nothing_refused(alice):
     Budget.objects.create(user=alice, tokens_per_day=60)
     allowance = Allowance(alice.pk)
-    allowance.take(SIZE)
+    allowance.reserve(SIZE)
     settle(allowance)
-    allowance.take_ahead(0)
+    allowance.reserve_ahead(0)
     assert not Reservation.objects.exists()
 
 
@@ -195,12 +195,12 @@ def test_a_budget_counts_from_the_beginning_of_its_period_whenever_it_was_set(al
     Budget.objects.create(user=alice, tokens_per_day=1000)
     Budget.objects.create(role=role, tokens_per_day=1000)
     Budget.objects.create(tokens_per_day=1000)
-    spent = [each.spent for each in counters.standings(binding_limits(alice.pk, None))]
+    spent = [each.spent for each in counters.limit_states(limits_for_call(alice.pk, None))]
     assert spent == [60, 60, 120]
-    Allowance(alice.pk).take(SIZE)
+    Allowance(alice.pk).reserve(SIZE)
     assert {row.tokens for row in Spending.objects.all()} == {60, 120}
     LLMLog.objects.all().delete()
-    assert [each.spent for each in counters.standings(binding_limits(alice.pk, None))] == [60, 60, 120]
+    assert [each.spent for each in counters.limit_states(limits_for_call(alice.pk, None))] == [60, 60, 120]
 
 
 def test_what_was_spent_while_a_budget_was_lifted_counts_when_it_is_set_again(alice):
@@ -209,7 +209,7 @@ def test_what_was_spent_while_a_budget_was_lifted_counts_when_it_is_set_again(al
         budget.tokens_per_day = most
         budget.save()
         allowance = Allowance(alice.pk)
-        allowance.take(SIZE)
+        allowance.reserve(SIZE)
         with transaction.atomic():
             row = log(alice)
             row.save()
@@ -220,24 +220,24 @@ def test_what_was_spent_while_a_budget_was_lifted_counts_when_it_is_set_again(al
 def test_a_day_begins_anew(alice):
     Budget.objects.create(user=alice, tokens_per_day=60)
     allowance = Allowance(alice.pk)
-    allowance.take(SIZE)
+    allowance.reserve(SIZE)
     settle(allowance)
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    assert counters.standings(binding_limits(alice.pk, None, tomorrow))[0].spent == 0
+    assert counters.limit_states(limits_for_call(alice.pk, None, tomorrow))[0].spent == 0
 
 
 def test_a_budget_of_each_task_counts_each_task(alice):
     Budget.objects.create(user=alice, tokens_per_task=60)
     first, second = uuid4(), uuid4()
     allowance = Allowance(alice.pk, first)
-    allowance.take(SIZE)
+    allowance.reserve(SIZE)
     settle(allowance)
-    assert Allowance(alice.pk, second).take(SIZE) is None
+    assert Allowance(alice.pk, second).reserve(SIZE) is None
     with pytest.raises(BudgetExceeded, match="is spent by this task"):
-        allowance.take(SIZE)
+        allowance.reserve(SIZE)
 
 
 def test_outside_of_a_task_the_budget_of_each_task_does_not_bind(alice):
     Budget.objects.create(user=alice, tokens_per_task=0)
-    assert Allowance(alice.pk).take(SIZE) is None
+    assert Allowance(alice.pk).reserve(SIZE) is None
     assert not Reservation.objects.exists()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_app import errors
-from llm_app.breaker.rules import Entrance, Thresholds, entrance, is_fault, why_it_opens
+from llm_app.breaker.rules import CallPermission, Thresholds, is_fault, permission_for_call, reason_to_open
 from llm_app.models import BreakerState
 
 OK, BAD, REFUSED = "", "ServerError", "BadRequest"
@@ -14,17 +14,17 @@ OK, BAD, REFUSED = "", "ServerError", "BadRequest"
 @pytest.mark.parametrize(
     ("state", "forced", "is_due", "expected"),
     [
-        (BreakerState.CLOSED, False, False, Entrance.FREE),
-        (BreakerState.CLOSED, True, False, Entrance.FREE),
-        (BreakerState.OPEN, False, False, Entrance.SHUT),
-        (BreakerState.OPEN, False, True, Entrance.PROBE),
-        (BreakerState.OPEN, True, True, Entrance.SHUT),
-        (BreakerState.HALF_OPEN, False, False, Entrance.SHUT),
-        (BreakerState.HALF_OPEN, False, True, Entrance.PROBE),
+        (BreakerState.CLOSED, False, False, CallPermission.ALLOWED),
+        (BreakerState.CLOSED, True, False, CallPermission.ALLOWED),
+        (BreakerState.OPEN, False, False, CallPermission.BLOCKED),
+        (BreakerState.OPEN, False, True, CallPermission.PROBE),
+        (BreakerState.OPEN, True, True, CallPermission.BLOCKED),
+        (BreakerState.HALF_OPEN, False, False, CallPermission.BLOCKED),
+        (BreakerState.HALF_OPEN, False, True, CallPermission.PROBE),
     ],
 )
 def test_who_may_pass(state, forced, is_due, expected):
-    assert entrance(state, forced=forced, is_due=is_due) is expected
+    assert permission_for_call(state, forced=forced, is_due=is_due) is expected
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_what_counts_against_a_provider(error, counted):
     ],
 )
 def test_it_opens_at_the_ratio_of_enough_calls(outcomes, opens):
-    assert bool(why_it_opens(errors.ServerError(), outcomes, Thresholds())) is opens
+    assert bool(reason_to_open(errors.ServerError(), outcomes, Thresholds())) is opens
 
 
 def test_a_refused_key_opens_it_at_once():
-    assert why_it_opens(errors.AuthenticationFailed(), [], Thresholds())
+    assert reason_to_open(errors.AuthenticationFailed(), [], Thresholds())
 
 
 def test_the_reason_counts_and_never_quotes_the_provider():
-    reason = why_it_opens(errors.ServerError("sk-secret in the body"), [BAD] * 5, Thresholds())
+    reason = reason_to_open(errors.ServerError("sk-secret in the body"), [BAD] * 5, Thresholds())
     assert reason == "5 of its last 5 calls failed. The newest: The model provider reported an internal error."
 
 
@@ -78,5 +78,5 @@ def test_thresholds_are_the_defaults_and_what_a_provider_sets():
 @given(st.lists(st.sampled_from([OK, BAD, REFUSED])), st.integers(1, 20), st.floats(0.01, 1))
 def test_one_more_success_never_opens_what_was_closed(outcomes, min_calls, ratio):
     thresholds = Thresholds(min_calls=min_calls, failure_ratio=ratio)
-    if len(outcomes) >= min_calls and not why_it_opens(errors.ServerError(), outcomes, thresholds):
-        assert not why_it_opens(errors.ServerError(), [OK, *outcomes], thresholds)
+    if len(outcomes) >= min_calls and not reason_to_open(errors.ServerError(), outcomes, thresholds):
+        assert not reason_to_open(errors.ServerError(), [OK, *outcomes], thresholds)

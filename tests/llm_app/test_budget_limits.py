@@ -9,16 +9,15 @@ from django.db import IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_app.budgets import CallSize, Limit, Period, Scope, Standing, Unit
+from llm_app.budgets import BudgetScope, CallSize, Limit, LimitState, Period, Unit
 from llm_app.budgets.amounts import Amount
-from llm_app.budgets.limits import Counter, binding_limits
-from llm_app.budgets.standing import Room
+from llm_app.budgets.limits import Availability, Counter, limits_for_call
 from llm_app.models import Budget
 
 NOON = datetime(2026, 12, 31, 12, tzinfo=UTC)
 
 
-def limit(most, unit=Unit.TOKENS, scope=Scope.USER, period=Period.DAY, name="ada"):
+def limit(most, unit=Unit.TOKENS, scope=BudgetScope.USER, period=Period.DAY, name="ada"):
     return Limit(
         scope=scope,
         name=name,
@@ -31,7 +30,7 @@ def limit(most, unit=Unit.TOKENS, scope=Scope.USER, period=Period.DAY, name="ada
 
 
 def standing(spent, reserved, most=100, unit=Unit.TOKENS):
-    return Standing(limit=limit(most, unit), spent=Decimal(spent), reserved=Decimal(reserved))
+    return LimitState(limit=limit(most, unit), spent=Decimal(spent), reserved=Decimal(reserved))
 
 
 # --- periods ----------------------------------------------------------------------------------------------------
@@ -76,14 +75,14 @@ def test_a_users_calls_count_in_their_own_their_roles_and_everybodys_budget(alic
     Budget.objects.create(role=mine, tokens_per_month=3, usd_per_task=4)
     Budget.objects.create(role=other, usd_per_day=5)
     Budget.objects.create(tokens_per_day=6)
-    found = {(each.counter.key, each.unit, int(each.most)) for each in binding_limits(alice.pk, None, NOON)}
+    found = {(each.counter.key, each.unit, int(each.most)) for each in limits_for_call(alice.pk, None, NOON)}
     assert found == {
         (f"user {alice.pk} 2026-12-31", "usd", 1),
         (f"role {mine.pk} 2026-12", "tokens", 3),
         ("task None", "usd", 4),
         ("all 2026-12-31", "tokens", 6),
     }
-    assert [each.counter.key for each in binding_limits(None, None, NOON)] == ["all 2026-12-31"]
+    assert [each.counter.key for each in limits_for_call(None, None, NOON)] == ["all 2026-12-31"]
 
 
 @pytest.mark.django_db
@@ -93,7 +92,7 @@ def test_which_limits_bind_is_one_query_however_many_there_are(alice, django_ass
         alice.groups.add(role)
         Budget.objects.create(role=role, usd_per_day=1, usd_per_month=1, tokens_per_task=1)
     with django_assert_num_queries(1):
-        assert len(binding_limits(alice.pk, None, NOON)) == 15
+        assert len(limits_for_call(alice.pk, None, NOON)) == 15
 
 
 @pytest.mark.django_db
@@ -113,27 +112,27 @@ def test_there_is_one_budget_for_each_user_each_role_and_for_all(alice):
 @pytest.mark.parametrize(
     ("spent", "reserved", "wanted", "room"),
     [
-        (0, 0, 100, Room.FREE),
-        (0, 0, 5000, Room.FREE),  # alone, on an upper estimate
-        (99, 0, 5000, Room.FREE),
-        (100, 0, 1, Room.SPENT),
-        (150, 40, 1, Room.SPENT),
-        (50, 30, 20, Room.FREE),
-        (50, 30, 21, Room.RESERVED),
-        (0, 200, 1, Room.RESERVED),
+        (0, 0, 100, Availability.FREE),
+        (0, 0, 5000, Availability.FREE),  # alone, on an upper estimate
+        (99, 0, 5000, Availability.FREE),
+        (100, 0, 1, Availability.SPENT),
+        (150, 40, 1, Availability.SPENT),
+        (50, 30, 20, Availability.FREE),
+        (50, 30, 21, Availability.RESERVED),
+        (0, 200, 1, Availability.RESERVED),
     ],
 )
 def test_room_for_a_call(spent, reserved, wanted, room):
-    assert standing(spent, reserved).room_for(Amount(tokens=wanted)) is room
+    assert standing(spent, reserved).availability_for(Amount(tokens=wanted)) is room
 
 
 def test_a_budget_of_nothing_has_room_for_nothing():
-    assert standing(0, 0, most=0).room_for(Amount(tokens=1)) is Room.SPENT
+    assert standing(0, 0, most=0).availability_for(Amount(tokens=1)) is Availability.SPENT
 
 
 def test_without_a_price_a_limit_in_usd_does_not_bind():
-    assert standing(500, 0, unit=Unit.USD).room_for(Amount(tokens=10, usd=None)) is Room.FREE
-    assert standing(500, 0, unit=Unit.USD).room_for(Amount(tokens=10, usd=Decimal(0))) is Room.SPENT
+    assert standing(500, 0, unit=Unit.USD).availability_for(Amount(tokens=10, usd=None)) is Availability.FREE
+    assert standing(500, 0, unit=Unit.USD).availability_for(Amount(tokens=10, usd=Decimal(0))) is Availability.SPENT
 
 
 @given(st.integers(1, 1000), st.lists(st.tuples(st.booleans(), st.integers(1, 100), st.floats(0, 1)), max_size=60))
@@ -142,7 +141,7 @@ def test_no_order_of_calls_overruns_a_limit_by_more_than_one_call(most, moves):
     spent, under_way, largest = 0, [], 0
     for starts, upper, part in moves:
         state = standing(spent, sum(upper for upper, _ in under_way), most)
-        if starts and state.room_for(Amount(tokens=upper)) is Room.FREE:
+        if starts and state.availability_for(Amount(tokens=upper)) is Availability.FREE:
             under_way.append((upper, int(upper * part)))
         elif under_way:
             _, actual = under_way.pop(0)
@@ -178,15 +177,15 @@ def test_an_upper_estimate_is_the_request_and_the_longest_answer():
             "It is renewed on 1 January 2027 at 00:00 UTC; an administrator can raise it.",
         ),
         (
-            {"most": 2_000_000, "scope": Scope.ROLE, "name": "analysts", "period": Period.MONTH},
+            {"most": 2_000_000, "scope": BudgetScope.ROLE, "name": "analysts", "period": Period.MONTH},
             "The budget of the role analysts, 2,000,000 tokens a month, is spent. "
             "It is renewed on 1 January 2027 at 00:00 UTC; an administrator can raise it.",
         ),
         (
-            {"most": "0.005", "unit": Unit.USD, "scope": Scope.SYSTEM, "period": Period.TASK},
+            {"most": "0.005", "unit": Unit.USD, "scope": BudgetScope.SYSTEM, "period": Period.TASK},
             "The budget of this server, $0.005 a task, is spent by this task. Write a message to go on in a new one.",
         ),
     ],
 )
 def test_the_sentence_names_the_limit_and_its_renewal(fields, sentence):
-    assert Standing(limit=limit(**fields), spent=Decimal(9), reserved=Decimal(0)).sentence_when_spent == sentence
+    assert LimitState(limit=limit(**fields), spent=Decimal(9), reserved=Decimal(0)).sentence_when_spent == sentence

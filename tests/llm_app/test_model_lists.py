@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_app import errors
-from llm_app.connection_test import OwnLoop
+from llm_app.connection_test import LoopRunner
 from llm_app.models import Provider
 from llm_app.setup import known, model_list
 from llm_app.setup.model_list import ListedModel
@@ -184,7 +184,7 @@ def provider(name: str, address: str) -> Provider:
 
 
 def ask(asked: Provider) -> list[ListedModel]:
-    with OwnLoop() as run:
+    with LoopRunner() as run:
         return model_list.ask(asked, run)
 
 

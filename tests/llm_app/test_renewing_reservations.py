@@ -19,8 +19,8 @@ LARGE = CallSize(request_bytes=3000, max_tokens=1000, price={})
 def test_a_renewal_between_a_settlement_and_a_larger_reservation(monkeypatch):
     Budget.objects.create(tokens_per_day=1_000_000)
     settling, growing = Allowance(None, uuid4()), Allowance(None, uuid4())
-    assert settling.take(SMALL) is None
-    assert growing.take(SMALL) is None
+    assert settling.reserve(SMALL) is None
+    assert growing.reserve(SMALL) is None
     failed, charged, go_on = [], Event(), Event()
     charge = counters.charge
 
@@ -50,7 +50,7 @@ def test_a_renewal_between_a_settlement_and_a_larger_reservation(monkeypatch):
 
     threads = [work(settle)]
     charged.wait(10)  # it holds the counter
-    threads.append(work(lambda: growing.take(LARGE)))  # gives back what it had, and waits for the counter
+    threads.append(work(lambda: growing.reserve(LARGE)))  # gives back what it had, and waits for the counter
     time.sleep(0.3)
     threads.append(work(lambda: Reservation.objects.renew([settling._task_id, growing._task_id])))
     time.sleep(0.3)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from llm_app.adapters.base import Endpoint, RouteParameters
-from llm_app.connection_test import OwnLoop
+from llm_app.connection_test import LoopRunner
 from llm_app.protocols import adapter_for
 from llm_app.types import LLMTurnResult, Message, Prompt, ToolSpec
 from tests.real.conftest import OFF
@@ -81,7 +81,7 @@ def _constrained(proxy_url: str, words: str) -> LLMTurnResult:
     prompt = Prompt(system="Answer by a call, in JSON.", tools=tools, messages=[Message(role="user", content=words)])
     parser = adapter.parser(parameters, prompt)
     endpoint = Endpoint(base_url=f"{proxy_url}/v1", api_key=KEY, silence_s=LONG, total_s=LONG)
-    with OwnLoop() as run:
+    with LoopRunner() as run:
         for event in adapter.events(adapter.body(prompt, parameters), endpoint, run):
             list(parser.feed(event))
     return parser.result()

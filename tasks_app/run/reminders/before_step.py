@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import islice, takewhile
 from typing import Any
 
-from llm_app.budgets import Standing
+from llm_app.budgets import LimitState
 from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task
 from tasks_app.record import Draft, reminder
 from tasks_app.run.reminders.on_event import LONGEST_INSTRUCTIONS, project_instructions
@@ -33,7 +33,7 @@ class Moment:
     tools: Sequence[str] = ()
     permitted: Collection[str] = ()
     repeatable: Collection[str] = ()
-    standings: Sequence[Standing] = ()
+    limit_states: Sequence[LimitState] = ()
     has_made_all_calls: bool = False
     project: Project | None = None
     longest: int = LONGEST_INSTRUCTIONS
@@ -108,14 +108,14 @@ def budget(moment: Moment) -> Draft | None:
 
     Names the limit of which the largest share is spent.
     """
-    nearest = max(moment.standings, key=lambda standing: standing.share_spent, default=None)
+    nearest = max(moment.limit_states, key=lambda state: state.share_spent, default=None)
     if nearest is None or moment.was_said("budget"):
         return None
     if nearest.share_spent * 100 < moment.limits.budget_reminder_percent:
         return None
     text = (
-        f"{nearest.share_spent:.0%} of the {nearest.limit.words} is spent; once all of it is, the task ends without a "
-        "result. Finish what matters most, leave out what is optional, and hand over the result while you still can. "
+        f"{nearest.share_spent:.0%} of the {nearest.limit.description} is spent; once all of it is, the task ends "
+        "without a result. Finish what matters most, leave out what is optional, and hand over the result while you still can. "
         "Say in it what you left out."
     )
     return reminder(text, "budget")

@@ -115,7 +115,7 @@ def test_usage_says_what_is_left_of_each_budget(alices, alice, session):
     Budget.objects.create(role=analysts, tokens_per_month=100)
     Budget.objects.create(usd_per_month="0.05")
     used(session, alice, datetime.now(UTC), 30)
-    Allowance(alice.pk).take(CallSize(request_bytes=30, max_tokens=10, price={}))
+    Allowance(alice.pk).reserve(CallSize(request_bytes=30, max_tokens=10, price={}))
     tomorrow = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     budgets = alices.call("GET", "usage/").json()["budgets"]
     month = budgets[2]["renews_at"]

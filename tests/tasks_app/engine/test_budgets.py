@@ -82,7 +82,7 @@ def test_the_members_of_a_role_share_its_budget(play, owner, alice):
     budget(role=role, tokens_per_month=1)
     play(result()).advance()
     with pytest.raises(Exception, match="The budget of the role analysts, 1 tokens a month, is spent"):
-        Allowance(alice.pk).take(LARGE)
+        Allowance(alice.pk).reserve(LARGE)
 
 
 def test_a_word_of_the_administrator_holds_from_the_next_step_on(play, owner, monkeypatch):
@@ -111,7 +111,7 @@ def test_a_budget_in_usd_binds_where_a_price_is_known(play, owner):
 def test_it_waits_while_others_have_reserved_what_is_left_and_goes_on_when_they_settle(play, owner):
     budget(tokens_per_day=1_000_000)
     other = Allowance(None)
-    other.take(LARGE)
+    other.reserve(LARGE)
     run = play(result())
     thread = run.in_thread()
     until(lambda: "status_notice" in run.types, 30)
@@ -129,7 +129,7 @@ def test_it_waits_while_others_have_reserved_what_is_left_and_goes_on_when_they_
 
 def test_a_stop_ends_the_wait(play, owner):
     budget(tokens_per_day=1_000_000)
-    Allowance(None).take(LARGE)
+    Allowance(None).reserve(LARGE)
     run = play(result())
     thread = run.in_thread()
     until(lambda: "status_notice" in run.types, 30)
@@ -143,7 +143,7 @@ def test_a_stop_ends_the_wait(play, owner):
 def test_a_message_ends_the_wait_and_is_heard(play, owner):
     budget(tokens_per_day=1_000_000)
     other = Allowance(None)
-    other.take(LARGE)
+    other.reserve(LARGE)
     run = play(result())
     thread = run.in_thread()
     until(lambda: "status_notice" in run.types, 30)
@@ -243,7 +243,7 @@ def test_a_crash_leaves_nothing_reserved(play, owner, monkeypatch):
     budget(user=owner, tokens_per_day=10**9)
     run = play(LOOK, result())
     crash(run, monkeypatch, jobs.loop, "finalize")
-    Allowance(owner.pk, run.task.pk).take(LARGE)  # what a call reserved that was under way
+    Allowance(owner.pk, run.task.pk).reserve(LARGE)  # what a call reserved that was under way
     assert run.advance().state == "done"
     assert not Reservation.objects.exists()
 

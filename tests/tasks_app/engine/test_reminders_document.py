@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from django.conf import settings
 
-from llm_app.budgets import Limit, Period, Scope, Standing
+from llm_app.budgets import BudgetScope, Limit, LimitState, Period
 from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task, ToolCallLog
 from tasks_app.record import Draft, message_of
 from tasks_app.run import reminders
@@ -61,11 +61,17 @@ GERMAN = "Lies bitte die Datei und sag mir, was darin nicht stimmt."
 ENGLISH = "I will read the file and then tell you what is wrong with it."
 
 
-def standing() -> Standing:
+def standing() -> LimitState:
     limit = Limit(
-        scope=Scope.USER, name="ada", unit="usd", period=Period.TASK, most=Decimal("0.5"), counter=None, renews_at=None
+        scope=BudgetScope.USER,
+        name="ada",
+        unit="usd",
+        period=Period.TASK,
+        most=Decimal("0.5"),
+        counter=None,
+        renews_at=None,
     )
-    return Standing(limit=limit, spent=Decimal("0.42"), reserved=Decimal(0))
+    return LimitState(limit=limit, spent=Decimal("0.42"), reserved=Decimal(0))
 
 
 def moment(**fields: Any) -> Moment:
@@ -139,7 +145,7 @@ def examples() -> list[Draft | None]:
         reminders.undone(["notes.md", "src/app.py"]),
         reminders.deleted(["draft.md"]),
         reminders.jobs_ended({1: "Job 1 ended with exit code 1 after 63.2 s.", 2: ""}, [1]),
-        reminders.budget(moment(standings=[standing()])),
+        reminders.budget(moment(limit_states=[standing()])),
         reminders.summary(1, 120, "The tests of main.go fail since the clock was changed; the cause is in clock.go."),
     ]
 

@@ -90,7 +90,7 @@ def test_parameters_need_not_keep_their_order(ask_http: Any, http_provider: Any,
 
 def test_a_trial_of_a_provider_is_rebuilt_too(db: None) -> None:
 
-    list(connection_test.try_models(factories.scripted_model("demo").routes.get().provider))
+    list(connection_test.check_models(factories.scripted_model("demo").routes.get().provider))
     assert LLMLog.objects.filter(purpose="test").count() == 1
     assert verified()[0] == 0
 

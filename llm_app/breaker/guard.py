@@ -4,68 +4,68 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from llm_app.breaker import changes
-from llm_app.breaker.rules import Entrance, Thresholds, entrance, is_fault, why_it_opens
+from llm_app.breaker.rules import CallPermission, Thresholds, is_fault, permission_for_call, reason_to_open
 from llm_app.errors import AuthenticationFailed, CircuitOpen, LLMError, ProtocolUnavailable
 from llm_app.models import BreakerState, CallStatus, LLMLog, Route
 from llm_app.types import Purpose
 
 
-class Gate:
+class AttemptGuard:
     """A breaker's decision about one attempt. `route` comes from `usable_for`, which reads the breaker with it."""
 
     def __init__(self, route: Route) -> None:
         self._provider = route.provider
         self._breaker = changes.breaker_of(route.provider)
         is_due = bool(route.probe_is_due)  # type: ignore[attr-defined]  # annotated by usable_for
-        self._entrance = entrance(self._breaker.state, forced=self._breaker.forced, is_due=is_due)
+        self._permission = permission_for_call(self._breaker.state, forced=self._breaker.forced, is_due=is_due)
 
     @property
-    def is_passable(self) -> bool:
-        return self._entrance is not Entrance.SHUT
+    def allows_calls(self) -> bool:
+        return self._permission is not CallPermission.BLOCKED
 
     @property
-    def has_opened(self) -> bool:
+    def is_open(self) -> bool:
         """Return whether the breaker is open, after an attempt has failed."""
         return self._breaker.state == BreakerState.OPEN
 
     @contextmanager
-    def passage(self) -> Iterator[None]:
+    def around_attempt(self) -> Iterator[None]:
         """Wrap one attempt, whose outcome changes the breaker. The log of a failed attempt must be saved inside.
 
         Raises: CircuitOpen.
         """
-        if not self.is_passable or (self._is_probe and not changes.take_probe(self._breaker)):
+        if not self.allows_calls or (self._is_probe and not changes.claim_probe(self._breaker)):
             raise CircuitOpen(key_refused=self._breaker.key_refused)
         try:
             yield
         except ProtocolUnavailable:
-            self._give_probe_back()  # no request was sent
+            self._release_probe()  # no request was sent
             raise
         except LLMError as error:
-            self._failed(error)
+            self._record_failure(error)
             raise
         except BaseException:
-            self._give_probe_back()
+            self._release_probe()
             raise
-        self._answered()
+        self._record_answer()
 
     @property
     def _is_probe(self) -> bool:
-        return self._entrance is Entrance.PROBE
+        return self._permission is CallPermission.PROBE
 
-    def _give_probe_back(self) -> None:
+    def _release_probe(self) -> None:
         if self._is_probe:
-            changes.give_probe_back(self._breaker)
+            changes.release_probe(self._breaker)
 
-    def _answered(self) -> None:
+    def _record_answer(self) -> None:
         if self._is_probe:
-            changes.close(self._breaker, "The probe was answered.")
+            changes.close_breaker(self._breaker, "The probe was answered.")
 
-    def _failed(self, error: LLMError) -> None:
+    def _record_failure(self, error: LLMError) -> None:
         if not is_fault(error):
-            self._answered()
+            self._record_answer()
         elif reason := self._reason_to_open(error):
-            changes.open_(self._breaker, reason, key_refused=isinstance(error, AuthenticationFailed))
+            changes.open_breaker(self._breaker, reason, key_refused=isinstance(error, AuthenticationFailed))
 
     def _reason_to_open(self, error: LLMError) -> str:
         if self._is_probe:
@@ -73,7 +73,7 @@ class Gate:
         if self._breaker.forced:
             return ""
         thresholds = Thresholds.from_json(self._provider.breaker)
-        return why_it_opens(error, self._outcomes(thresholds.window), thresholds)
+        return reason_to_open(error, self._outcomes(thresholds.window), thresholds)
 
     def _outcomes(self, window: int) -> list[str]:
         """Return the errors of the newest calls since the breaker closed; empty for a success. Tests do not count."""

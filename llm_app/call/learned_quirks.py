@@ -13,7 +13,7 @@ import orjson
 from llm_app.errors import BadRequest, ContextTooLong
 
 UNSUPPORTED = "unsupported"  # a quirk with several values: the fields that are never sent
-_REFUSED = (
+_REJECTED = (
     r"unsupported|not support|unavailable|unknown|unrecognized|unexpected|not permitted|not allowed|deprecated"
     r"|extra inputs|forbid|cannot find|incompatible|may only|may not|only .{0,60} (is|are) (allowed|supported)|does not"
 )
@@ -21,11 +21,11 @@ _UNKNOWN = r"unsupported|unknown|unrecognized|unexpected|not permitted|extra inp
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """A learned quirk. `field` is the rejected field of the request."""
+class LearnableQuirk:
+    """A quirk and its value. `field` is the rejected field of the request."""
 
     field: str
-    quirk: str
+    name: str
     value: Any
 
     @property
@@ -34,36 +34,41 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class _Rule:
-    """A rule that applies if the request has the field `sent` (default: `field`) and the error names `field` and
-    matches `says`.
+class _QuirkRule:
+    """A rule that turns an error into the value of a quirk.
+
+    It applies if the request has `request_field` (default: `field`), and if the error names `field` and matches
+    `message_pattern`.
     """
 
     field: str
     quirk: str
     value: Any
-    says: str = _REFUSED
-    sent: str = ""
+    message_pattern: str = _REJECTED
+    request_field: str = ""
 
 
 _RULES = (
-    _Rule("max_tokens", "max_tokens_field", "max_completion_tokens", "max_completion_tokens"),
-    _Rule("max_completion_tokens", "max_tokens_field", "max_tokens", _UNKNOWN),
-    _Rule("stream_options", "stream_usage", value=False),
+    _QuirkRule("max_tokens", "max_tokens_field", "max_completion_tokens", "max_completion_tokens"),
+    _QuirkRule("max_completion_tokens", "max_tokens_field", "max_tokens", _UNKNOWN),
+    _QuirkRule("stream_options", "stream_usage", value=False),
     # GPT-5.6 and later, in chat completions: github.com/BerriAI/litellm/pull/34569.
-    _Rule("reasoning_effort", "reasoning_effort", "none", "reasoning_effort to 'none'", sent="tools"),
+    _QuirkRule("reasoning_effort", "reasoning_effort", "none", "reasoning_effort to 'none'", request_field="tools"),
     # Claude: platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting.
-    _Rule("thinking", "thinking_form", "adaptive", r"thinking\.type\.adaptive"),
-    _Rule("thinking", "thinking_form", "budget", "adaptive thinking is not supported"),
-    _Rule(
-        "tool_choice", "parallel_tool_calls", value=True, says=r"disable_parallel_tool_use.{0,200}(extra|not permitted)"
+    _QuirkRule("thinking", "thinking_form", "adaptive", r"thinking\.type\.adaptive"),
+    _QuirkRule("thinking", "thinking_form", "budget", "adaptive thinking is not supported"),
+    _QuirkRule(
+        "tool_choice",
+        "parallel_tool_calls",
+        value=True,
+        message_pattern=r"disable_parallel_tool_use.{0,200}(extra|not permitted)",
     ),
-    _Rule("tool_choice", "tool_choice", "auto"),
-    _Rule("parallel_tool_calls", "parallel_tool_calls", value=True),
-    _Rule("cache_control", "cache_points", value=False, sent="system"),
+    _QuirkRule("tool_choice", "tool_choice", "auto"),
+    _QuirkRule("parallel_tool_calls", "parallel_tool_calls", value=True),
+    _QuirkRule("cache_control", "cache_points", value=False, request_field="system"),
     # DeepSeek and Kimi. Sources: github.com/abhigyanpatwari/GitNexus/issues/43,
     # and github.com/JohnnyZ93/oai-compatible-copilot/issues/140.
-    _Rule(
+    _QuirkRule(
         "reasoning_content",
         "thinking_field",
         "reasoning_content",
@@ -71,10 +76,12 @@ _RULES = (
         "messages",
     ),
     # Templates of Gemma and Mistral in vLLM and llama.cpp; Mistral itself (github.com/anomalyco/opencode/issues/1680).
-    _Rule("roles", "merge_user_messages", value=True, says="roles must alternate", sent="messages"),
-    _Rule("tool call id", "call_id_length", 9, "length of 9", "messages"),
+    _QuirkRule(
+        "roles", "merge_user_messages", value=True, message_pattern="roles must alternate", request_field="messages"
+    ),
+    _QuirkRule("tool call id", "call_id_length", 9, "length of 9", "messages"),
     *(
-        _Rule(field, UNSUPPORTED, field)
+        _QuirkRule(field, UNSUPPORTED, field)
         for field in (
             *("temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs"),
             *("top_logprobs", "stop", "seed", "reasoning_effort", "reasoning", "thinking", "thinking_budget"),
@@ -84,20 +91,24 @@ _RULES = (
 )
 
 
-def lessons_of(error: BadRequest, body: bytes) -> Iterator[Lesson]:
+def learnable_quirks(error: BadRequest, body: bytes) -> Iterator[LearnableQuirk]:
     """Yield the quirks that the rejection of a request may teach, the most likely first.
 
     ContextTooLong teaches none.
     """
     if isinstance(error, ContextTooLong):
         return
-    sent = orjson.loads(body)
+    request = orjson.loads(body)
     for rule in _RULES:
-        if (rule.sent or rule.field) in sent and _names(error, rule.field) and re.search(rule.says, error.words):
-            yield Lesson(rule.field, rule.quirk, rule.value)
+        if (
+            (rule.request_field or rule.field) in request
+            and _names_field(error, rule.field)
+            and re.search(rule.message_pattern, error.words)
+        ):
+            yield LearnableQuirk(rule.field, rule.quirk, rule.value)
 
 
-def _names(error: BadRequest, field: str) -> bool:
+def _names_field(error: BadRequest, field: str) -> bool:
     """Return whether an error names a field: as its parameter (a path), or in its text.
 
     The text does not count if the parameter is another known field.
