@@ -15,7 +15,7 @@ def warning(routes: Iterable[Route]) -> str:
     if not names:
         return ""
     return (
-        f"No price is known for {_enumerated(names)}: limits in US dollars never stop these calls, and their cost is not "
+        f"No price is known for {_list_of(names)}: limits in US dollars never stop these calls, and their cost is not "
         "shown. Enter a price on the route, or set a limit in tokens."
     )
 
@@ -31,7 +31,7 @@ def warning_for_budgets() -> str:
     return warning_for_all_routes() if Budget.objects.in_usd().exists() else ""
 
 
-def _enumerated(names: Sequence[str]) -> str:
+def _list_of(names: Sequence[str]) -> str:
     if len(names) > _MAX_NAMED:
         return f"{', '.join(names[:_MAX_NAMED])} and {len(names) - _MAX_NAMED} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

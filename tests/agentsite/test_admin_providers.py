@@ -109,7 +109,7 @@ def test_a_missing_key_is_another_fault_than_a_wrong_one(main: Provider, server:
 def test_a_provider_that_stalls_keeps_nobody_waiting(
     main: Provider, server: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("llm_app.connection_test.SILENCE", 0.1)
+    monkeypatch.setattr("llm_app.connection_test.SILENCE_S", 0.1)
     server.replies = [Reply(chunks=[], stall_at=0)]
     (said,) = act(browser, "test", main)
     assert "It sent nothing for too long." in said
@@ -167,7 +167,7 @@ def test_an_administrator_orders_the_breaker_and_the_history_says_who(
 def test_the_page_of_a_provider_shows_its_breaker_its_history_and_the_buttons(
     main: Provider, browser: Client, root: Any
 ) -> None:
-    changes.open_(changes.breaker_of(main), "5 of its last 5 calls failed.")
+    changes.open_breaker(changes.breaker_of(main), "5 of its last 5 calls failed.")
     page = browser.get(f"{LIST}{main.pk}/change/").content.decode()
     assert "Open. 5 of its last 5 calls failed." in page
     assert page.count("5 of its last 5 calls failed.") >= 2
@@ -207,7 +207,7 @@ def test_a_form_can_be_saved_although_the_history_grew_meanwhile(main: Provider,
 
 
 def test_a_new_key_closes_what_the_old_one_opened(main: Provider, browser: Client, root: Any) -> None:
-    changes.open_(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
+    changes.open_breaker(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
     page = {"enabled": "on", "breaker": "{}", "initial-breaker": "{}"}
     for inline in ("breaker_changes", "learned_quirks"):
         page |= {f"{inline}-TOTAL_FORMS": "0", f"{inline}-INITIAL_FORMS": "0"}
@@ -294,7 +294,7 @@ def test_lists_and_forms_go_by_the_newest_evidence(browser: Client, main: Provid
 
 
 def test_an_answered_test_closes_the_breaker(browser: Client, main: Provider, server: FakeProvider) -> None:
-    changes.open_(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
+    changes.open_breaker(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
     act(browser, "test", main)
     main.refresh_from_db()
     assert changes.breaker_of(main).state == BreakerState.CLOSED

@@ -41,7 +41,7 @@ def test_a_role_that_nobody_set_up_is_a_mistake(configure: Any) -> None:
 
 def test_a_new_key_closes_the_breaker_that_the_old_one_opened(configure: Any) -> None:
     configure(PROVIDER.replace("KEY", "wrong"))
-    changes.open_(changes.breaker_of(Provider.objects.get()), "It does not accept its key.", key_refused=True)
+    changes.open_breaker(changes.breaker_of(Provider.objects.get()), "It does not accept its key.", key_refused=True)
     configure(PROVIDER.replace("KEY", "wrong"))
     assert CircuitBreaker.objects.get().state == BreakerState.OPEN
     configure(PROVIDER.replace("KEY", "right"))

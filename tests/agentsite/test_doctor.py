@@ -148,7 +148,7 @@ def test_a_provider_that_answers_was_asked_for_a_word(main: Provider, server: Fa
 def test_a_provider_within_reach_that_gives_no_answer_is_broken(
     reply: Reply, words: str, main: Provider, server: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("llm_app.connection_test.SILENCE", 0.5)
+    monkeypatch.setattr("llm_app.connection_test.SILENCE_S", 0.5)
     server.replies = [reply]
     report = doctor()
     assert report["provider main"]["status"] == "broken"
@@ -195,7 +195,7 @@ def test_a_provider_that_is_switched_off_is_left_alone(model: Any) -> None:
 def test_a_breaker_that_keeps_calls_away_is_named_with_its_reason(model: Any, browser: Client) -> None:
     assert "breaker" not in str(doctor().keys())
     provider = Provider.objects.get()
-    changes.open_(changes.breaker_of(provider), "5 of its last 5 calls failed.")
+    changes.open_breaker(changes.breaker_of(provider), "5 of its last 5 calls failed.")
     found = doctor()[f"breaker {provider}"]
     assert (found["status"], "5 of its last 5 calls failed." in found["sentence"]) == ("broken", True)
     assert "5 of its last 5 calls failed." in browser.get("/admin/").content.decode()
@@ -203,7 +203,7 @@ def test_a_breaker_that_keeps_calls_away_is_named_with_its_reason(model: Any, br
 
 def test_a_refused_key_is_for_the_administrator_to_mend(model: Any) -> None:
     provider = Provider.objects.get()
-    changes.open_(changes.breaker_of(provider), "It does not accept its key.", key_refused=True)
+    changes.open_breaker(changes.breaker_of(provider), "It does not accept its key.", key_refused=True)
     assert doctor()[f"breaker {provider}"]["mend"] == "Set the right key in the admin."
 
 

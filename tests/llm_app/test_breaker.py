@@ -211,21 +211,21 @@ def test_a_probe_by_a_protocol_that_is_not_installed_asked_nobody_and_is_given_b
 def test_a_probe_whose_worker_died_is_taken_over_when_its_time_is_over(opened, server):
     cooldown_is_over()
     dead = CircuitBreaker.objects.select_related("provider").get()
-    assert changes.take_probe(dead)
+    assert changes.claim_probe(dead)
     with pytest.raises(errors.ProviderUnavailable):
         complete(opened)
     assert server.received == []
     server.replies = [FINE]
     cooldown_is_over()
     assert complete(opened) == "fine"
-    assert not changes.open_(dead, "Late news.")
+    assert not changes.open_breaker(dead, "Late news.")
     assert state() == "closed"
 
 
 def test_the_lease_of_a_probe_is_the_time_that_one_attempt_may_take(opened):
     Provider.objects.update(total_timeout_s=500)
     cooldown_is_over()
-    changes.take_probe(CircuitBreaker.objects.select_related("provider").get())
+    changes.claim_probe(CircuitBreaker.objects.select_related("provider").get())
     row = CircuitBreaker.objects.get()
     assert (row.probe_at - row.changed_at).total_seconds() == pytest.approx(500, abs=1)
 

@@ -115,8 +115,8 @@ def budget(moment: Moment) -> Draft | None:
         return None
     text = (
         f"{nearest.share_spent:.0%} of the {nearest.limit.description} is spent; once all of it is, the task ends "
-        "without a result. Finish what matters most, leave out what is optional, and hand over the result while you still can. "
-        "Say in it what you left out."
+        "without a result. Finish what matters most, leave out what is optional, and hand over the result while you "
+        "still can. Say in it what you left out."
     )
     return reminder(text, "budget")
 

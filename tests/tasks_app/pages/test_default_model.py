@@ -240,7 +240,7 @@ def test_a_provider_that_refuses_its_key_to_another_model_is_not_called_for_this
 ) -> None:
     enter()
     call(provider_model="another", **REFUSED)
-    changes.open_(changes.breaker_of(route().provider), "It does not accept its key.", key_refused=True)
+    changes.open_breaker(changes.breaker_of(route().provider), "It does not accept its key.", key_refused=True)
     page = root.page("/")
     assert "Its last call failed. The key is wrong (HTTP 401)." in page
     assert 'id="id_key"' in page
