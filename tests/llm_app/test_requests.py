@@ -11,7 +11,7 @@ from hypothesis import strategies
 
 from llm_app.adapters.base import Adapter, RouteParameters
 from llm_app.cache_boundary import MARKER
-from llm_app.call.route_settings import GrowingHash
+from llm_app.call.route_settings import IncrementalHash
 from llm_app.protocols import adapter_for
 from llm_app.types import Message, Prompt, Thinking, ToolCall
 from tests.contracts.openai_tools import bad_reply_schema
@@ -70,7 +70,7 @@ def test_prompts_that_share_their_opening_are_sent_as_if_they_did_not(adapter: s
 
 @hypothesis.given(strategies.lists(strategies.tuples(strategies.integers(0, 400), strategies.binary(max_size=200))))
 def test_the_hash_of_a_request_that_grows_is_that_of_its_bytes(changes: list[tuple[int, bytes]]) -> None:
-    growing, body = GrowingHash(), b""
+    growing, body = IncrementalHash(), b""
     for kept, more in changes:
         body = body[:kept] + more
         assert growing.of(body) == hashlib.sha256(body).hexdigest()
