@@ -9,20 +9,20 @@ ENDED = "ended job"  # prefix of notices that a background command has ended
 _held: dict[str, Mapping[str, str]] = {}
 
 
-def hold(session: str, name: str, words: str) -> None:
+def hold(session: str, name: str, description: str) -> None:
     """Register a resource. `words` describe it to a model, without addresses or content."""
-    _held[session] = {**held_for(session), name: words}
+    _held[session] = {**resources_of(session), name: description}
 
 
 def release(session: str, name: str) -> None:
-    left = {other: words for other, words in held_for(session).items() if other != name}
-    if left:
-        _held[session] = left
+    remaining = {key: description for key, description in resources_of(session).items() if key != name}
+    if remaining:
+        _held[session] = remaining
     else:
         _held.pop(session, None)
 
 
-def held_for(session: str) -> Mapping[str, str]:
+def resources_of(session: str) -> Mapping[str, str]:
     """Return the descriptions of a session's resources by name. Thread-safe."""
     return _held.get(session, {})
 
@@ -32,5 +32,5 @@ def sessions() -> set[str]:
     return set(_held)
 
 
-def anything() -> bool:
+def has_resources() -> bool:
     return bool(_held)

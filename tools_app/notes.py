@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-_TAGS = re.compile(r"<(?=\s*/|\s*(?:passage|note)\b)", re.IGNORECASE)
+_TAG_START = re.compile(r"<(?=\s*/|\s*(?:passage|note)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class Note:
     written: date
 
     def __str__(self) -> str:
-        return f'<note number="{self.number}" of="{self.of}" date="{self.written}">{_safe(self.text)}</note>'
+        return f'<note number="{self.number}" of="{self.of}" date="{self.written}">{_escape(self.text)}</note>'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +30,11 @@ class Passage:
     text: str
 
     def __str__(self) -> str:
-        return f'<passage path="{self.path}">{_safe(self.text)}</passage>'
+        return f'<passage path="{self.path}">{_escape(self.text)}</passage>'
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cited:
+class CitedPassage:
     """A passage of a file in the project's library. `unit` is the name of its pages."""
 
     file: int
@@ -49,13 +49,13 @@ class Cited:
         return f"[{self.name}, {self.unit} {self.page}](library:{self.file}/{self.page})"
 
     def __str__(self) -> str:
-        return f'<passage cite="{self.link}">\n{_safe(self.text)}\n</passage>'
+        return f'<passage cite="{self.link}">\n{_escape(self.text)}\n</passage>'
 
 
 def rendered(remembered: Iterable[Note | Passage]) -> str:
     return "\n".join(["<memory>", *map(str, remembered), "</memory>"])
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape the tags that notes must not open or close."""
-    return _TAGS.sub(r"<\\", text)
+    return _TAG_START.sub(r"<\\", text)

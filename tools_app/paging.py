@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from typing import Any
 
 _BREAKS = re.compile(r"[\s,;\"'<>&]")  # a line longer than a page ends after one of these
-_BACK = 512  # characters searched for one, so that words and secrets are rarely split
+_MAX_BACKTRACK = 512  # characters searched for one, so that words and secrets are rarely split
 
 
 def next_call(tool: str, **arguments: Any) -> str:
     """Return a call such as file(action="read", path="a.txt", offset=12). Arguments that are None are omitted."""
-    given = (
+    pairs = (
         f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items() if value is not None
     )
-    return f"{tool}({', '.join(given)})"
+    return f"{tool}({', '.join(pairs)})"
 
 
 def size(text: str) -> int:
@@ -25,15 +25,15 @@ def size(text: str) -> int:
     return len(text.encode(errors="replace"))
 
 
-def fitting(items: Iterable[str], room: int) -> list[str]:
+def fitting_items(items: Iterable[str], room: int) -> list[str]:
     """Return the first items that fit into `room` bytes, one line each, but at least one."""
-    shown: list[str] = []
+    fitted: list[str] = []
     for item in items:
         room -= size(item) + 1
-        if room < 0 and shown:
+        if room < 0 and fitted:
             break
-        shown.append(item)
-    return shown
+        fitted.append(item)
+    return fitted
 
 
 def end_of_page(text: str, begin: int, room: int) -> int:
@@ -47,5 +47,5 @@ def end_of_page(text: str, begin: int, room: int) -> int:
         return len(text)
     if line_end := text.rfind("\n", begin, end) + 1:
         return line_end
-    breaks = [found.end() for found in _BREAKS.finditer(text, max(begin, end - _BACK), end)]
+    breaks = [match.end() for match in _BREAKS.finditer(text, max(begin, end - _MAX_BACKTRACK), end)]
     return breaks[-1] if breaks else end

@@ -12,8 +12,8 @@ from tools_app.mcp.tool import mcp_tool
 from tools_app.models import ApprovalMode, McpTool, RolePolicy, ToolSetting, UserPolicy
 from tools_app.shell.restrictions import UNRESTRICTED, Restrictions
 
-ALWAYS_THERE = "message"  # no task could end without it
-SHOWN_AT_MOST = 8  # tools of MCP servers; beyond that, they are loaded by group
+ALWAYS_ALLOWED = "message"  # no task could end without it
+MAX_SHOWN = 8  # tools of MCP servers; beyond that, they are loaded by group
 # Built-in tools that are loaded by group if the model's window is small.
 _GROUPS = {
     "web": ("search the web, read pages, use a browser", ("search", "fetch_url", "browser")),
@@ -23,7 +23,7 @@ _STRICTNESS = (ApprovalMode.NEVER, ApprovalMode.BY_DANGER, ApprovalMode.ALWAYS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Role:
+class RoleRules:
     """The tool lists of a role. An empty `allow` allows all. `approvals` maps names to never, by_danger or always."""
 
     allow: frozenset[str] = frozenset()
@@ -62,7 +62,7 @@ class Policy:
     """
 
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)
-    roles: Sequence[Role] = ()
+    roles: Sequence[RoleRules] = ()
     denied: frozenset[str] = frozenset()
     switched_off: frozenset[str] = frozenset()
     safe_only: bool = False
@@ -83,7 +83,7 @@ class Policy:
 
     def allows(self, name: str) -> bool:
         """Return whether any role allows the tool and no blacklist denies it. `message` is always allowed."""
-        if name == ALWAYS_THERE:
+        if name == ALWAYS_ALLOWED:
             return True
         if any(name not in names for names in self.only):
             return False
@@ -94,7 +94,7 @@ class Policy:
             return False
         return not self.roles or any(not role.allow or name in role.allow for role in self.roles)
 
-    def shows(self, definition: ToolDefinition, visibility: ToolVisibility) -> bool:
+    def is_available(self, definition: ToolDefinition, visibility: ToolVisibility) -> bool:
         """Return whether a tool is available now. Calls of an unavailable tool are refused as well."""
         if visibility.answers_only and definition.name != "message":
             return False
@@ -111,41 +111,43 @@ class Policy:
 
     def visible(self, visibility: ToolVisibility) -> VisibleTools:
         """Return the visible tools. Cached for each situation, because every step asks several times."""
-        if (found := self._visible.get(visibility)) is None:
-            every = (each for each in self.every_tool() if self.shows(each, visibility) and each.listed(visibility))
-            found = self._visible[visibility] = VisibleTools(every)
-        return found
+        if (cached := self._visible.get(visibility)) is None:
+            available = (
+                tool for tool in self.all_tools() if self.is_available(tool, visibility) and tool.listed(visibility)
+            )
+            cached = self._visible[visibility] = VisibleTools(available)
+        return cached
 
-    def every_tool(self) -> list[ToolDefinition]:
+    def all_tools(self) -> list[ToolDefinition]:
         """Return the built-in tools, the agents that are tools, and the MCP tools open to the user."""
         return [*registry.all_tools(), *self.helpers.values(), *self.extra.values()]
 
-    def choices(self) -> list[ToolDefinition]:
+    def switchable_tools(self) -> list[ToolDefinition]:
         """Return the tools that the user can switch on or off: those that nothing else denies."""
-        others = replace(self, switched_off=frozenset())
-        return [tool for tool in self.every_tool() if others.allows(tool.name) and tool.name != ALWAYS_THERE]
+        without_switches = replace(self, switched_off=frozenset())
+        return [tool for tool in self.all_tools() if without_switches.allows(tool.name) and tool.name != ALWAYS_ALLOWED]
 
     @cached_property
     def permitted(self) -> frozenset[str]:
         """The names of the tools that nothing forbids, whether they are visible now or not."""
-        return frozenset(definition.name for definition in self.every_tool() if self._permits(definition))
+        return frozenset(definition.name for definition in self.all_tools() if self._permits(definition))
 
     @cached_property
-    def on_demand(self) -> Mapping[str, Sequence[str]]:
+    def tools_by_group(self) -> Mapping[str, Sequence[str]]:
         """The tool names by the group that must be loaded first; empty while all tools can be shown."""
         allowed = [definition for definition in self.extra.values() if self.allows(definition.name)]
         built_in = {group: list(filter(self.allows, names)) for group, (_, names) in _GROUPS.items()}
         groups = built_in if self.has_small_window else {}
-        if len(allowed) <= SHOWN_AT_MOST and not (allowed and self.has_small_window):
+        if len(allowed) <= MAX_SHOWN and not (allowed and self.has_small_window):
             return groups
-        of_servers = {group: [each.name for each in allowed if each.group == group] for group in self.groups}
+        of_servers = {group: [tool.name for tool in allowed if tool.group == group] for group in self.groups}
         return {name: [*groups.get(name, ()), *of_servers.get(name, ())] for name in {**groups, **of_servers}}
 
     def group_of(self, name: str) -> str:
         """Return the group that a tool is loaded with, '' if it needs none."""
-        return next((group for group, names in self.on_demand.items() if name in names), "")
+        return next((group for group, names in self.tools_by_group.items() if name in names), "")
 
-    def about(self, group: str) -> str:
+    def group_description(self, group: str) -> str:
         """Return the purpose of a group's tools."""
         return "; ".join(filter(None, [_GROUPS.get(group, ("",))[0], self.groups.get(group, "")]))
 
@@ -176,9 +178,15 @@ class Policy:
 
     def _approval(self, name: str) -> str:
         """Return the strictest approval among the user's roles, else the one of the tool's setting."""
-        said = [role.approvals[name] for role in self.roles if name in role.approvals]
+        approvals = [role.approvals[name] for role in self.roles if name in role.approvals]
         setting = self.settings.get(name)
-        return max(said, key=_STRICTNESS.index) if said else setting.approval if setting else ApprovalMode.BY_DANGER
+        return (
+            max(approvals, key=_STRICTNESS.index)
+            if approvals
+            else setting.approval
+            if setting
+            else ApprovalMode.BY_DANGER
+        )
 
 
 def policy_for(
@@ -195,12 +203,14 @@ def policy_for(
     rows = RolePolicy.objects.filter(role__in=get_user_model().roles_of(user_id))
     of_user = UserPolicy.objects.filter(user=user_id).first() or UserPolicy()
     closed = ToolSetting.objects.closed_to(user_id).values_list("name", flat=True)
-    found = list(McpTool.objects.usable_by(user_id).select_related("server"))
+    mcp_tools = list(McpTool.objects.usable_by(user_id).select_related("server"))
     return Policy(
-        extra={str(row): definition_of(row) for row in found},
-        groups={row.server.name: row.server.description for row in found},
+        extra={str(row): definition_of(row) for row in mcp_tools},
+        groups={row.server.name: row.server.description for row in mcp_tools},
         settings={setting.name: setting for setting in ToolSetting.objects.all()},
-        roles=[Role(allow=frozenset(row.allow), deny=frozenset(row.deny), approvals=row.approvals) for row in rows],
+        roles=[
+            RoleRules(allow=frozenset(row.allow), deny=frozenset(row.deny), approvals=row.approvals) for row in rows
+        ],
         denied=frozenset([*of_user.deny, *closed, *denied]),
         switched_off=frozenset(of_user.switched_off),
         safe_only=safe_only,

@@ -11,7 +11,7 @@ def held_sessions() -> set[str]:
     return held_resources.sessions() | pool.sessions() | sandboxes.sessions()
 
 
-def untied_sessions() -> set[str]:
+def movable_sessions() -> set[str]:
     """Return the sessions with nothing but an idle sandbox, which other processes can take over."""
     return sandboxes.idle_sessions() - held_resources.sessions()
 
@@ -21,7 +21,7 @@ async def release_session(session: str) -> None:
     await jobs.end(session)
     await sandboxes.end(session)
     await pool.close(session)
-    if held_resources.PAGE in held_resources.held_for(session):
+    if held_resources.PAGE in held_resources.resources_of(session):
         from tools_app.browser.pages import pages  # heavy, but loaded already
 
         await pages.close(session)

@@ -77,7 +77,7 @@ class ToolList(GenericAPIView[Any]):
     def get(self, request: Request) -> Response:
         user: Any = request.user
         policy = policy_for(user.pk)
-        tools = [_tool(tool, policy) for tool in policy.every_tool() if policy.allows(tool.name)]
+        tools = [_tool(tool, policy) for tool in policy.all_tools() if policy.allows(tool.name)]
         return Whole().get_paginated_response(ToolSerializer(tools, many=True).data)
 
 

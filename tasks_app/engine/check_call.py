@@ -140,7 +140,7 @@ def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition,
 
     Raises: Refused if the policy forbids it.
     """
-    if not context.settings.policy.shows(definition, context.visibility):
+    if not context.settings.policy.is_available(definition, context.visibility):
         raise _refusal(
             context, call, CallStatus.BLOCKED, _unavailable(context.settings.policy, definition, context.loaded_groups)
         )

@@ -102,7 +102,7 @@ def _take_messages(context: TaskContext) -> None:
 def _begin(context: TaskContext, look: Look) -> None:
     """Append the date and the listing of the workspace, right after the message that starts the task."""
     step_settings.refresh(context, look)
-    context.workspace.make_for_commands()  # so that a child's listing shows its parent's files
+    context.workspace.prepare_for_commands()  # so that a child's listing shows its parent's files
     instructions = search.text_file(context.workspace, ROOT_INSTRUCTIONS, context.secrets.redactor)
     remembered = _remembered(context, instructions)
     now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers must not learn the time zone
@@ -147,7 +147,7 @@ def _tell_what_a_person_changed(context: TaskContext) -> None:
 
     The database is queried only if the file history has changed.
     """
-    mark = file_history.history_of(context.workspace).untold_mark()
+    mark = file_history.history_of(context.workspace).unreported_mark()
     if mark == context.untold_mark or context.history.open_call() is not None:
         return
     context.untold_mark = mark

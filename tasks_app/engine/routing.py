@@ -34,7 +34,7 @@ def _has_target(context: TaskContext, rule: RoutingRule) -> bool:
     if rule.target == RuleTarget.SKILL:
         return rule.target_name in dict(context.settings.skills)
     if rule.target == RuleTarget.GROUP:
-        return rule.target_name in context.settings.policy.on_demand
+        return rule.target_name in context.settings.policy.tools_by_group
     return True
 
 

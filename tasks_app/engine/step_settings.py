@@ -39,7 +39,7 @@ SMALL_WINDOW = 12_000  # tokens; in smaller windows, rarely needed tools are loa
 def refresh_all(context: TaskContext, look: Look) -> None:
     """Refresh the settings, and the tool groups that the session has loaded."""
     refresh(context, look)
-    if context.settings.policy.on_demand:
+    if context.settings.policy.tools_by_group:
         context.loaded_groups = _loaded_groups(context.session)
 
 

@@ -22,7 +22,7 @@ from tasks_app.runtime import event_loop
 from tasks_app.runtime.cancellation import WorkAborted
 from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
 from tools_app.errors import ToolError
-from tools_app.notes import Cited
+from tools_app.notes import CitedPassage
 
 SHOWN = 8
 FUSED = 50  # passages of each ranking
@@ -38,7 +38,7 @@ _VERSION = "SELECT version FROM settings_version"
 logger = logging.getLogger(__name__)
 
 
-def search(unit: UnitOfWork, question: str, run: Runner) -> list[Cited]:
+def search(unit: UnitOfWork, question: str, run: Runner) -> list[CitedPassage]:
     """Return the passages nearest to the question. Project and access are checked again for each search."""
     project = Session.objects.values_list("project", flat=True).get(pk=unit.session.pk)
     visible = Project.objects.visible_to(unit.task.started_by).filter(pk__in=[project])
@@ -50,7 +50,8 @@ def search(unit: UnitOfWork, question: str, run: Runner) -> list[Cited]:
     worded = bm25(terms, list(passages.with_any_term(terms)[:CANDIDATES]), _terms, FUSED)
     found = reciprocal_rank_fusion([worded, _meant(unit, passages, question, run)], SHOWN)
     return [
-        Cited(file=row.file_id, name=row.file.name, unit=row.file.unit, page=row.page, text=row.text) for row in found
+        CitedPassage(file=row.file_id, name=row.file.name, unit=row.file.unit, page=row.page, text=row.text)
+        for row in found
     ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tasks_app.models import Session
 from tasks_app.workspace.folders import files_of
 from tools_app.errors import OutsideWorkspace, ToolError
-from tools_app.files import IGNORED, Entry, Workspace, as_text
+from tools_app.files import IGNORED, FolderEntry, Workspace, as_text
 
 MOST_ENTRIES = 300  # shown of one folder, and of all folders before one is opened
 MOST_FOLDERS = 60  # folders read before one is opened
@@ -18,7 +18,7 @@ MOST_FOLDERS = 60  # folders read before one is opened
 class Node:
     """A file or folder. `inside` is None for a folder that was not read: the page fetches it when it is opened."""
 
-    entry: Entry
+    entry: FolderEntry
     path: str
     inside: "Folder | None" = None
     is_open: bool = False
@@ -64,9 +64,9 @@ def folder_of(session: Session, path: str) -> Folder | None:
     return None
 
 
-def _listings(workspace: Workspace, opened: str) -> Mapping[str, Sequence[Entry] | None]:
+def _listings(workspace: Workspace, opened: str) -> Mapping[str, Sequence[FolderEntry] | None]:
     """Read folders breadth first, with the folders above `opened` before all others. Ignored folders are not read."""
-    listings: dict[str, Sequence[Entry] | None] = {}
+    listings: dict[str, Sequence[FolderEntry] | None] = {}
     folders, room = deque([""]), MOST_ENTRIES
     while folders and len(listings) < MOST_FOLDERS:
         path = folders.popleft()
@@ -86,7 +86,7 @@ def _listings(workspace: Workspace, opened: str) -> Mapping[str, Sequence[Entry]
     return listings
 
 
-def _folder(path: str, listings: Mapping[str, Sequence[Entry] | None], opened: str) -> Folder | None:
+def _folder(path: str, listings: Mapping[str, Sequence[FolderEntry] | None], opened: str) -> Folder | None:
     entries = listings.get(path)
     if entries is None:
         return None
@@ -99,7 +99,7 @@ def _folder(path: str, listings: Mapping[str, Sequence[Entry] | None], opened: s
     return Folder(nodes=nodes, is_cut=len(entries) > MOST_ENTRIES)
 
 
-def _inner(path: str, entry: Entry) -> str:
+def _inner(path: str, entry: FolderEntry) -> str:
     return f"{path}/{as_text(entry.name)}".removeprefix("/")
 
 
@@ -107,7 +107,7 @@ def _leads_to(opened: str, path: str) -> bool:
     return f"{opened}/".startswith(f"{path}/" if path else "")
 
 
-def _entries(workspace: Workspace, path: str) -> Sequence[Entry] | None:
+def _entries(workspace: Workspace, path: str) -> Sequence[FolderEntry] | None:
     """Return folders, files and ignored folders, each sorted by name, without hidden entries.
 
     Return None for a folder that cannot be opened.
@@ -126,7 +126,7 @@ def _entries(workspace: Workspace, path: str) -> Sequence[Entry] | None:
     return sorted(visible, key=lambda entry: (_rank(entry), entry.name.lower()))
 
 
-def _rank(entry: Entry) -> int:
+def _rank(entry: FolderEntry) -> int:
     if entry.kind != "folder":
         return 1
     return 2 if entry.name in IGNORED else 0

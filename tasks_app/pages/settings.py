@@ -142,7 +142,7 @@ def choose_mails(request: Request) -> HttpResponse:
 @require_POST
 def switch_tools(request: Request) -> HttpResponse:
     """Switch the ticked tools off. Tools that the page does not list keep their setting."""
-    offered = {tool.name for tool in policy_for(request.user.pk).choices()}
+    offered = {tool.name for tool in policy_for(request.user.pk).switchable_tools()}
     policy, _ = UserPolicy.objects.get_or_create(user=request.user)
     policy.switched_off = sorted(offered & set(request.POST.getlist("off")) | set(policy.switched_off) - offered)
     policy.save(update_fields=["switched_off"])
@@ -203,7 +203,7 @@ def _page(request: Request, **context: Any) -> HttpResponse:
     rows = {
         "tools": [
             {"name": tool.name, "about": first_sentence(tool.description), "is_off": tool.name in policy.switched_off}
-            for tool in policy.choices()
+            for tool in policy.switchable_tools()
         ],
         "tokens": get_token_model().objects.filter(user=request.user).order_by("-created"),
         "secrets": Secret.objects.filter(owner=request.user),

@@ -81,7 +81,7 @@ def _hint(whole: str, end: int, limit: int | None, workspace: Workspace, call: T
     """
     line_count, first = whole.count("\n") + 1, whole.count("\n", 0, end) + 1
     last = line_count if limit is None else first + limit - 1
-    loss = clipped.loss(whole)
+    loss = clipped.loss_note(whole)
     hidden = f"lines {first:,} to {last:,} of {f'the {line_count:,} kept' if loss else f'{line_count:,}'} are not shown"
     loss_hint = f" {loss}: to have all, redirect it to a file." if loss else ""
     try:

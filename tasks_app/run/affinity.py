@@ -39,7 +39,7 @@ def release_deleted() -> None:
 
 def release_taken() -> None:
     """Release idle sandboxes of sessions whose task another process runs now."""
-    untied = release_session.untied_sessions()
+    untied = release_session.movable_sessions()
     elsewhere = Task.objects.filter(session__in=untied).exclude(lease_owner__in=("", process.name())) if untied else ()
     for session in {str(task.session_id) for task in elsewhere}:
         release(session)
@@ -72,7 +72,7 @@ def _store(session: str) -> None:
     with transaction.atomic(), suppress(Session.DoesNotExist):
         row = Session.objects.select_for_update(no_key=True).get(pk=session)
         if row.held_by == process.name():
-            Session.objects.filter(pk=session).update(held=row.held | held_resources.held_for(session))
+            Session.objects.filter(pk=session).update(held=row.held | held_resources.resources_of(session))
 
 
 class SessionAffinity:
@@ -92,7 +92,7 @@ class SessionAffinity:
     @property
     def held(self) -> Mapping[str, str]:
         """Return the resources that this process holds for the session: name → description."""
-        return held_resources.held_for(self._key)
+        return held_resources.resources_of(self._key)
 
     @property
     def ended_jobs(self) -> Mapping[int, str]:

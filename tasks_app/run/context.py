@@ -159,7 +159,7 @@ class TaskContext(UnitOfWork):
             loaded=self.loaded_groups,
             skills=self.settings.skills,
             handoffs=self.settings.handoffs,
-            has_groups=bool(self.settings.policy.on_demand),
+            has_groups=bool(self.settings.policy.tools_by_group),
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
             has_cut=self.history.has_cut,

@@ -27,7 +27,7 @@ from tasks_app.worker import jobs, mails, mcp_refresh, reaper
 from tasks_app.worker.library_index import read_due
 from tasks_app.worker.search_index import SearchIndex
 from tasks_app.worker.silences import Silences
-from tools_app.held_resources import anything
+from tools_app.held_resources import has_resources
 from tools_app.sandbox import ports
 
 logger = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ class WorkerThreads:
             self._call_if_due(settings.LEASE_SECONDS / 3, "renew", partial(lease.renew, running))
             self._signal_interrupted_tasks(running)
         self._silences.update()
-        if self._sweeps and (is_called or anything()):
+        if self._sweeps and (is_called or has_resources()):
             self._advance_held_tasks(also_queued=is_called)
         is_drained = process.is_draining() and not running
         if self._sweeps and not is_drained:

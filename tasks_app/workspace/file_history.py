@@ -26,13 +26,13 @@ from tools_app.files import (
     Difference,
     FileHistory,
     FileState,
-    LastLook,
+    HistoryState,
     Snapshot,
     Workspace,
     as_text,
     differences,
 )
-from tools_app.files.encoding import encoding_of
+from tools_app.files.encoding import detect_encoding
 
 _FORGETS_EACH = 8  # changes between two clean-ups
 _NAMED = 20  # paths per sentence
@@ -66,12 +66,14 @@ def record_locked(
     """Do the work of `record` for callers that hold the history's lock. `about` has fields of the change."""
     history = history_of(workspace)
     if (stored := history.load()) is None:
-        history.save(LastLook(snapshot=history.taken(workspace.opened(), Snapshot()), since=first_entry(session)))
+        history.save(
+            HistoryState(snapshot=history.take_snapshot(workspace.open_root(), Snapshot()), since=first_entry(session))
+        )
         return None
     while True:
         last = with_newer_changes(session, stored)
         before = last.snapshot
-        now = history.taken(workspace.opened(), before)
+        now = history.take_snapshot(workspace.open_root(), before)
         if only:
             now = replace(before, files=_limited(before, now, only))
         if not (found := differences(before, now)):
@@ -89,7 +91,7 @@ def record_locked(
                 indexed.update(indexed_seq=seq - 1)
                 break
     if change and not change.told:
-        history.mark_untold()
+        history.mark_unreported()
     newest = replace(last, snapshot=now, change=change.pk if change else last.change)
     if newest.change != stored.change or _shows_other_files(now, stored.snapshot):
         history.save(newest)
@@ -131,7 +133,9 @@ def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> l
     try:
         with history.locked():
             last = last_look(task.session, history)
-            found = differences(last.snapshot, history.taken(workspace.opened(), last.snapshot)) if last else []
+            found = (
+                differences(last.snapshot, history.take_snapshot(workspace.open_root(), last.snapshot)) if last else []
+            )
     except (OSError, ToolError):
         logger.exception("the files of session %s have no history of %s", task.session_id, call.name)
         return []
@@ -162,13 +166,13 @@ def history_of(workspace: Workspace) -> FileHistory:
     return workspace.history
 
 
-def last_look(session: Session, history: FileHistory) -> LastLook | None:
+def last_look(session: Session, history: FileHistory) -> HistoryState | None:
     """Return the stored snapshot with newer changes applied, or None before the first scan."""
     stored = history.load()
     return with_newer_changes(session, stored) if stored else None
 
 
-def with_newer_changes(session: Session, last: LastLook) -> LastLook:
+def with_newer_changes(session: Session, last: HistoryState) -> HistoryState:
     newer = FileChange.objects.filter(change__session=session, change__pk__gt=last.change)
     if not (rows := list(newer.order_by("change_id", "pk"))):
         return last
@@ -212,7 +216,7 @@ def first_entry(session: Session) -> int:
     return newest_entry(session) if ran.exists() else 0
 
 
-def _forget_oldest(session: Session, history: FileHistory, look: LastLook) -> None:
+def _forget_oldest(session: Session, history: FileHistory, look: HistoryState) -> None:
     """Delete changes beyond the bounds on number, age and bytes.
 
     The newest change always fits, because the current files use at most half of the bytes.
@@ -235,7 +239,7 @@ def _forget_oldest(session: Session, history: FileHistory, look: LastLook) -> No
             history.save(replace(look, since=max(look.since, change.seq + 1)))
             break
         kept = with_it
-    history.forget_all_but(kept.keys())
+    history.delete_unused(kept.keys())
 
 
 def _bytes(contents: dict[str, int]) -> int:
@@ -324,12 +328,12 @@ def _put_back(
             if state and not state.sha256 and state.size in lost_sizes:
                 left.append(row.path)
             elif row.before_mode is None:
-                workspace.delete_emptied(row.path)
+                workspace.delete_with_empty_parents(row.path)
             elif not row.before_sha256:
                 left.append(row.path)
             elif not _is_already(row, state):
-                content = history.content(row.before_sha256).read_bytes()
-                workspace.put_back(row.path, content, row.before_mode)
+                content = history.content_path(row.before_sha256).read_bytes()
+                workspace.restore(row.path, content, row.before_mode)
         except (ToolError, FileNotFoundError):
             left.append(row.path)
     return left
@@ -361,7 +365,7 @@ def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
         return ForkedFiles(begins_later=seq < first_entry(origin))
     rows = first_changes(origin, from_seq=seq)
     for found in differences(
-        last.snapshot, history.taken(workspace.opened(), last.snapshot)
+        last.snapshot, history.take_snapshot(workspace.open_root(), last.snapshot)
     ):  # changes by running programs
         rows.setdefault(found.path, row_of(None, *found))
     return ForkedFiles(newer=_put_back(rows.values(), target, history, {}), begins_later=seq < last.since)
@@ -375,7 +379,7 @@ def diff_of(row: FileChange, redactor: Redactor) -> str:
     texts = []
     for mode, sha256 in ((row.before_mode, row.before_sha256), (row.after_mode, row.after_sha256)):
         data = _content(row.change.session, mode, sha256)
-        encoding = None if data is None else encoding_of(data)
+        encoding = None if data is None else detect_encoding(data)
         if data is None or encoding is None:
             return ""
         texts.append(redactor.redacted(encoding.readable(data)))

@@ -29,7 +29,7 @@ def workspace_of(session: Session) -> Workspace:
     left = limits.user_bytes - bytes_of(session.owner_id, session.pk, root.pk)
     most = None if root.workdir else min(limits.workspace_bytes, max(0, left))  # a person's own folder has no quota
     owner = _owner_of(root.workspace_path) if root.workdir and workspace_owner() else workspace_owner()
-    return Workspace(path, owner=owner, most=most, home=session.home_path, history=history, views=_views(session))
+    return Workspace(path, owner=owner, max_bytes=most, home=session.home_path, history=history, views=_views(session))
 
 
 def files_of(session: Session) -> Workspace:

@@ -13,7 +13,7 @@ from tasks_app.record import images
 from tasks_app.runtime import broadcast
 from tasks_app.workspace import file_history
 from tasks_app.workspace.folders import measure, require_disk, workspace_of
-from tools_app.files import UNWRITABLE, folded, stored
+from tools_app.files import UNWRITABLE, folded, to_stored
 
 LARGEST = 50 * 1000**2  # bytes per file
 LONGEST_NAME = 120  # characters
@@ -68,7 +68,7 @@ def replace(session: Session, path: str, file: UploadedFile) -> str:
     require_disk(session)
     workspace = workspace_of(session)
     real_path = workspace.real_path(path)
-    place = stored(real_path)
+    place = to_stored(real_path)
     file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
     workspace.write_file(path, file, file.size or 0)
     file_history.record(session, workspace, tool="upload", only=[place])
@@ -80,7 +80,7 @@ def replace(session: Session, path: str, file: UploadedFile) -> str:
 def delete(session: Session, path: str) -> None:
     """Delete a file or folder. Raises ToolError."""
     workspace = workspace_of(session)
-    place = stored(workspace.real_path(path))
+    place = to_stored(workspace.real_path(path))
     file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
     workspace.delete(path)
     is_known = session.last_seq > 0

@@ -24,7 +24,7 @@ from tools_app.editing.patch_reading import parse_patch
 from tools_app.errors import ToolError
 from tools_app.hooks.termination_review import fault_code
 from tools_app.json_schema.validation import loads
-from tools_app.matching.patterns import rules_of
+from tools_app.matching.patterns import ignore_rules
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables
 from tools_app.shell.syntax import parse_script
@@ -186,7 +186,7 @@ ENTRY_POINTS = {
     "outline": lambda text: list(lines_of(text)),
     "terms": terms_of,
     "review": lambda text: fault_code(text, [], []),
-    "ignore file": lambda text: rules_of(text, ""),
+    "ignore file": lambda text: ignore_rules(text, ""),
 }
 
 

@@ -73,7 +73,7 @@ async def test_one_that_dies_at_its_start_is_not_said_to_run(call: Call, command
     assert said == (["up", "no such module"] if "echo" in command else [])
     assert re.fullmatch(r"\[job 1 ended with exit code 3 after \d\.\d s: it runs no more\]", ending)
     assert begun.metadata["exit_code"] == 3
-    assert not held_resources.held_for("a session")
+    assert not held_resources.resources_of("a session")
 
 
 async def test_one_that_prints_without_a_pause_is_running(call: Call) -> None:
@@ -91,10 +91,10 @@ async def test_what_it_left_behind_is_named(call: Call) -> None:
 async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
     await call("shell", command="sleep 1.5; exit 3", background=True)
     await eventually(lambda: jobs.get("a session", 1).has_ended)
-    assert held_resources.held_for("a session").keys() == {"job 1", "ended job 1"}
+    assert held_resources.resources_of("a session").keys() == {"job 1", "ended job 1"}
     read = await call("job", action="read", id=1)
     assert re.fullmatch(r"\[job 1 ended with exit code 3 after \d\.\d s\]", read.content)
-    assert not held_resources.held_for("a session")
+    assert not held_resources.resources_of("a session")
     with pytest.raises(ToolError, match="There is no job 1. Jobs of this session: none"):
         await call("job", action="read", id=1)
 
@@ -137,7 +137,7 @@ async def test_unused_they_end_with_the_idle_time(
     monkeypatch.setattr(room, "IDLE_S", 0.2)
     await call("job", action="read", id=1)
     await eventually(lambda: not runs(started))
-    assert not held_resources.held_for("a session")
+    assert not held_resources.resources_of("a session")
 
 
 async def test_a_limit_that_it_meets_is_named(call: Call) -> None:

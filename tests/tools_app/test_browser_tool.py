@@ -330,7 +330,7 @@ def test_a_page_that_is_busy_without_end_is_closed(
     use("visit", url=site.url())
     with pytest.raises(PageLost):
         use("visit", url=site.url("/busy"))
-    assert until(lambda: held_resources.PAGE not in held_resources.held_for(context.session))
+    assert until(lambda: held_resources.PAGE not in held_resources.resources_of(context.session))
 
 
 @pytest.mark.parametrize("was_open", [False, True])
@@ -345,13 +345,13 @@ def test_an_interrupt_ends_a_visit_at_once(use: Use, site: Site, context: ToolCo
         if was_open:
             assert "Apples" in use("view").content
         else:
-            assert until(lambda: not held_resources.held_for(context.session))
+            assert until(lambda: not held_resources.resources_of(context.session))
 
 
 def test_an_idle_page_is_closed(use: Use, site: Site, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools_app.browser.pages.IDLE_S", 0.05)
     use("visit", url=site.url())
-    assert until(lambda: not held_resources.held_for(context.session))
+    assert until(lambda: not held_resources.resources_of(context.session))
     with pytest.raises(ToolError, match="was closed"):
         use("view")
 
@@ -371,7 +371,7 @@ def test_with_the_last_page_the_browser_ends_and_a_killed_one_is_begun_anew(
 ) -> None:
     use("visit", url=site.url())
     os.killpg(groups[-1].pid, signal.SIGKILL)
-    assert until(lambda: not held_resources.held_for(context.session))
+    assert until(lambda: not held_resources.resources_of(context.session))
     use("visit", url=site.url())
     assert len(groups) == 2
     use("close")

@@ -82,7 +82,7 @@ def test_the_history_keeps_nothing_of_outside(child: Workspace, moments: Moments
     seen = set()
     for _ in moments:
         try:
-            seen |= child.history.taken(child.opened(), Snapshot()).files.keys()
+            seen |= child.history.take_snapshot(child.open_root(), Snapshot()).files.keys()
         except (OSError, ToolError) as error:
             assert "link" in str(error)  # noqa: PT017
     assert seen == {"inside.txt"}

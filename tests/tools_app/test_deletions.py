@@ -125,7 +125,7 @@ def test_an_odd_path_is_dangerous_and_raises_nothing(kept: Workspace) -> None:
 )  # fmt: skip
 def test_a_file_that_is_too_large_to_be_kept_is_asked_for_wherever_it_may_be(kept: Workspace, command: str) -> None:
     assert judgement(command, kept).danger == Danger.MODERATE
-    kept.write_bytes("data/big.bin", bytes(snapshot.MOST_FILE + 1))
+    kept.write_bytes("data/big.bin", bytes(snapshot.MAX_FILE_BYTES + 1))
     judged = judgement(command, kept)
     assert judged.danger == Danger.DANGEROUS
     assert NOT_KEPT in judged.rule

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tools_app.files import safe_open
-from tools_app.files.quota import bytes_held, exceeded
+from tools_app.files.quota import bytes_held, wait_until_exceeded
 from tools_app.files.workspace_copy import remove_tree
 
 _NOBODY = (65_534, 65_534)
@@ -62,14 +62,14 @@ def test_a_deep_folder_that_is_moved_meanwhile_leads_nowhere_else(tmp_path: Path
         folder.mkdir()
     (outside / "big").write_bytes(b"x" * 2_000_000)
     os.close(_deepened(inside, 100))
-    enter = safe_open.enter
+    enter = safe_open.force_open_folder
 
     def moved(parent: int, name: str) -> int:
         if name == ".." and not (outside / "deeper").exists():
             os.rename("../deeper", outside / "deeper", src_dir_fd=parent)
         return enter(parent, name)
 
-    monkeypatch.setattr(safe_open, "enter", moved)
+    monkeypatch.setattr(safe_open, "force_open_folder", moved)
     assert bytes_held(inside) < 2_000_000
     assert (outside / "deeper").exists()
 
@@ -108,4 +108,4 @@ def test_a_link_in_the_place_of_a_closed_folder_opens_nothing(tmp_path: Path, mo
 
 
 async def test_a_workspace_that_is_deleted_ends_the_watch(tmp_path: Path) -> None:
-    await exceeded([tmp_path / "gone"], 1)
+    await wait_until_exceeded([tmp_path / "gone"], 1)

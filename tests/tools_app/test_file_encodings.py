@@ -9,7 +9,7 @@ from tools_app.editing.patch import apply
 from tools_app.editing.patch_reading import Hunk
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
-from tools_app.files.encoding import encoding_of
+from tools_app.files.encoding import detect_encoding
 
 TEXT = "Name: Zoë\r\nStadt: Köln — Rhein\r\n"
 FILES = {
@@ -30,7 +30,7 @@ def data(request: pytest.FixtureRequest, workspace: Workspace) -> bytes:
 
 
 def decoded(data: bytes) -> str:
-    encoding = encoding_of(data)
+    encoding = detect_encoding(data)
     assert encoding
     return encoding.decode(data)
 
@@ -42,8 +42,8 @@ async def test_it_is_read_edited_and_appended_to_in_its_encoding(call: Call, wor
     edited = await call("file", action="edit", path="a.txt", old="Zoë\nStadt", new="Änne\nOrt\nStadt")
     assert "-Name: Zoë" in edited.metadata["diff"]
     await call("file", action="append", path="a.txt", content="Fluß\n")
-    encoding, after = encoding_of(data), workspace.read_bytes("a.txt")
-    assert encoding_of(after) == encoding
+    encoding, after = detect_encoding(data), workspace.read_bytes("a.txt")
+    assert detect_encoding(after) == encoding
     assert after.startswith(encoding.bom if encoding else b"")
     assert decoded(after) == decoded(data).replace("Zoë", "Änne\r\nOrt") + "Fluß\r\n"
     assert after.count(codecs.BOM_UTF16_LE) == data.count(codecs.BOM_UTF16_LE)
@@ -76,7 +76,7 @@ async def test_a_character_that_the_encoding_does_not_have_is_refused(call: Call
     ],
 )
 def test_what_encoding_a_file_has(data: bytes | str, expected: str) -> None:
-    assert str(encoding_of(data.encode() if isinstance(data, str) else data)) == expected
+    assert str(detect_encoding(data.encode() if isinstance(data, str) else data)) == expected
 
 
 async def test_what_would_not_come_back_the_same_is_not_edited(call: Call, workspace: Workspace) -> None:

@@ -157,18 +157,18 @@ async def test_the_history_keeps_every_name_and_puts_it_back(workspace: Workspac
     workspace.history = history
     history.folder.mkdir()
     put(workspace, *(f"in {name}/{name}" for name in ODD))
-    before = history.taken(workspace.opened(), Snapshot())
+    before = history.take_snapshot(workspace.open_root(), Snapshot())
     assert before.left_out == ()
     assert len(before.files) == len(ODD)
-    assert workspace.unheld(".") == []
+    assert workspace.unrestorable(".") == []
     names = sorted(os.fsencode(path) for path in workspace.root.glob("*/*"))
     for path, state in before.files.items():
         path.encode()  # a database stores it
-        workspace.delete_emptied(path)
-        workspace.delete_emptied(path)
-        content = history.content(state.sha256).read_bytes()
-        workspace.put_back(path, content, state.mode)
-    after = history.taken(workspace.opened(), before)
+        workspace.delete_with_empty_parents(path)
+        workspace.delete_with_empty_parents(path)
+        content = history.content_path(state.sha256).read_bytes()
+        workspace.restore(path, content, state.mode)
+    after = history.take_snapshot(workspace.open_root(), before)
     assert [each for each in differences(before, after) if not each.before or not each.after] == []
     assert sorted(os.fsencode(path) for path in workspace.root.glob("*/*")) == names
 
@@ -176,10 +176,10 @@ async def test_the_history_keeps_every_name_and_puts_it_back(workspace: Workspac
 def test_the_history_puts_nothing_into_a_file_of_another_spelling(workspace: Workspace) -> None:
     composed, decomposed = "é.txt", unicodedata.normalize("NFD", "é.txt")
     put(workspace, decomposed)
-    workspace.put_back(composed, b"older", 0o100644)
+    workspace.restore(composed, b"older", 0o100644)
     assert sorted(os.listdir(workspace.root)) == sorted([composed, decomposed])
-    workspace.delete_emptied(composed)
-    workspace.delete_emptied(composed)
+    workspace.delete_with_empty_parents(composed)
+    workspace.delete_with_empty_parents(composed)
     assert os.listdir(workspace.root) == [decomposed]
 
 

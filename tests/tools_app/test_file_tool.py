@@ -56,7 +56,7 @@ async def test_a_page_holds_whole_lines_and_ends_with_the_call_for_the_next(
 async def test_a_line_too_far_in_a_huge_file_is_refused_instead_of_sought_for_minutes(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools_app.files.text_page._LONGEST_S", 0.05)
+    monkeypatch.setattr("tools_app.files.text_page._MAX_SECONDS", 0.05)
     workspace.write_bytes("huge.txt", b"\n" * 5_000_000)
     with pytest.raises(ToolError, match=r"Line 5000000 is too far in this file"):
         await call("file", action="read", path="huge.txt", offset=5_000_000)

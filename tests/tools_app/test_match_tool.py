@@ -20,7 +20,7 @@ from tools_app.contract import ToolContext, base, registry
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files import Workspace
 from tools_app.matching import in_documents
-from tools_app.matching.patterns import Query
+from tools_app.matching.patterns import MatchRequest
 from tools_app.sandbox import ProcessIdentity
 from tools_app.tools import match
 
@@ -309,7 +309,7 @@ async def test_a_catastrophic_pattern_is_stopped_when_the_time_is_over(
 
 
 async def test_a_search_that_dies_is_a_failure_of_the_tool(workspace: Workspace) -> None:
-    query = Query(root=str(workspace.root / "missing"), action="glob", pattern="*")
+    query = MatchRequest(root=str(workspace.root / "missing"), action="glob", pattern="*")
     with pytest.raises(ToolError, match="The search failed: FileNotFoundError"):
         await match.search(query, lambda group: None)
 
@@ -333,7 +333,7 @@ async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, 
 
 def test_a_search_whose_server_died_ends_by_itself(workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"a" * 60)
-    query = Query(root=str(workspace.root), action="grep", pattern=CATASTROPHE, seconds=0.2)
+    query = MatchRequest(root=str(workspace.root), action="grep", pattern=CATASTROPHE, seconds=0.2)
     text = json.dumps(asdict(query)).encode()
     process = subprocess.run(match.COMMAND, input=text, capture_output=True, timeout=20, check=False)
     assert process.returncode == -signal.SIGALRM
@@ -344,10 +344,12 @@ async def test_a_search_of_a_huge_tree_answers_with_what_it_found_in_time(
     workspace: Workspace, action: Literal["glob", "grep"]
 ) -> None:
     fill(workspace, *(f"{n:04}.txt" for n in range(2000)))
-    query = Query(root=str(workspace.root), action=action, pattern="txt" if action == "grep" else "*", seconds=0.005)
+    query = MatchRequest(
+        root=str(workspace.root), action=action, pattern="txt" if action == "grep" else "*", seconds=0.005
+    )
     answer = await match.search(query, lambda group: None)
-    assert not answer.complete
-    assert answer.total < 2000
+    assert not answer.is_complete
+    assert answer.total_matches < 2000
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -403,7 +405,7 @@ def fill_with_odd_files(workspace: Workspace) -> None:
 @pytest.mark.parametrize("pattern", ["WORD", r"\N{LATIN CAPITAL LETTER W}ORD", "WORD|[[a]"])
 def test_the_search_imports_nothing_after_it_gave_up_its_rights(workspace: Workspace, pattern: str) -> None:
     fill_with_odd_files(workspace)
-    query = Query(root=str(workspace.root), action="grep", pattern=pattern, owner=(65_531, 65_531))
+    query = MatchRequest(root=str(workspace.root), action="grep", pattern=pattern, owner=(65_531, 65_531))
     command = [CLOSED if word == match._START else word for word in match.COMMAND]
     done = subprocess.run(command, input=json.dumps(asdict(query)).encode(), capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -429,7 +431,7 @@ async def test_as_root_it_reads_every_encoding_and_name_and_documents(call: Call
 async def test_a_file_that_cannot_be_searched_does_not_end_the_search(workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"WORD\n")
     workspace.write_bytes("b.txt", b"WORD\n")
-    query = Query(root=str(workspace.root), action="grep", pattern="WORD")
+    query = MatchRequest(root=str(workspace.root), action="grep", pattern="WORD")
     broken = "from tools_app.matching.tree import FoundFile\nread = FoundFile.text\n"
     broken += "def text(file):\n    if file.name == 'a.txt': raise {}\n    return read(file)\nFoundFile.text = text\n"
     for error, reason in [("LookupError('no such codec')", "LookupError: no such codec"), ("MemoryError", "too large")]:
@@ -507,7 +509,7 @@ async def test_matches_in_documents_are_paged_with_the_others(
 async def test_a_document_that_breaks_the_process_takes_no_other_with_it(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_documents, "_EACH_S", 1.5)
+    monkeypatch.setattr(in_documents, "_PROCESS_S", 1.5)
     workspace.write_bytes("a.pdf", documents.pdf("a" * 60))
     workspace.write_bytes("b.pdf", documents.pdf("aa!"))
     result = await call("match", action="grep", pattern="^(a+)+!")

@@ -102,7 +102,7 @@ def test_a_line_names_what_matters_of_a_call(name: str, arguments: dict[str, Any
 
 
 async def test_each_page_says_that_the_middle_was_not_kept(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    gap = clipped.gap(lines=5, all_lines=2_005, size=40, whole_size=16_040)
+    gap = clipped.gap_line(lines=5, all_lines=2_005, size=40, whole_size=16_040)
     monkeypatch.setitem(STORED, 6, f"{STORED[4]}{gap}\n")
     first = (await call("recall", number=6)).content
     assert "[… 5 of" not in first

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tools_app.files import FileHistory, HistoryBounds, LastLook, Snapshot, Workspace, differences, snapshot
+from tools_app.files import FileHistory, HistoryBounds, HistoryState, Snapshot, Workspace, differences, snapshot
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def history(workspace: Workspace, tmp_path: Path) -> FileHistory:
 
 
 def look(workspace: Workspace, history: FileHistory, before: Snapshot | None = None) -> Snapshot:
-    return history.taken(workspace.opened(), before or Snapshot())
+    return history.take_snapshot(workspace.open_root(), before or Snapshot())
 
 
 def changed(before: Snapshot, after: Snapshot) -> list[str]:
@@ -36,7 +36,7 @@ def test_what_was_created_changed_and_deleted(workspace: Workspace, history: Fil
     workspace.write_bytes("e/f/g.txt", b"g")
     second = look(workspace, history, first)
     assert changed(first, second) == ["a.txt", "b/c.txt", "e/f/g.txt"]
-    assert history.content(first.files["a.txt"].sha256).read_bytes() == b"a.txt"
+    assert history.content_path(first.files["a.txt"].sha256).read_bytes() == b"a.txt"
     assert changed(second, look(workspace, history, second)) == []
 
 
@@ -46,7 +46,7 @@ def test_only_what_changed_is_read(workspace: Workspace, history: FileHistory, m
     monkeypatch.setattr(snapshot, "_TICK_NS", -time.time_ns())  # as if long ago
     read: list[bytes] = []
     workspace.write_bytes("b.txt", b"b")
-    snapshot.take(workspace.opened(), first, lambda data: read.append(data) or "x", 1000)  # type: ignore[func-returns-value]
+    snapshot.take(workspace.open_root(), first, lambda data: read.append(data) or "x", 1000)  # type: ignore[func-returns-value]
     assert read == [b"b"]
 
 
@@ -58,7 +58,7 @@ def test_a_change_within_a_tick_of_the_clock_is_found(workspace: Workspace, hist
         with (workspace.root / "a.txt").open("r+b") as file:
             file.write(content)
         after = look(workspace, history, before)
-        assert history.content(after.files["a.txt"].sha256).read_bytes() == content
+        assert history.content_path(after.files["a.txt"].sha256).read_bytes() == content
 
 
 def test_a_mode_and_a_link_are_part_of_it(workspace: Workspace, history: FileHistory) -> None:
@@ -70,7 +70,7 @@ def test_a_mode_and_a_link_are_part_of_it(workspace: Workspace, history: FileHis
     (workspace.root / "link").symlink_to("/etc/passwd")
     second = look(workspace, history, first)
     assert changed(first, second) == ["link", "run.sh"]
-    assert history.content(second.files["link"].sha256).read_bytes() == b"/etc/passwd"
+    assert history.content_path(second.files["link"].sha256).read_bytes() == b"/etc/passwd"
 
 
 def test_what_programs_make_anew_is_left_out_and_named(workspace: Workspace, history: FileHistory) -> None:
@@ -82,13 +82,13 @@ def test_what_programs_make_anew_is_left_out_and_named(workspace: Workspace, his
 
 
 def test_large_files_are_noticed_and_not_held(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
-    monkeypatch.setattr(snapshot, "MOST_FILE", 10)
+    monkeypatch.setattr(snapshot, "MAX_FILE_BYTES", 10)
     workspace.write_bytes("large", b"x" * 11)
     first = look(workspace, history)
     assert first.files["large"].sha256 == ""
     workspace.write_bytes("large", b"y" * 11)
     assert changed(first, look(workspace, history, first)) == ["large"]
-    assert workspace.unheld("large") == ["large"]
+    assert workspace.unrestorable("large") == ["large"]
 
 
 def test_what_is_over_the_bound_of_all_is_held_as_soon_as_there_is_room(workspace: Workspace, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_what_is_over_the_bound_of_all_is_held_as_soon_as_there_is_room(workspac
 
 
 def test_only_so_many_files_are_held(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
-    monkeypatch.setattr(snapshot, "MOST_FILES", 2)
+    monkeypatch.setattr(snapshot, "MAX_FILES", 2)
     for name in "abc":
         workspace.write_bytes(name, b"x")
     assert [bool(state.sha256) for state in look(workspace, history).files.values()].count(True) == 2
@@ -118,7 +118,7 @@ def test_nothing_outside_is_read(workspace: Workspace, history: FileHistory, tmp
     (workspace.root / "file").symlink_to(tmp_path / "outside/secret")
     os.mkfifo(workspace.root / "fifo")
     taken = look(workspace, history)
-    contents = [history.content(state.sha256).read_bytes() for state in taken.files.values()]
+    contents = [history.content_path(state.sha256).read_bytes() for state in taken.files.values()]
     assert sorted(taken.files) == ["file", "folder"]
     assert not any(content == b"secret" for content in contents)
 
@@ -129,14 +129,14 @@ def test_a_name_that_is_no_text_is_held_as_escapes(workspace: Workspace, history
     (workspace.root / "\\udcff").write_text("y")
     taken = look(workspace, history)
     assert ([*taken.files], taken.left_out) == (["\\udcfe"], ("\\udcff",))
-    history.save(LastLook(snapshot=taken))
-    assert history.load() == LastLook(snapshot=taken)
+    history.save(HistoryState(snapshot=taken))
+    assert history.load() == HistoryState(snapshot=taken)
 
 
 def test_it_is_stored_and_read_again(workspace: Workspace, history: FileHistory) -> None:
     assert history.load() is None
     workspace.write_bytes("ä/b.txt", b"x")
-    last = LastLook(snapshot=look(workspace, history), change=7, since=3)
+    last = HistoryState(snapshot=look(workspace, history), change=7, since=3)
     history.save(last)
     assert history.load() == last
 
@@ -145,29 +145,29 @@ def test_what_could_not_be_brought_back(workspace: Workspace, history: FileHisto
     workspace.write_bytes("src/a.py", b"x")
     workspace.write_bytes("src/.git/b.js", b"x")
     workspace.write_bytes("docs/c.md", b"x")
-    assert workspace.unheld("docs") == []
-    assert workspace.unheld("docs/c.md") == []
-    assert workspace.unheld("nowhere") == []
-    assert workspace.unheld("src") == ["src/.git/"]
-    assert workspace.unheld("./src/.git/b.js") == ["src/.git/"]
-    assert workspace.unheld(".") == ["src/.git/"]
+    assert workspace.unrestorable("docs") == []
+    assert workspace.unrestorable("docs/c.md") == []
+    assert workspace.unrestorable("nowhere") == []
+    assert workspace.unrestorable("src") == ["src/.git/"]
+    assert workspace.unrestorable("./src/.git/b.js") == ["src/.git/"]
+    assert workspace.unrestorable(".") == ["src/.git/"]
     workspace.history = None
-    assert workspace.unheld("docs") == ["docs"]
+    assert workspace.unrestorable("docs") == ["docs"]
 
 
 def test_the_contents_that_nothing_needs_are_deleted(workspace: Workspace, history: FileHistory) -> None:
-    one, two = history.keep(b"one"), history.keep(b"two")
-    history.forget_all_but({two})
-    assert (history.content(one).exists(), history.content(two).exists()) == (False, True)
+    one, two = history.store(b"one"), history.store(b"two")
+    history.delete_unused({two})
+    assert (history.content_path(one).exists(), history.content_path(two).exists()) == (False, True)
 
 
 def test_a_file_is_put_back_with_its_mode_and_a_link_as_a_link(workspace: Workspace) -> None:
-    workspace.put_back("a/run.sh", b"#!", 0o100750)
-    workspace.put_back("a/link", b"/etc/passwd", 0o120777)
-    workspace.put_back("a/run.sh", b"#!!", 0o100755)
+    workspace.restore("a/run.sh", b"#!", 0o100750)
+    workspace.restore("a/link", b"/etc/passwd", 0o120777)
+    workspace.restore("a/run.sh", b"#!!", 0o100755)
     assert (workspace.root / "a/run.sh").read_bytes() == b"#!!"
     assert (workspace.root / "a/run.sh").stat().st_mode == 0o100755
     assert os.readlink(workspace.root / "a/link") == "/etc/passwd"
-    workspace.delete_emptied("a/link")
-    workspace.delete_emptied("a/run.sh")
+    workspace.delete_with_empty_parents("a/link")
+    workspace.delete_with_empty_parents("a/run.sh")
     assert not (workspace.root / "a").exists()

@@ -193,7 +193,7 @@ def test_what_it_creates_belongs_to_the_owner_of_the_workspace(tmp_path: Path) -
 
 
 def test_a_workspace_that_is_full_takes_no_more_until_something_is_deleted(tmp_path: Path) -> None:
-    small = Workspace(tmp_path / "small", most=100_000)
+    small = Workspace(tmp_path / "small", max_bytes=100_000)
     small.write_bytes("a", b"x" * 60_000)
     for write in (small.write_bytes, small.append):
         with pytest.raises(ToolError, match="would hold more than its 100"):

@@ -11,14 +11,14 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
 from tools_app.contract import registry
-from tools_app.policy import ALWAYS_THERE
+from tools_app.policy import ALWAYS_ALLOWED
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def optional_tool_names() -> list[str]:
     """Return the names of all registered tools, except the one that is always available."""
-    return sorted(tool.name for tool in registry.all_tools() if tool.name != ALWAYS_THERE)
+    return sorted(tool.name for tool in registry.all_tools() if tool.name != ALWAYS_ALLOWED)
 
 
 def checked_names(names: Iterable[str]) -> list[str]:

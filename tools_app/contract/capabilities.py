@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 from tools_app.errors import ModelFailed, NothingStored, ToolError
-from tools_app.notes import Cited, Note
+from tools_app.notes import CitedPassage, Note
 from tools_app.skills.skill_files import SkillText
 
 
@@ -192,7 +192,7 @@ class NoMemory:
 class ProjectLibrary(Protocol):
     """The files of the session's project."""
 
-    async def search(self, query: str) -> Sequence[Cited]:
+    async def search(self, query: str) -> Sequence[CitedPassage]:
         """Return the nearest passages, best first.
 
         Raises: ToolError if the session has no library.
@@ -202,7 +202,7 @@ class ProjectLibrary(Protocol):
 class NoProjectLibrary:
     """ProjectLibrary, where there are no files."""
 
-    async def search(self, query: str) -> Sequence[Cited]:
+    async def search(self, query: str) -> Sequence[CitedPassage]:
         raise ToolError("This session has no library.")
 
 

@@ -5,7 +5,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from tools_app.documents.document import ParsedDocument, pages_of
-from tools_app.files.encoding import UTF_8, encoding_of
+from tools_app.files.encoding import UTF_8, detect_encoding
 
 _MAX_TITLE = 300
 _INVISIBLE_TAGS = ("script", "style", "template", "svg", "iframe", "object", "title")
@@ -25,7 +25,7 @@ _CELL_TAGS = {"td", "th"}
 
 
 def open_document(body: bytes) -> ParsedDocument:
-    encoding = encoding_of(body) or UTF_8
+    encoding = detect_encoding(body) or UTF_8
     is_guess = encoding.codec in ("latin-1", "cp1252")  # then the page's own declaration counts
     title, page = parsed(body, "") if is_guess else parsed(encoding.readable(body).encode())
     return ParsedDocument(kind="HTML page", unit="page", title=title, parts=pages_of([[outline(page)]], "page"))

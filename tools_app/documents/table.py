@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from io import StringIO
 
 from tools_app.documents.document import DocumentParseError, ParsedDocument, pages_of, row
-from tools_app.files.encoding import encoding_of
+from tools_app.files.encoding import detect_encoding
 
 _DELIMITERS = ",;\t|"
 _SNIFFED = 10_000  # characters
@@ -16,7 +16,7 @@ def open_document(body: bytes) -> ParsedDocument:
 
     Raises: DocumentParseError.
     """
-    if not (encoding := encoding_of(body)):
+    if not (encoding := detect_encoding(body)):
         raise DocumentParseError("It is no text.")
     text = encoding.readable(body)
     csv.field_size_limit(len(text) + 1)

@@ -12,7 +12,7 @@ from tools_app.contract import ToolResult
 from tools_app.editing import diff
 from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
-from tools_app.files.encoding import UTF_8, encoding_of, sample_of
+from tools_app.files.encoding import UTF_8, detect_encoding, read_sample
 
 _SEARCHED = 5000  # lines compared to find a similar one
 _COMPARED = 200  # characters compared of each
@@ -34,8 +34,8 @@ def append(path: str, content: str, workspace: Workspace) -> ToolResult:
     encoding, is_windows = UTF_8, False
     if workspace.is_file(path):
         with workspace.open_for_read(path) as stream:
-            sample = sample_of(stream)
-        encoding = encoding_of(sample) or UTF_8
+            sample = read_sample(stream)
+        encoding = detect_encoding(sample) or UTF_8
         is_windows = has_crlf(encoding.readable(sample))
     data = encoding.encode(_with_crlf(content) if is_windows else content)
     workspace.append(path, data)
@@ -71,7 +71,7 @@ def content_before(path: str, workspace: Workspace) -> bytes | None:
 
 def difference(path: str, before: bytes | None, after: bytes) -> str:
     """Return a unified diff, or "" if either version is not text."""
-    old, new = encoding_of(before or b""), encoding_of(after)
+    old, new = detect_encoding(before or b""), detect_encoding(after)
     if before is None or not old or not new:
         return ""
     return diff.unified(old.readable(before), new.readable(after), path)
@@ -111,7 +111,7 @@ def replace(data: bytes, old: str, new: str, *, everywhere: bool, limit: int) ->
 
     Raises: ToolError, with the nearest lines or the positions for the model; also if the result is over `limit` bytes.
     """
-    encoding = encoding_of(data) or UTF_8
+    encoding = detect_encoding(data) or UTF_8
     text = encoding.decode(data)
     before, after = _in_style_of(text, old, new)
     first = text.find(before)

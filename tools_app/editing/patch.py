@@ -9,7 +9,7 @@ from tools_app.editing.patch_envelope import BEGIN, parse_envelope
 from tools_app.editing.patch_reading import FilePatch, Hunk, parse_patch
 from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
-from tools_app.files.encoding import UTF_8, encoding_of
+from tools_app.files.encoding import UTF_8, detect_encoding
 
 _DIFF_LINES = 400  # of all files together, shown in the call's card
 
@@ -115,7 +115,7 @@ def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
 
     Raises: ToolError if a hunk does not fit.
     """
-    encoding = encoding_of(data) or UTF_8
+    encoding = detect_encoding(data) or UTF_8
     text = encoding.decode(data)
     end = "\r" if has_crlf(text) else ""
     lines = text.split("\n")  # the last is empty if the file's last line has an end

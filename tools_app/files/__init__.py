@@ -1,9 +1,9 @@
 """Workspace files: safe access, listings, pages of text, history and quota."""
 
 from tools_app.files.encoding import picture_type
-from tools_app.files.history import FileHistory, HistoryBounds, LastLook
-from tools_app.files.listing import Entry, in_units
-from tools_app.files.names import UNWRITABLE, as_text, folded, stored
+from tools_app.files.history import FileHistory, HistoryBounds, HistoryState
+from tools_app.files.listing import FolderEntry, in_units
+from tools_app.files.names import UNWRITABLE, as_text, folded, to_stored
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS, parts
 from tools_app.files.snapshot import IGNORED, Difference, FileState, Snapshot, differences
@@ -15,11 +15,11 @@ __all__ = [
     "RESULTS",
     "UNWRITABLE",
     "Difference",
-    "Entry",
     "FileHistory",
     "FileState",
+    "FolderEntry",
     "HistoryBounds",
-    "LastLook",
+    "HistoryState",
     "Owner",
     "Snapshot",
     "Workspace",
@@ -29,6 +29,6 @@ __all__ = [
     "in_units",
     "parts",
     "picture_type",
-    "stored",
+    "to_stored",
     "workspace_owner",
 ]

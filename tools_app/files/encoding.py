@@ -18,9 +18,9 @@ _BOMS = {  # UTF-32 first, because its little-endian mark starts with that of UT
 }
 _NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # never in text with one byte a character
-_FEW = 0.25  # of the characters beyond ASCII; a wrong encoding spoils nearly all of them, damage only some
-_MANY = 0.3  # of all bytes; no language in Latin letters has more bytes beyond ASCII
-_FLAW = "\ufffd"
+_MAX_FLAWS = 0.25  # of the characters beyond ASCII; a wrong encoding spoils nearly all of them, damage only some
+_MAX_NON_ASCII = 0.3  # of all bytes; no language in Latin letters has more bytes beyond ASCII
+_REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +60,13 @@ class Encoding:
 
     def readable(self, data: bytes) -> str:
         """Decode with replacement characters. They also replace NUL, which databases refuse."""
-        return data.removeprefix(self.bom).decode(self.codec, "replace").replace("\0", _FLAW)
+        return data.removeprefix(self.bom).decode(self.codec, "replace").replace("\0", _REPLACEMENT)
 
 
 UTF_8 = Encoding(codec="utf-8")
 
 
-def encoding_of(data: bytes) -> Encoding | None:
+def detect_encoding(data: bytes) -> Encoding | None:
     """Detect the encoding from the first SAMPLE bytes. Return None if they are probably not text."""
     sample = data[:SAMPLE]
     for bom, codec in _BOMS.items():
@@ -77,9 +77,9 @@ def encoding_of(data: bytes) -> Encoding | None:
     if _is_utf_8(sample):
         return UTF_8
     beyond = len(sample) - len(sample.decode("ascii", "ignore"))
-    if beyond <= _MANY * len(sample) and not _CONTROL.search(sample):
+    if beyond <= _MAX_NON_ASCII * len(sample) and not _CONTROL.search(sample):
         return Encoding(codec=_single_byte(sample))
-    flaws = sample[:_HEAD].decode(errors="replace").count(_FLAW)
+    flaws = sample[:_HEAD].decode(errors="replace").count(_REPLACEMENT)
     return UTF_8 if flaws <= len(sample[:_HEAD]) / 10 else None
 
 
@@ -90,7 +90,7 @@ def _is_utf_8(sample: bytes) -> bool:
     except UnicodeDecodeError:
         text = sample.decode(errors="replace")
         beyond = len(text) - len(text.encode("ascii", "ignore"))
-        return text.count(_FLAW) <= _FEW * beyond
+        return text.count(_REPLACEMENT) <= _MAX_FLAWS * beyond
     return True
 
 
@@ -105,23 +105,23 @@ def _single_byte(sample: bytes) -> str:
 def _utf_16(head: bytes) -> Encoding | None:
     """Detect UTF-16 without a mark: in text with Latin letters, every second byte is NUL."""
     even, odd = head[::2].count(0), head[1::2].count(0)
-    for codec, nuls, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+    for codec, nuls, other_nuls in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         encoding = Encoding(codec=codec)
         text = encoding.readable(head[: len(head) // 2 * 2])
-        likely = nuls > len(head) / 4 and others < nuls / 20
-        if likely and text and _FLAW not in text and not _CONTROL.search(text.encode()):
+        likely = nuls > len(head) / 4 and other_nuls < nuls / 20
+        if likely and text and _REPLACEMENT not in text and not _CONTROL.search(text.encode()):
             return encoding
     return None
 
 
-def sample_of(file: BinaryIO) -> bytes:
-    """Return the bytes that `encoding_of` examines, and rewind the file."""
+def read_sample(file: BinaryIO) -> bytes:
+    """Return the bytes that `detect_encoding` examines, and rewind the file."""
     sample = file.read(SAMPLE)
     file.seek(0)
     return sample
 
 
-_BEGINNINGS = {
+_PICTURE_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF87a": "image/gif",
@@ -135,4 +135,4 @@ def picture_type(file: BinaryIO) -> str:
     file.seek(0)
     if head[:4] == b"RIFF" and head[8:] == b"WEBP":
         return "image/webp"
-    return next((kind for beginning, kind in _BEGINNINGS.items() if head.startswith(beginning)), "")
+    return next((kind for beginning, kind in _PICTURE_SIGNATURES.items() if head.startswith(beginning)), "")

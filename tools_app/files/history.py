@@ -17,12 +17,12 @@ from uuid import uuid4
 from tools_app.files import snapshot
 from tools_app.files.snapshot import FileState, Snapshot
 
-_NEWEST = "snapshot.json"
-_UNTOLD = "untold"
+_SNAPSHOT_FILE = "snapshot.json"
+_UNREPORTED_FILE = "untold"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LastLook:
+class HistoryState:
     """The latest snapshot.
 
     `change` is the number of the newest change that it includes. File contents before the entry `since` are unknown.
@@ -49,12 +49,12 @@ class FileHistory:
     folder: Path
     bounds: HistoryBounds = HistoryBounds()
 
-    def taken(self, root: AbstractContextManager[int], before: Snapshot) -> Snapshot:
+    def take_snapshot(self, root: AbstractContextManager[int], previous: Snapshot) -> Snapshot:
         """Take a snapshot of the workspace opened by `root`, and store new contents."""
-        return snapshot.take(root, before, self.keep, self._most_now)
+        return snapshot.take(root, previous, self.store, self._max_current_bytes)
 
     @property
-    def _most_now(self) -> int:
+    def _max_current_bytes(self) -> int:
         """The bytes available for current files. The other half is for changes that can be undone."""
         return self.bounds.size // 2
 
@@ -69,61 +69,63 @@ class FileHistory:
         finally:
             os.close(descriptor)
 
-    def keep(self, data: bytes) -> str:
+    def store(self, data: bytes) -> str:
         """Store the content and return its SHA-256."""
         digest = hashlib.sha256(data).hexdigest()
-        if not (place := self.content(digest)).exists():
-            self._write(place, data)
+        if not (path := self.content_path(digest)).exists():
+            self._write_atomically(path, data)
         return digest
 
-    def content(self, sha256: str) -> Path:
+    def content_path(self, sha256: str) -> Path:
         return self.folder / sha256
 
-    def load(self) -> LastLook | None:
+    def load(self) -> HistoryState | None:
         """Return the latest snapshot, or None before the first."""
         try:
-            stored = json.loads((self.folder / _NEWEST).read_bytes())
+            stored = json.loads((self.folder / _SNAPSHOT_FILE).read_bytes())
         except FileNotFoundError:
             return None
         files = {path: FileState(*state) for path, state in stored["files"].items()}
-        taken = Snapshot(files=files, left_out=tuple(stored["left_out"]), taken_ns=stored["taken_ns"])
-        return LastLook(snapshot=taken, change=stored["change"], since=stored["since"])
+        loaded = Snapshot(files=files, left_out=tuple(stored["left_out"]), taken_ns=stored["taken_ns"])
+        return HistoryState(snapshot=loaded, change=stored["change"], since=stored["since"])
 
-    def save(self, look: LastLook) -> None:
-        taken = look.snapshot
-        files = {path: list(state) for path, state in taken.files.items()}
-        stored = {"change": look.change, "since": look.since, "taken_ns": taken.taken_ns, "left_out": taken.left_out}
-        self._write(
-            self.folder / _NEWEST,
-            json.dumps({**stored, "files": files}, ensure_ascii=False, separators=(",", ":")).encode(),
-        )
+    def save(self, state: HistoryState) -> None:
+        values = {
+            "change": state.change,
+            "since": state.since,
+            "taken_ns": state.snapshot.taken_ns,
+            "left_out": state.snapshot.left_out,
+            "files": {path: list(file) for path, file in state.snapshot.files.items()},
+        }
+        data = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
+        self._write_atomically(self.folder / _SNAPSHOT_FILE, data)
 
-    def mark_untold(self) -> None:
+    def mark_unreported(self) -> None:
         """Record that a person has changed files without the agent's knowledge."""
-        (self.folder / _UNTOLD).touch()
+        (self.folder / _UNREPORTED_FILE).touch()
 
-    def untold_mark(self) -> int:
-        """Return a value that changes with each `mark_untold`. It costs one system call."""
+    def unreported_mark(self) -> int:
+        """Return a value that changes with each `mark_unreported`. It costs one system call."""
         try:
-            return os.stat(f"{self.folder}/{_UNTOLD}").st_mtime_ns  # no Path, because each step calls this
+            return os.stat(f"{self.folder}/{_UNREPORTED_FILE}").st_mtime_ns  # no Path, because each step calls this
         except FileNotFoundError:
             return 0
 
-    def forget_all_but(self, needed: Collection[str]) -> None:
+    def delete_unused(self, needed: Collection[str]) -> None:
         """Delete contents whose digest is not in `needed`."""
         for file in self.folder.iterdir():
             if len(file.name) == 64 and file.name not in needed:
                 file.unlink(missing_ok=True)
 
-    def unheld(self, root: AbstractContextManager[int], paths: Sequence[str]) -> list[str]:
+    def unrestorable(self, root: AbstractContextManager[int], paths: Sequence[str]) -> list[str]:
         """Return files at or below `paths` that could not be restored after a deletion. No `paths` means all.
 
         Caches are omitted because programs recreate them. Folders end with a slash. `paths` must not contain `.` or
         `..`.
         """
         last = self.load()
-        before = last.snapshot if last else Snapshot()
-        now = snapshot.take(root, before, lambda data: hashlib.sha256(data).hexdigest(), self._most_now)
+        previous = last.snapshot if last else Snapshot()
+        now = snapshot.take(root, previous, lambda data: hashlib.sha256(data).hexdigest(), self._max_current_bytes)
         files = [name for name, state in now.files.items() if not state.sha256]
         folders = [name for name in now.left_out if name.rstrip("/").rpartition("/")[2] not in snapshot.CACHES]
         return [
@@ -132,14 +134,14 @@ class FileHistory:
             if any(_is_within(name, path) or (name.endswith("/") and path.startswith(name)) for path in paths)
         ]
 
-    def _write(self, place: Path, data: bytes) -> None:
+    def _write_atomically(self, path: Path, data: bytes) -> None:
         """Write a file atomically, so that a crash leaves no partial content."""
-        part = place.with_name(f"{place.name[:8]}.{uuid4().hex}")
+        temporary = path.with_name(f"{path.name[:8]}.{uuid4().hex}")
         try:
-            part.write_bytes(data)
-            part.replace(place)
+            temporary.write_bytes(data)
+            temporary.replace(path)
         finally:
-            part.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def _is_within(name: str, path: str) -> bool:

@@ -11,11 +11,11 @@ from tools_app.files.names import as_text
 
 Kind = Literal["file", "folder", "link", "other"]
 
-_INNER = 10  # entries shown of a subfolder, so that a large one does not hide its neighbours
+_MAX_INNER = 10  # entries shown of a subfolder, so that a large one does not hide its neighbours
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class FolderEntry:
     """An entry of a folder. `size` is in bytes and for files only; `target` is the text of a link."""
 
     name: str
@@ -35,7 +35,7 @@ class Entry:
         return f"{name} (not a regular file)"
 
 
-def read_entries(folder: int) -> Iterator[Entry]:
+def read_entries(folder: int) -> Iterator[FolderEntry]:
     """Yield the entries of an open folder, unordered. Entries that change during the call are omitted."""
     with os.scandir(folder) as items:
         for item in items:
@@ -45,18 +45,18 @@ def read_entries(folder: int) -> Iterator[Entry]:
                 continue
 
 
-def _entry(item: os.DirEntry[str], folder: int) -> Entry:
+def _entry(item: os.DirEntry[str], folder: int) -> FolderEntry:
     status = item.stat(follow_symlinks=False)
     if stat.S_ISREG(status.st_mode):
-        return Entry(name=item.name, kind="file", size=status.st_size)
+        return FolderEntry(name=item.name, kind="file", size=status.st_size)
     if stat.S_ISDIR(status.st_mode):
-        return Entry(name=item.name, kind="folder")
+        return FolderEntry(name=item.name, kind="folder")
     if stat.S_ISLNK(status.st_mode):
-        return Entry(name=item.name, kind="link", target=os.readlink(item.name, dir_fd=folder))
-    return Entry(name=item.name, kind="other")
+        return FolderEntry(name=item.name, kind="link", target=os.readlink(item.name, dir_fd=folder))
+    return FolderEntry(name=item.name, kind="other")
 
 
-def overview(top: Sequence[Entry], inside: Callable[[str], Sequence[Entry]], limit: int) -> str:
+def overview(top: Sequence[FolderEntry], inside: Callable[[str], Sequence[FolderEntry]], limit: int) -> str:
     """Return two levels of a tree in at most `limit` lines, and the number of entries that are not shown."""
     lines: list[str] = []
     total = 0
@@ -64,14 +64,14 @@ def overview(top: Sequence[Entry], inside: Callable[[str], Sequence[Entry]], lim
         inner = _inner(entry, inside)
         total += 1 + len(inner)
         lines.append(f"{entry} ({len(inner)} inside)" if inner else str(entry))
-        lines += [f"  {child}" for child in inner[:_INNER] if not entry.name.startswith(".")]
-    shown = lines[:limit]
-    if hidden := total - len(shown):
-        shown.append(f"and {hidden} more")
-    return "\n".join(shown) or "(empty)"
+        lines += [f"  {child}" for child in inner[:_MAX_INNER] if not entry.name.startswith(".")]
+    shown_lines = lines[:limit]
+    if hidden := total - len(shown_lines):
+        shown_lines.append(f"and {hidden} more")
+    return "\n".join(shown_lines) or "(empty)"
 
 
-def _inner(entry: Entry, inside: Callable[[str], Sequence[Entry]]) -> Sequence[Entry]:
+def _inner(entry: FolderEntry, inside: Callable[[str], Sequence[FolderEntry]]) -> Sequence[FolderEntry]:
     if entry.kind != "folder":
         return []
     try:

@@ -20,15 +20,15 @@ _BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SELECTOR = re.compile(r"[\ufe00-\ufe0f]")  # select the presentation of an emoji
 _SPACES = re.compile(r"\s+")
-_LISTED = 5  # names in a sentence
+_MAX_SPELLINGS = 5  # names in a sentence
 
 
 def as_text(name: str) -> str:
     """Return a name or path as shown to people and models."""
-    return UNWRITABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+    return UNWRITABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), name)
 
 
-def loose(text: str) -> str:
+def normalized(text: str) -> str:
     """Return part of a name in NFKC, with ordinary single spaces and without invisible characters."""
     plain = unicodedata.normalize("NFKC", _SELECTOR.sub("", _SURROGATE.sub("\ufffd", text)))
     if not plain.isascii():
@@ -38,10 +38,10 @@ def loose(text: str) -> str:
 
 def folded(name: str) -> str:
     """Return the form that different spellings of a name have in common."""
-    return loose(name).strip()
+    return normalized(name).strip()
 
 
-def meant(folder: int, names: Sequence[str]) -> tuple[str, ...]:
+def resolve(folder: int, names: Sequence[str]) -> tuple[str, ...]:
     """Return the real names of the entries that a path refers to, below an open folder. Links are not followed.
 
     From the first missing name on, names are returned unchanged.
@@ -73,20 +73,22 @@ def _entry(folder: int, name: str) -> str:
         return name
     key = folded(name)
     entries = [
-        entry for entry in os.listdir(folder) if name in (as_text(entry), _escaped(entry)) or folded(entry) == key
+        entry
+        for entry in os.listdir(folder)
+        if name in (as_text(entry), _ascii_spelling(entry)) or folded(entry) == key
     ]
     if len(entries) > 1:
-        spellings = sorted(map(_escaped, entries))[:_LISTED]
+        spellings = sorted(map(_ascii_spelling, entries))[:_MAX_SPELLINGS]
         raise ToolError(f"{name} may be {' or '.join(spellings)}. Use one of these spellings.")
     return entries[0] if entries else name
 
 
-def _escaped(name: str) -> str:
+def _ascii_spelling(name: str) -> str:
     """Return a spelling that distinguishes names that look the same."""
     return as_text(name).encode("ascii", "backslashreplace").decode()
 
 
-def stored(path: str) -> str:
+def to_stored(path: str) -> str:
     """Return a path as text for the history: bytes that are not UTF-8 are escaped."""
     return path.encode(errors="backslashreplace").decode()
 
@@ -98,4 +100,4 @@ def is_storable(path: str) -> bool:
 
 def from_stored(path: str) -> str:
     """Return the path of a file from its text in the history."""
-    return _BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), path)
+    return _BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), path)

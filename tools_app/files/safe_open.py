@@ -37,24 +37,24 @@ def open_folder(parent: int, name: str) -> int:
         return os.open(name, FOLDER, dir_fd=parent)
     except NotADirectoryError as error:  # Linux reports this for links too
         if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
-            raise fault(errno.ELOOP) from error
+            raise os_error(errno.ELOOP) from error
         raise
 
 
-def enter(parent: int, name: str) -> int:
+def force_open_folder(parent: int, name: str) -> int:
     """Open a folder, after making it accessible if a command has closed it."""
     try:
         return open_folder(parent, name)
     except PermissionError:
-        place = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)
+        handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)
         try:
-            os.chmod(f"/proc/self/fd/{place}", 0o700)  # this exact folder, even if a link has replaced it
+            os.chmod(f"/proc/self/fd/{handle}", 0o700)  # this exact folder, even if a link has replaced it
         finally:
-            os.close(place)
+            os.close(handle)
         return open_folder(parent, name)
 
 
-def made_folder(parent: int, name: str, owner: Owner | None) -> int:
+def make_folder(parent: int, name: str, owner: Owner | None) -> int:
     """Create a folder if it is missing, and open it."""
     try:
         os.mkdir(name, 0o755, dir_fd=parent)
@@ -70,10 +70,10 @@ def without_links(within: Path, root: Path) -> Path:
 
     Raises: OutsideWorkspace if `root`, or a folder between it and `within`, is a link.
     """
-    for place in (root, *root.parents):
-        if place == within:
+    for path in (root, *root.parents):
+        if path == within:
             break
-        if place.is_symlink():
+        if path.is_symlink():
             raise OutsideWorkspace("The folder of this session was replaced by a link. Delete the link.")
     return root
 
@@ -105,23 +105,23 @@ def open_file(parent: int, name: str, access: int = os.O_RDONLY) -> int:
     """
     descriptor = os.open(name, FILE | access, dir_fd=parent)
     try:
-        require_file(os.fstat(descriptor))
+        require_regular_file(os.fstat(descriptor))
     except OSError:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def require_file(status: os.stat_result) -> None:
+def require_regular_file(status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
-        raise fault(errno.ELOOP)
+        raise os_error(errno.ELOOP)
     if stat.S_ISDIR(status.st_mode):
-        raise fault(errno.EISDIR)
+        raise os_error(errno.EISDIR)
     if not stat.S_ISREG(status.st_mode):
-        raise fault(errno.ENXIO)
+        raise os_error(errno.ENXIO)
 
 
-def require_room(error: OSError) -> None:
+def reraise_if_full(error: OSError) -> None:
     """Raise `error` again if the disk is full, because further writes would fail too."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise error
@@ -137,12 +137,12 @@ def exists(parent: int, name: str) -> bool:
     return True
 
 
-def mode_to_keep(parent: int, name: str) -> int:
+def mode_for(parent: int, name: str) -> int:
     """Return the permissions of the existing file, or those of a new one."""
     if not exists(parent, name):
         return 0o644
     status = os.lstat(name, dir_fd=parent)
-    require_file(status)
+    require_regular_file(status)
     return stat.S_IMODE(status.st_mode) & 0o777
 
 
@@ -167,7 +167,7 @@ def _empty(parent: int, name: str, depth: int) -> None:
 
 
 @contextmanager
-def in_words(path: str) -> Iterator[None]:
+def as_tool_errors(path: str) -> Iterator[None]:
     """Turn system errors about `path` into a ToolError with a sentence for the model."""
     try:
         yield
@@ -176,5 +176,5 @@ def in_words(path: str) -> Iterator[None]:
         raise ToolError(sentence.format(path=path)) from error
 
 
-def fault(code: int) -> OSError:
+def os_error(code: int) -> OSError:
     return OSError(code, os.strerror(code))

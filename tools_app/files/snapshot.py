@@ -13,8 +13,8 @@ from tools_app.files import names as file_names
 from tools_app.files import safe_open
 from tools_app.files.paths import MAX_DEPTH, MAX_PATH, RESULTS
 
-MOST_FILE = 10 * 1000**2  # bytes; larger files are not stored
-MOST_FILES = 20_000
+MAX_FILE_BYTES = 10 * 1000**2  # bytes; larger files are not stored
+MAX_FILES = 20_000
 # Folders that programs recreate, so their deletion is no loss.
 CACHES = frozenset(
     {"node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".cache", ".mypy_cache", ".pytest_cache"}
@@ -39,7 +39,7 @@ class FileState(NamedTuple):
     inode: int
     sha256: str
 
-    def is_as(self, other: "FileState | None") -> bool:
+    def is_same_as(self, other: "FileState | None") -> bool:
         """Return whether both states describe the same file, as far as they tell."""
         if other is None or self.mode != other.mode:
             return False
@@ -68,30 +68,32 @@ def differences(before: Snapshot, after: Snapshot) -> list[Difference]:
     if before.files == after.files:
         return []
     pairs = ((path, before.files.get(path), after.files.get(path)) for path in before.files.keys() | after.files.keys())
-    return [Difference(*pair) for pair in sorted(pairs) if not (pair[1] and pair[1].is_as(pair[2]))]
+    return [Difference(*pair) for pair in sorted(pairs) if not (pair[1] and pair[1].is_same_as(pair[2]))]
 
 
-def take(root: AbstractContextManager[int], before: Snapshot, keep: Callable[[bytes], str], most: int) -> Snapshot:
+def take(
+    root: AbstractContextManager[int], previous: Snapshot, store: Callable[[bytes], str], max_bytes: int
+) -> Snapshot:
     """Take a snapshot of the workspace whose folder `root` opens.
 
-    `keep` stores the content of a changed file and returns its SHA-256. At most `most` bytes are stored in total. Links
+    `store` stores the content of a changed file and returns its SHA-256. At most `max_bytes` are stored in total. Links
     are not followed. A file that changes during the call is recorded in one of its states.
     """
-    taking = _Taking(before, keep, most)
+    builder = _SnapshotBuilder(previous, store, max_bytes)
     with suppress(FileNotFoundError), root as folder:  # the folder may not exist yet
-        taking.walk(folder, ())
-        taking.read_new(folder)
-    return Snapshot(files=taking.files, left_out=tuple(sorted(taking.left_out)), taken_ns=taking.began)
+        builder.walk(folder, ())
+        builder.read_changed(folder)
+    return Snapshot(files=builder.files, left_out=tuple(sorted(builder.left_out)), taken_ns=builder.started_ns)
 
 
-class _Taking:
-    def __init__(self, before: Snapshot, keep: Callable[[bytes], str], most: int) -> None:
-        self._before, self._keep, self._most = before.files, keep, most
-        self._settled = before.taken_ns - _TICK_NS
-        self.began = time.time_ns()
+class _SnapshotBuilder:
+    def __init__(self, previous: Snapshot, store: Callable[[bytes], str], max_bytes: int) -> None:
+        self._previous_files, self._store, self._max_bytes = previous.files, store, max_bytes
+        self._trusted_before_ns = previous.taken_ns - _TICK_NS
+        self.started_ns = time.time_ns()
         self.files: dict[str, FileState] = {}
         self.left_out: list[str] = []
-        self._new: list[tuple[tuple[str, ...], str, FileState]] = []
+        self._changed: list[tuple[tuple[str, ...], str, FileState]] = []
 
     def walk(self, folder: int, names: tuple[str, ...]) -> None:
         prefix, inner = "".join(f"{name}/" for name in names), []
@@ -104,47 +106,48 @@ class _Taking:
                 if stat.S_ISDIR(status.st_mode):
                     inner.append(item.name)
                 elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
-                    self._note(names, prefix + item.name, status)
+                    self._add_file(names, prefix + item.name, status)
         for name in inner:
-            self._enter(folder, (*names, name), f"{prefix}{name}/")
+            self._walk_subfolder(folder, (*names, name), f"{prefix}{name}/")
 
-    def _note(self, names: tuple[str, ...], path: str, status: os.stat_result) -> None:
-        key = file_names.stored(path)
-        known = self._before.get(key)
-        is_as_known = known and (status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino) == known[:4]
-        if known and is_as_known and known.sha256 and known.ctime_ns < self._settled:
-            self.files[key] = known
+    def _add_file(self, names: tuple[str, ...], path: str, status: os.stat_result) -> None:
+        key = file_names.to_stored(path)
+        previous = self._previous_files.get(key)
+        is_unchanged = previous and _state(status)[:4] == previous[:4]
+        if previous and is_unchanged and previous.sha256 and previous.ctime_ns < self._trusted_before_ns:
+            self.files[key] = previous
         elif _is_storable(path):
-            self._new.append((names, path, _state(status)))
+            self._changed.append((names, path, _state(status)))
         else:
             self.left_out.append(key)
 
-    def _enter(self, parent: int, names: tuple[str, ...], path: str) -> None:
+    def _walk_subfolder(self, parent: int, names: tuple[str, ...], path: str) -> None:
         if names[-1] in IGNORED or len(names) > MAX_DEPTH or not _is_storable(path):
-            self.left_out.append(file_names.stored(path))
+            self.left_out.append(file_names.to_stored(path))
             return
         try:
             folder = safe_open.open_folder(parent, names[-1])
         except OSError:  # already gone, or not readable
-            self.left_out.append(file_names.stored(path))
+            self.left_out.append(file_names.to_stored(path))
             return
         try:
             self.walk(folder, names)
         finally:
             os.close(folder)
 
-    def read_new(self, root: int) -> None:
+    def read_changed(self, root: int) -> None:
         """Read changed files, as far as the unchanged ones leave room."""
-        room, places = self._most - sum(state.size for state in self.files.values()), MOST_FILES - len(self.files)
-        for names, files in groupby(sorted(self._new), key=lambda new: new[0]):
+        room = self._max_bytes - sum(state.size for state in self.files.values())
+        free_files = MAX_FILES - len(self.files)
+        for names, files in groupby(sorted(self._changed), key=lambda new: new[0]):
             with suppress(OSError), safe_open.folder(root, names) as folder:
                 for _, path, state in files:
-                    key = file_names.stored(path)
-                    if state.size > min(MOST_FILE, room) or places <= 0:
+                    key = file_names.to_stored(path)
+                    if state.size > min(MAX_FILE_BYTES, room) or free_files <= 0:
                         self.files[key] = state
                     elif read := self._read(folder, path):
                         self.files[key] = read
-                        room, places = room - read.size, places - 1
+                        room, free_files = room - read.size, free_files - 1
 
     def _read(self, folder: int, path: str) -> FileState | None:
         """Return the state of a file with its digest, or None if the file is gone.
@@ -159,7 +162,7 @@ class _Taking:
             return None
         except OSError:
             return state
-        return state if len(data) > MOST_FILE else state._replace(size=len(data), sha256=self._keep(data))
+        return state if len(data) > MAX_FILE_BYTES else state._replace(size=len(data), sha256=self._store(data))
 
 
 def _content(folder: int, name: str, state: FileState) -> bytes:
@@ -167,7 +170,7 @@ def _content(folder: int, name: str, state: FileState) -> bytes:
     if stat.S_ISLNK(state.mode):
         return os.fsencode(os.readlink(name, dir_fd=folder))
     with os.fdopen(safe_open.open_file(folder, name), "rb") as file:
-        return file.read(MOST_FILE + 1)
+        return file.read(MAX_FILE_BYTES + 1)
 
 
 def _state(status: os.stat_result) -> FileState:
@@ -176,4 +179,4 @@ def _state(status: os.stat_result) -> FileState:
 
 def _is_storable(path: str) -> bool:
     """Return whether the stored form of a path suffices to open the file again."""
-    return file_names.is_storable(path) and len(file_names.stored(path).encode()) <= MAX_PATH
+    return file_names.is_storable(path) and len(file_names.to_stored(path).encode()) <= MAX_PATH

@@ -9,16 +9,16 @@ from typing import TextIO
 from tools_app.errors import ToolError
 from tools_app.paging import end_of_page, size
 
-_COUNTED = 100_000  # lines counted after the page, which bounds the time for a huge file
-_LONGEST_S = 3.0  # seconds for a page, because the thread that reads it cannot be cancelled
+_MAX_COUNTED = 100_000  # lines counted after the page, which bounds the time for a huge file
+_MAX_SECONDS = 3.0  # seconds for a page, because the thread that reads it cannot be cancelled
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class TextPosition:
     """A position in a text: a line, from 1, and the number of its characters to skip."""
 
     line: int = 1
-    skip: int = 0
+    offset: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,63 +29,63 @@ class TextPage:
     """
 
     lines: Sequence[str]
-    next: Place | None
+    next: TextPosition | None
     total: int
     has_more: bool
 
 
-def page(file: TextIO, begin: Place, limit: int | None, room: int) -> TextPage:
+def read_text_page(file: TextIO, begin: TextPosition, limit: int | None, room: int) -> TextPage:
     """Return complete lines from `begin` on, at most `limit` of them within `room` bytes. A long line is cut.
 
     `file` must not translate line ends.
 
     Raises: ToolError beyond the end, or too far into a huge file.
     """
-    most, until = max(room, 1), monotonic() + _LONGEST_S
-    lines, text, stop = _Lines(limit, room), "\n", None
-    last = _passed(file, begin.line - 1, most, until)
-    if last < begin.line - 1 and monotonic() > until:
+    max_chars, deadline = max(room, 1), monotonic() + _MAX_SECONDS
+    lines, text, stop = _NumberedLines(limit, room), "\n", None
+    last = _skip_lines(file, begin.line - 1, max_chars, deadline)
+    if last < begin.line - 1 and monotonic() > deadline:
         raise ToolError(f"Line {begin.line} is too far in this file to be read here. Use sed or tail in the shell.")
-    for place, text in _pieces(file, last + 1, most):
-        last = place.line
-        if (rest := _behind(begin, place, text)) and (stop := lines.add(*rest)):
+    for position, text in _chunks(file, last + 1, max_chars):
+        last = position.line
+        if (shown := _after(begin, position, text)) and (stop := lines.add(*shown)):
             break
     if not lines.shown and begin.line > 1:
         raise ToolError(f"There is no line {begin.line}: the file has {last}.")
-    more = _passed(file, _COUNTED, most, until, is_inside=not text.endswith("\n"))
-    has_more = more == _COUNTED or monotonic() > until
+    more = _skip_lines(file, _MAX_COUNTED, max_chars, deadline, is_inside=not text.endswith("\n"))
+    has_more = more == _MAX_COUNTED or monotonic() > deadline
     return TextPage(lines=lines.shown, next=stop, total=last + more, has_more=has_more)
 
 
-def _passed(file: TextIO, lines: int, most: int, until: float, *, is_inside: bool = False) -> int:
+def _skip_lines(file: TextIO, lines: int, max_chars: int, deadline: float, *, is_inside: bool = False) -> int:
     """Skip `lines` lines. Return their number, which is lower at the end of the file or when time runs out.
 
     `is_inside` means that the rest of a line comes first.
     """
-    begun = 0
-    while (begun < lines or is_inside) and monotonic() < until and (text := file.readline(most)):
-        begun += not is_inside
+    skipped = 0
+    while (skipped < lines or is_inside) and monotonic() < deadline and (text := file.readline(max_chars)):
+        skipped += not is_inside
         is_inside = text[-1] != "\n"
-    return begun
+    return skipped
 
 
-def _pieces(file: TextIO, line: int, most: int) -> Iterator[tuple[Place, str]]:
-    """Yield the lines from `line` on with their places. Lines over `most` characters are split."""
-    skip = 0
-    while text := file.readline(most):
-        yield Place(line=line, skip=skip), text
-        line, skip = (line + 1, 0) if text.endswith("\n") else (line, skip + len(text))
+def _chunks(file: TextIO, line: int, max_chars: int) -> Iterator[tuple[TextPosition, str]]:
+    """Yield the lines from `line` on with their positions. Lines over `max_chars` are split."""
+    offset = 0
+    while text := file.readline(max_chars):
+        yield TextPosition(line=line, offset=offset), text
+        line, offset = (line + 1, 0) if text.endswith("\n") else (line, offset + len(text))
 
 
-def _behind(begin: Place, place: Place, text: str) -> tuple[Place, str] | None:
-    """Return the part of a piece that is not before `begin`, or None."""
-    before = begin.skip - place.skip if place.line == begin.line else 0
-    if place.line < begin.line or (before > 0 and before >= len(text.removesuffix("\n"))):
+def _after(begin: TextPosition, position: TextPosition, text: str) -> tuple[TextPosition, str] | None:
+    """Return the part of a chunk that is not before `begin`, or None."""
+    hidden = begin.offset - position.offset if position.line == begin.line else 0
+    if position.line < begin.line or (hidden > 0 and hidden >= len(text.removesuffix("\n"))):
         return None
-    return (place, text) if before <= 0 else (replace(place, skip=begin.skip), text[before:])
+    return (position, text) if hidden <= 0 else (replace(position, offset=begin.offset), text[hidden:])
 
 
-class _Lines:
+class _NumberedLines:
     """Numbered lines, collected within a number of bytes."""
 
     def __init__(self, limit: int | None, room: int) -> None:
@@ -93,22 +93,22 @@ class _Lines:
         self._limit, self._room = limit, room
         self._line = 0
 
-    def add(self, place: Place, text: str) -> Place | None:
+    def add(self, position: TextPosition, text: str) -> TextPosition | None:
         """Add a line. Return the start of the next page if it did not fit completely."""
-        is_new = place.line != self._line
+        is_new = position.line != self._line
         if is_new and len(self.shown) == self._limit:
-            return place
+            return position
         text = text.removesuffix("\r\n").removesuffix("\n").replace("\0", "\ufffd")
-        room = self._room - (size(f"{place.line:6}\t") + 1 if is_new else 0)
+        room = self._room - (size(f"{position.line:6}\t") + 1 if is_new else 0)
         fits = size(text) <= room
         if not fits and is_new and self.shown:
-            return place
+            return position
         end = len(text) if fits else end_of_page(text, 0, room)
-        self._take(place.line, text[:end])
+        self._append(position.line, text[:end])
         self._room = room - size(text[:end])
-        return None if fits else replace(place, skip=place.skip + end)
+        return None if fits else replace(position, offset=position.offset + end)
 
-    def _take(self, line: int, text: str) -> None:
+    def _append(self, line: int, text: str) -> None:
         if line == self._line:
             self.shown[-1] += text
         else:

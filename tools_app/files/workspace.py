@@ -16,12 +16,12 @@ from tools_app.errors import ToolError
 from tools_app.files import names as file_names
 from tools_app.files import quota, safe_open
 from tools_app.files.history import FileHistory
-from tools_app.files.listing import Entry, in_units, overview, read_entries
+from tools_app.files.listing import FolderEntry, in_units, overview, read_entries
 from tools_app.files.owner import Owner, hand_over, make_home, make_private
 from tools_app.files.paths import RESULTS, VIEW, parts
 
 Step = Callable[[int, str], int]
-Located = tuple[Path, tuple[str, ...]]
+Location = tuple[Path, tuple[str, ...]]
 MAX_WHOLE = 10 * 1000**2  # bytes of a file that can be held in memory
 
 
@@ -44,13 +44,13 @@ class Workspace:
         self,
         root: Path,
         owner: Owner | None = None,
-        most: int | None = None,
+        max_bytes: int | None = None,
         home: Path | None = None,
         history: FileHistory | None = None,
         views: Sequence[Path] = (),
     ) -> None:
         self._root, self._views, self.outermost = root, tuple(views), [root, *views][-1]
-        self.owner, self.most, self.home, self.history = owner, most, home, history
+        self.owner, self.most, self.home, self.history = owner, max_bytes, home, history
 
     @property
     def root(self) -> Path:
@@ -73,17 +73,17 @@ class Workspace:
         if not (root := self.root).is_dir():
             make_private(self.outermost, self.owner)
         if self._views:
-            made = self._folder(root, (), partial(safe_open.made_folder, owner=self.owner))
-            with safe_open.in_words("The folder of this session"), made:
+            made = self._open_folder(root, (), partial(safe_open.make_folder, owner=self.owner))
+            with safe_open.as_tool_errors("The folder of this session"), made:
                 pass
         return root
 
-    def make_for_commands(self) -> Path:
+    def prepare_for_commands(self) -> Path:
         """Create the root and the mount point of the first view, and return the root."""
         root = self.make_root()
         if self._views:
-            session = safe_open.in_words("The folder of this session")
-            with session, self._folder(root, ()) as folder, suppress(FileExistsError):
+            session = safe_open.as_tool_errors("The folder of this session")
+            with session, self._open_folder(root, ()) as folder, suppress(FileExistsError):
                 os.mkdir(VIEW, dir_fd=folder)
                 with safe_open.folder(folder, [VIEW]) as mount_point:
                     os.fchmod(mount_point, 0o755)  # the server's umask would make it unreadable for other programs
@@ -95,25 +95,25 @@ class Workspace:
         Raises: OutsideWorkspace
         """
         if self._views:
-            with suppress(OSError), self.opened() as folder:
+            with suppress(OSError), self.open_root() as folder:
                 os.rmdir(VIEW, dir_fd=folder)
 
-    def opened(self) -> AbstractContextManager[int]:
+    def open_root(self) -> AbstractContextManager[int]:
         """Open the root, with the same safety as the files below it.
 
         Raises: OSError, OutsideWorkspace
         """
-        return self._folder(self.root, ())
+        return self._open_folder(self.root, ())
 
-    def located(self, path: str) -> Located:
+    def locate(self, path: str) -> Location:
         """Return the folder that contains `path`, which is the root or a view, and the real names below it."""
-        root, names = self._exactly(path)
+        root, names = self._locate_exactly(path)
         if names:
-            with safe_open.in_words(path), self._folder(root, ()) as folder:
-                names = file_names.meant(folder, names)
+            with safe_open.as_tool_errors(path), self._open_folder(root, ()) as folder:
+                names = file_names.resolve(folder, names)
         return root, names
 
-    def _exactly(self, path: str) -> Located:
+    def _locate_exactly(self, path: str) -> Location:
         """Return the same, with the names as written."""
         root, names = self.make_root(), parts(path)
         for view in self.views:
@@ -121,14 +121,14 @@ class Workspace:
                 root, names = view, names[1:]
         return root, names
 
-    def _stored(self, path: str) -> Located:
+    def _locate_stored(self, path: str) -> Location:
         """Return the same for a path from the history."""
-        root, names = self._exactly(path)
+        root, names = self._locate_exactly(path)
         return root, tuple(map(file_names.from_stored, names))
 
     def real_path(self, path: str) -> str:
         """Return the real path, from the root, of the file that `path` refers to."""
-        written, (_, names) = parts(path), self.located(path)
+        written, (_, names) = parts(path), self.locate(path)
         return "/".join((*written[: len(written) - len(names)], *names))
 
     def make_home(self) -> Path | None:
@@ -143,19 +143,19 @@ class Workspace:
 
     def is_folder(self, path: str) -> bool:
         """Return whether exactly `path` is a folder, and not a link to one. Never raises."""
-        return stat.S_ISDIR(self._mode(path, self._exactly))
+        return stat.S_ISDIR(self._mode(path, self._locate_exactly))
 
-    def _mode(self, path: str, located: Callable[[str], Located] | None = None) -> int:
+    def _mode(self, path: str, located: Callable[[str], Location] | None = None) -> int:
         """Return the mode of a file, or 0 if it is missing."""
         try:
-            with self._place(path, located=located) as (parent, name):
+            with self._open_parent(path, located=located) as (parent, name):
                 return os.lstat(name, dir_fd=parent).st_mode
         except ToolError:
             return 0
 
     def open_for_read(self, path: str) -> BinaryIO:
         """Open the regular file at `path`. The caller closes it."""
-        with self._place(path) as (parent, name):
+        with self._open_parent(path) as (parent, name):
             return os.fdopen(safe_open.open_file(parent, name), "rb")
 
     def read_bytes(self, path: str, limit: int = MAX_WHOLE) -> bytes:
@@ -176,17 +176,17 @@ class Workspace:
         An `executable` file becomes executable for everyone.
         """
         self._require_room(path, len(data))
-        with self._replaced(path) as (parent, name, temporary):
-            mode = safe_open.mode_to_keep(parent, name) | (0o111 if executable else 0)
+        with self._replacement(path) as (parent, name, temporary):
+            mode = safe_open.mode_for(parent, name) | (0o111 if executable else 0)
             self._write_new(parent, temporary, data, mode)
 
     def write_file(self, path: str, file: IO[bytes], size: int) -> None:
         """Write `size` bytes from `file` in the same way, without loading them into memory at the same time."""
         self._require_room(path, size)
-        with self._replaced(path) as (parent, name, temporary):
-            self._write_new(parent, temporary, file, safe_open.mode_to_keep(parent, name))
+        with self._replacement(path) as (parent, name, temporary):
+            self._write_new(parent, temporary, file, safe_open.mode_for(parent, name))
 
-    def put_back(self, path: str, data: bytes, mode: int) -> None:
+    def restore(self, path: str, data: bytes, mode: int) -> None:
         """Restore a file or link from the history; `mode` is the st_mode of stat.
 
         An existing file or link is replaced, and so is a folder that contains no file.
@@ -194,9 +194,9 @@ class Workspace:
         Raises: ToolError
         """
         self._require_room(path, len(data))
-        if stat.S_ISDIR(self._mode(path, self._stored)) and self._holds_no_file(path):
+        if stat.S_ISDIR(self._mode(path, self._locate_stored)) and self._has_no_file(path):
             self.delete(path)
-        with self._replaced(path, self._stored) as (parent, _, temporary):
+        with self._replacement(path, self._locate_stored) as (parent, _, temporary):
             if stat.S_ISLNK(mode):
                 os.symlink(os.fsdecode(data), temporary, dir_fd=parent)
                 if self.owner:
@@ -205,9 +205,11 @@ class Workspace:
                 self._write_new(parent, temporary, data, stat.S_IMODE(mode) & 0o777)
 
     @contextmanager
-    def _replaced(self, path: str, located: Callable[[str], Located] | None = None) -> Iterator[tuple[int, str, str]]:
+    def _replacement(
+        self, path: str, located: Callable[[str], Location] | None = None
+    ) -> Iterator[tuple[int, str, str]]:
         """Yield the parent folder, the name in it, and a temporary name that replaces it after the block."""
-        with self._place(path, make=True, located=located) as (parent, name):
+        with self._open_parent(path, make=True, located=located) as (parent, name):
             temporary = f".{secrets.token_hex(8)}.tmp"
             try:
                 yield parent, name, temporary
@@ -225,7 +227,7 @@ class Workspace:
     def append(self, path: str, data: bytes) -> None:
         """Append to a file, which is created if it is missing."""
         self._require_room(path, len(data))
-        with self._place(path, make=True) as (parent, name):
+        with self._open_parent(path, make=True) as (parent, name):
             try:
                 descriptor = safe_open.open_file(parent, name, os.O_WRONLY | os.O_APPEND)
             except FileNotFoundError:
@@ -234,94 +236,96 @@ class Workspace:
                 with os.fdopen(descriptor, "ab") as file:
                     file.write(data)
 
-    def entries(self, path: str = ".") -> list[Entry]:
+    def entries(self, path: str = ".") -> list[FolderEntry]:
         """Return the entries of the folder at `path`, sorted by name."""
-        root, names = self.located(path)
-        with safe_open.in_words(path), self._folder(root, names) as folder:
+        root, names = self.locate(path)
+        with safe_open.as_tool_errors(path), self._open_folder(root, names) as folder:
             return sorted(read_entries(folder), key=lambda entry: entry.name)
 
-    def listed(self, path: str = ".") -> list[Entry]:
+    def visible_entries(self, path: str = ".") -> list[FolderEntry]:
         """Return the same without the server's own folder in the root, unless `path` names it."""
         return [entry for entry in self.entries(path) if parts(path) or entry.name != RESULTS]
 
     def move(self, source: str, target: str) -> None:
         """Rename a file, link or folder, possibly to another spelling of its name. Never overwrite."""
-        with self._place(source, changes=True) as (old_parent, old):
+        with self._open_parent(source, changes=True) as (old_parent, old):
             status = os.lstat(old, dir_fd=old_parent)  # before folders are created for the target
-            with self._place(target, make=True) as (parent, name):
-                wanted = parts(target)[-1]
+            with self._open_parent(target, make=True) as (parent, name):
+                new_name = parts(target)[-1]
                 if safe_open.exists(parent, name):
                     is_itself = os.path.samestat(status, os.lstat(name, dir_fd=parent))
-                    if wanted == name or not is_itself:
-                        raise safe_open.fault(errno.EEXIST)
-                os.rename(old, wanted, src_dir_fd=old_parent, dst_dir_fd=parent)
+                    if new_name == name or not is_itself:
+                        raise safe_open.os_error(errno.EEXIST)
+                os.rename(old, new_name, src_dir_fd=old_parent, dst_dir_fd=parent)
 
     def delete(self, path: str) -> None:
         """Delete a file, the link itself, or a folder with its content."""
-        with self._place(path, changes=True) as (parent, name):
+        with self._open_parent(path, changes=True) as (parent, name):
             safe_open.remove(parent, name)
 
-    def _holds_no_file(self, folder: str) -> bool:
+    def _has_no_file(self, folder: str) -> bool:
         return all(
-            entry.kind == "folder" and self._holds_no_file(f"{folder}/{file_names.as_text(entry.name)}")
+            entry.kind == "folder" and self._has_no_file(f"{folder}/{file_names.as_text(entry.name)}")
             for entry in self.entries(folder)
         )
 
-    def delete_emptied(self, path: str) -> None:
+    def delete_with_empty_parents(self, path: str) -> None:
         """Delete a file or link of the history, if it exists, and the parent folders that become empty."""
-        mode = self._mode(path, self._stored)
+        mode = self._mode(path, self._locate_stored)
         if not mode or stat.S_ISDIR(mode):  # the files of a folder have their own rows
             return
-        with self._place(path, changes=True, located=self._stored) as (parent, name):
+        with self._open_parent(path, changes=True, located=self._locate_stored) as (parent, name):
             safe_open.remove(parent, name)
-        _, (*names, _) = self._stored(path)
+        _, (*names, _) = self._locate_stored(path)
         with suppress(OSError):  # one is not empty, or is gone
             for depth in reversed(range(len(names))):
-                with self._folder(self.root, names[:depth]) as parent:
+                with self._open_folder(self.root, names[:depth]) as parent:
                     os.rmdir(names[depth], dir_fd=parent)
 
     def exists(self, path: str) -> bool:
         """Return whether anything exists at exactly `path`, without following links. Never raises."""
-        return not parts(path) or bool(self._mode(path, self._exactly))
+        return not parts(path) or bool(self._mode(path, self._locate_exactly))
 
-    def unheld(self, *paths: str) -> list[str]:
+    def unrestorable(self, *paths: str) -> list[str]:
         """Return the files at or below `paths` that could not be restored after a deletion."""
         if self.history is None:
             return [path for path in paths if self.exists(self.real_path(path))]
-        return self.history.unheld(self.opened(), [file_names.stored(self.real_path(path)) for path in paths])
+        return self.history.unrestorable(
+            self.open_root(), [file_names.to_stored(self.real_path(path)) for path in paths]
+        )
 
     def listing(self, limit: int = 50) -> str:
         """Return an overview of the first two levels, one line an entry."""
-        return overview(self.listed(), self.entries, limit)
+        return overview(self.visible_entries(), self.entries, limit)
 
     def _require_room(self, path: str, size: int) -> None:
         folders = filter(None, [self.outermost, self.home])
-        if self.most is not None and size + sum(quota.bytes_held(each, self.most) for each in folders) > self.most:
+        if self.most is not None and size + sum(quota.bytes_held(folder, self.most) for folder in folders) > self.most:
             raise ToolError(
                 f"{path} was not written: the workspace would hold more than its {in_units(self.most)}. "
                 "Delete what is not needed."
             )
 
     @contextmanager
-    def _place(
+    def _open_parent(
         self,
         path: str,
         *,
         make: bool = False,
         changes: bool = False,
-        located: Callable[[str], Located] | None = None,
+        located: Callable[[str], Location] | None = None,
     ) -> Iterator[tuple[int, str]]:
         """Yield the open parent folder of `path` and the name in it. A path in a view can only be read."""
-        root, names = (located or self.located)(path)
+        root, names = (located or self.locate)(path)
         if root != self.root and (make or changes):
             raise ToolError(f"{path} belongs to the task that delegated this one: you can only read it. Use a copy.")
         if not names:
             raise ToolError(f"{path or 'The empty path'} is the workspace itself. Name something in it.")
-        step = partial(safe_open.made_folder, owner=self.owner) if make else safe_open.open_folder
-        with safe_open.in_words(path), self._folder(root, names[:-1], step) as parent:
+        step = partial(safe_open.make_folder, owner=self.owner) if make else safe_open.open_folder
+        with safe_open.as_tool_errors(path), self._open_folder(root, names[:-1], step) as parent:
             yield parent, names[-1]
 
-    def _folder(
+    def _open_folder(
         self, root: Path, names: Sequence[str], step: Step = safe_open.open_folder
     ) -> AbstractContextManager[int]:
         """Open a folder below the root or a view, without following links in any part that programs can write."""

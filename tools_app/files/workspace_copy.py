@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools_app.files import safe_open
-from tools_app.files.listing import Entry, read_entries
+from tools_app.files.listing import FolderEntry, read_entries
 from tools_app.files.paths import MAX_DEPTH
 from tools_app.files.workspace import Workspace
 
-MOST_BYTES = 500_000_000
-MOST_ENTRIES = 20_000
+MAX_BYTES = 500_000_000
+MAX_ENTRIES = 20_000
 _CHUNK = 1024**2  # bytes
 
 
-def copy(
-    source: Workspace, target: Workspace, *, most_bytes: int = MOST_BYTES, most_entries: int = MOST_ENTRIES
-) -> int:
+def copy(source: Workspace, target: Workspace, *, most_bytes: int = MAX_BYTES, most_entries: int = MAX_ENTRIES) -> int:
     """Copy files with their modes, and links as links. Return the number of omitted entries.
 
     Special files, unreadable files and entries beyond a bound are omitted. Files of a folder come before its
@@ -27,16 +25,16 @@ def copy(
 
     Raises: ToolError if the disk is full.
     """
-    copying = _Copying(target, bytes=most_bytes, entries=most_entries)
+    copying = _Copy(target, bytes=most_bytes, entries=most_entries)
     for space in (source, target):
         space.make_root()
-    with safe_open.in_words("The copy"), source.opened() as below, target.opened() as copied:
+    with safe_open.as_tool_errors("The copy"), source.open_root() as below, target.open_root() as copied:
         copying.folder(below, copied)
     return copying.left_out
 
 
 @dataclass
-class _Copying:
+class _Copy:
     """A copy in progress. `bytes` and `entries` are the remaining amounts."""
 
     target: Workspace
@@ -52,10 +50,10 @@ class _Copying:
                 if not (fits and self._entry(entry, source, target, depth)):
                     self.left_out += 1
             except OSError as error:
-                safe_open.require_room(error)
+                safe_open.reraise_if_full(error)
                 self.left_out += 1  # already gone, or not readable
 
-    def _entry(self, entry: Entry, source: int, target: int, depth: int) -> bool:
+    def _entry(self, entry: FolderEntry, source: int, target: int, depth: int) -> bool:
         if entry.kind == "file":
             self._file(entry.name, source, target)
         elif entry.kind == "link":
@@ -82,10 +80,10 @@ class _Copying:
         with os.fdopen(safe_open.open_file(source, name), "rb") as original:
             status = os.fstat(original.fileno())
             with os.fdopen(os.open(name, safe_open.NEW, 0o600, dir_fd=target), "wb") as copy:
-                left = min(status.st_size, self.bytes)
-                while left and (chunk := original.read(min(left, _CHUNK))):
+                remaining = min(status.st_size, self.bytes)
+                while remaining and (chunk := original.read(min(remaining, _CHUNK))):
                     copy.write(chunk)
-                    left -= len(chunk)
+                    remaining -= len(chunk)
                     self.bytes -= len(chunk)
                 os.fchmod(copy.fileno(), stat.S_IMODE(status.st_mode) & 0o777)
             self._hand_over(name, target)
@@ -104,7 +102,7 @@ def remove_tree(folder: Path) -> None:
     """
     if not os.path.lexists(folder):
         return
-    with safe_open.folder(folder.parent, [folder.name], safe_open.enter) as top:
+    with safe_open.folder(folder.parent, [folder.name], safe_open.force_open_folder) as top:
         while names := os.listdir(top):
             for name in names:
                 with suppress(FileNotFoundError):  # already gone
@@ -116,10 +114,10 @@ def _remove(top: int, name: str) -> None:
     if not _is_folder(top, name):
         os.unlink(name, dir_fd=top)
         return
-    with safe_open.folder(top, [name], safe_open.enter) as inner:
+    with safe_open.folder(top, [name], safe_open.force_open_folder) as inner:
         for child in os.listdir(inner):
             if _is_folder(inner, child):
-                os.close(safe_open.enter(inner, child))  # a closed folder cannot be moved
+                os.close(safe_open.force_open_folder(inner, child))  # a closed folder cannot be moved
                 os.rename(child, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=top)
             else:
                 os.unlink(child, dir_fd=inner)

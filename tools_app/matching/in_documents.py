@@ -11,51 +11,51 @@ from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.documents.reader import MOST_BYTES
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
-from tools_app.matching.patterns import Answer, Query
-from tools_app.matching.tree import Unsearched
+from tools_app.matching.patterns import MatchRequest, MatchResult
+from tools_app.matching.tree import UnsearchedFiles
 from tools_app.paging import size
 
-_SECONDS = 20  # for all documents
-_EACH_S = 10  # for the documents of one process
-_TOGETHER = 10  # documents in one process; starting it takes as long as reading one
-_MOST_TOGETHER = 50 * 1000**2  # bytes of these documents
+_TOTAL_S = 20  # for all documents
+_PROCESS_S = 10  # for the documents of one process
+_BATCH_DOCUMENTS = 10  # documents in one process; starting it takes as long as reading one
+_BATCH_BYTES = 50 * 1000**2  # bytes of these documents
 _COMPLEX = "too large or too complex"
 
 
-async def search_documents(query: Query, found: Answer, workspace: Workspace) -> Answer:
+async def search_documents(query: MatchRequest, result: MatchResult, workspace: Workspace) -> MatchResult:
     """Search the documents named in `found` and return both results. Name unreadable documents with the reason."""
-    search = _Search(query, found, workspace)
-    for paths in _groups(found.documents):
+    search = _DocumentSearch(query, result, workspace)
+    for paths in _groups(result.documents):
         await search.add(paths)
     return search.answer()
 
 
 def _groups(paths: Sequence[str]) -> Iterator[Sequence[str]]:
-    for begin in range(0, len(paths), _TOGETHER):
-        yield paths[begin : begin + _TOGETHER]
+    for begin in range(0, len(paths), _BATCH_DOCUMENTS):
+        yield paths[begin : begin + _BATCH_DOCUMENTS]
 
 
-class _Search:
+class _DocumentSearch:
     """The search with its results so far."""
 
-    def __init__(self, query: Query, found: Answer, workspace: Workspace) -> None:
-        self._query, self._found, self._workspace = query, found, workspace
-        self._end = time.monotonic() + _SECONDS
-        self._unsearched = Unsearched()
-        self._room = query.room - sum(size(line) + 1 for line in found.lines)
+    def __init__(self, query: MatchRequest, result: MatchResult, workspace: Workspace) -> None:
+        self._query, self._found, self._workspace = query, result, workspace
+        self._end = time.monotonic() + _TOTAL_S
+        self._unsearched = UnsearchedFiles()
+        self._room = query.room - sum(size(line) + 1 for line in result.lines)
 
     async def add(self, paths: Sequence[str]) -> None:
         """Search documents together within a byte limit. If one breaks the process, search them one by one."""
         documents: list[tuple[str, bytes]] = []
         for path in paths:
             data = await asyncio.to_thread(self._read, path)
-            if documents and sum(len(other) for _, other in documents) + len(data) > _MOST_TOGETHER:
+            if documents and sum(len(content) for _, content in documents) + len(data) > _BATCH_BYTES:
                 await self._search(documents)
                 documents = []
             documents += [(path, data)] if data else []
         await self._search(documents)
 
-    def answer(self) -> Answer:
+    def answer(self) -> MatchResult:
         return replace(self._found, documents=(), unsearched=[*self._found.unsearched, *self._unsearched.lines()])
 
     def _read(self, path: str) -> bytes:
@@ -66,46 +66,46 @@ class _Search:
             return b""
 
     async def _search(self, documents: Sequence[tuple[str, bytes]]) -> None:
-        left = self._end - time.monotonic()
-        if left <= 0 or not documents:
+        remaining = self._end - time.monotonic()
+        if remaining <= 0 or not documents:
             for path, _ in documents:
                 self._unsearched.add(path, "no time was left: name it in path")
             return
         try:
-            self._take(await self._said(documents, left))
+            self._add_results(await self._run_child(documents, remaining))
         except NoAnswer:
             for document in documents if len(documents) > 1 else ():
                 await self._search([document])
             if len(documents) == 1:
                 self._unsearched.add(documents[0][0], _COMPLEX)
 
-    async def _said(self, documents: Sequence[tuple[str, bytes]], seconds: float) -> dict[str, Any]:
+    async def _run_child(self, documents: Sequence[tuple[str, bytes]], seconds: float) -> dict[str, Any]:
         request = {
             "pattern": self._query.pattern,
             "flags": int(re.IGNORECASE) if self._query.ignore_case else 0,
             "context": self._query.context,
-            "first": max(1, self._query.offset - self._found.total),
+            "first": max(1, self._query.offset - self._found.total_matches),
             "room": max(self._room, 0),
             "documents": [(path, len(data)) for path, data in documents],
         }
-        limits = ChildLimits(wall_s=min(seconds, _EACH_S))
+        limits = ChildLimits(wall_s=min(seconds, _PROCESS_S))
         body = b"".join(data for _, data in documents)
-        said: dict[str, Any] = await answer_of("tools_app.matching.document_child", request, body, limits=limits)
-        return said
+        answer: dict[str, Any] = await answer_of("tools_app.matching.document_child", request, body, limits=limits)
+        return answer
 
-    def _take(self, said: dict[str, Any]) -> None:
+    def _add_results(self, answer: dict[str, Any]) -> None:
         """Add the results of a child process.
 
         Its first match is shown, even if there is no room, unless other lines are. Then it starts the next page.
         """
-        used = sum(size(line) + 1 for line in said["lines"])
+        used = sum(size(line) + 1 for line in answer["lines"])
         fits = used <= self._room or not self._found.lines
         self._found = replace(
             self._found,
-            lines=[*self._found.lines, *(said["lines"] if fits else ())],
-            shown=self._found.shown + (said["shown"] if fits else 0),
-            total=self._found.total + said["total"],
+            lines=[*self._found.lines, *(answer["lines"] if fits else ())],
+            shown_matches=self._found.shown_matches + (answer["shown"] if fits else 0),
+            total_matches=self._found.total_matches + answer["total"],
         )
         self._room = self._room - used if fits else 0
-        for path, reason in said["unreadable"]:
+        for path, reason in answer["unreadable"]:
             self._unsearched.add(path, reason.rstrip(".").replace("It is", "it is", 1))

@@ -11,26 +11,26 @@ from dataclasses import dataclass
 
 from tools_app.documents.formats import is_document
 from tools_app.files import RESULTS, as_text, safe_open
-from tools_app.files.encoding import UTF_8, encoding_of
+from tools_app.files.encoding import UTF_8, detect_encoding
 from tools_app.files.paths import MAX_DEPTH
-from tools_app.matching.patterns import Rule, is_ignored, rules_of
+from tools_app.matching.patterns import IgnoreRule, ignore_rules, is_ignored
 
 MAX_SIZE = 10 * 1000**2  # bytes; larger files are not searched
 _SIGNATURE = 1024  # bytes at the start of a file
 
-_NAMED = 5  # paths named for each reason
-_LONGEST = 100  # characters of a path
+_MAX_NAMED = 5  # paths named for each reason
+_MAX_PATH_WIDTH = 100  # characters of a path
 
 
-class Unsearchable(Exception):
+class UnsearchableFile(Exception):
     """The file cannot be searched. The message is the reason."""
 
 
-class IsDocument(Exception):
+class DocumentFound(Exception):
     """The file is a document, whose text a separate process reads."""
 
 
-class Unsearched:
+class UnsearchedFiles:
     """Paths that were not searched, by reason."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Unsearched:
         self._unnamed: defaultdict[str, int] = defaultdict(int)
 
     def add(self, path: str, reason: str) -> None:
-        if len(self._named[reason]) < _NAMED:
+        if len(self._named[reason]) < _MAX_NAMED:
             self._named[reason].append(_short(as_text(path)))
         else:
             self._unnamed[reason] += 1
@@ -69,27 +69,27 @@ class FoundFile:
     def text(self) -> str:
         """Return the decoded text, '' if the file is gone.
 
-        Raises: Unsearchable, IsDocument
+        Raises: UnsearchableFile, DocumentFound
         """
         try:
             data = _read(self.folder, self.name, documents_apart=True)
         except FileNotFoundError:
             return ""
         except OSError as error:
-            raise Unsearchable("not readable") from error
-        if not (encoding := encoding_of(data)) or (encoding == UTF_8 and b"\0" in data):
-            raise Unsearchable("binary")
+            raise UnsearchableFile("not readable") from error
+        if not (encoding := detect_encoding(data)) or (encoding == UTF_8 and b"\0" in data):
+            raise UnsearchableFile("binary")
         return encoding.readable(data).replace("\r\n", "\n")
 
 
-def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[FoundFile]:
+def files(root: str, names: Sequence[str], unsearched: UnsearchedFiles) -> Iterator[FoundFile]:
     """Yield all files at `names` below `root`, sorted by name within each folder. Rules of parent folders apply.
 
     `unsearched` collects links and inaccessible folders.
 
     Raises: OSError if there is nothing at `names`.
     """
-    rules: list[Rule] = []
+    rules: list[IgnoreRule] = []
     for depth in range(len(names)):
         with safe_open.folder(root, names[:depth]) as above:
             rules += _rules_in(above, _prefix(names[:depth]))
@@ -101,7 +101,7 @@ def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[F
         yield from _walk(folder, _prefix(names), rules, unsearched)
 
 
-def _walk(folder: int, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[FoundFile]:
+def _walk(folder: int, prefix: str, rules: Sequence[IgnoreRule], unsearched: UnsearchedFiles) -> Iterator[FoundFile]:
     rules = [*rules, *_rules_in(folder, prefix)]
     with os.scandir(folder) as items:
         entries = sorted(items, key=lambda item: item.name)
@@ -120,7 +120,9 @@ def _walk(folder: int, prefix: str, rules: Sequence[Rule], unsearched: Unsearche
             yield FoundFile(path=path, name=entry.name, folder=folder)
 
 
-def _inside(parent: int, name: str, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[FoundFile]:
+def _inside(
+    parent: int, name: str, prefix: str, rules: Sequence[IgnoreRule], unsearched: UnsearchedFiles
+) -> Iterator[FoundFile]:
     try:
         folder = safe_open.open_folder(parent, name)
     except FileNotFoundError:  # already gone
@@ -134,24 +136,24 @@ def _inside(parent: int, name: str, prefix: str, rules: Sequence[Rule], unsearch
         os.close(folder)
 
 
-def _rules_in(folder: int, prefix: str) -> list[Rule]:
+def _rules_in(folder: int, prefix: str) -> list[IgnoreRule]:
     try:
-        return rules_of(_read(folder, ".gitignore").decode(errors="replace"), prefix)
-    except (OSError, Unsearchable):
+        return ignore_rules(_read(folder, ".gitignore").decode(errors="replace"), prefix)
+    except (OSError, UnsearchableFile):
         return []
 
 
 def _read(folder: int, name: str, *, documents_apart: bool = False) -> bytes:
     """Return the content of a file.
 
-    Raises: OSError, Unsearchable, IsDocument for a document if `documents_apart` is set.
+    Raises: OSError, UnsearchableFile, DocumentFound for a document if `documents_apart` is set.
     """
     with os.fdopen(safe_open.open_file(folder, name), "rb") as file:
         if documents_apart and is_document(file.peek(_SIGNATURE), name):
-            raise IsDocument
+            raise DocumentFound
         data = file.read(MAX_SIZE + 1)
     if len(data) > MAX_SIZE:
-        raise Unsearchable(f"over {MAX_SIZE // 1000**2} MB: use the shell")
+        raise UnsearchableFile(f"over {MAX_SIZE // 1000**2} MB: use the shell")
     return data
 
 
@@ -164,4 +166,4 @@ def _prefix(names: Sequence[str]) -> str:
 
 
 def _short(path: str) -> str:
-    return path if len(path) <= _LONGEST else f"…{path[-_LONGEST:]}"
+    return path if len(path) <= _MAX_PATH_WIDTH else f"…{path[-_MAX_PATH_WIDTH:]}"

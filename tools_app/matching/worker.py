@@ -18,31 +18,31 @@ from dataclasses import asdict, replace
 from tools_app.errors import ToolError
 from tools_app.files import as_text, clipped, folded, safe_open
 from tools_app.files.paths import MOUNT
-from tools_app.matching.patterns import Answer, Query, path_pattern
-from tools_app.matching.tree import FoundFile, IsDocument, Unsearchable, Unsearched, files
-from tools_app.paging import fitting, size
+from tools_app.matching.patterns import MatchRequest, MatchResult, path_pattern
+from tools_app.matching.tree import DocumentFound, FoundFile, UnsearchableFile, UnsearchedFiles, files
+from tools_app.paging import fitting_items, size
 
 MEMORY = 1024**3  # bytes
 
 WIDTH = 400  # characters of a line
-_BEFORE = 100  # characters of a long line before the match
+_MATCH_OFFSET = 100  # characters of a long line before the match
 
 
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     warnings.simplefilter("ignore")  # warnings about patterns, which nobody would read
-    query = Query(**json.load(sys.stdin))
+    query = MatchRequest(**json.load(sys.stdin))
     signal.setitimer(signal.ITIMER_REAL, 2 * query.seconds + 2)
-    _enter(query)
+    _enter_workspace(query)
     json.dump(asdict(_answer(query)), sys.stdout)
 
 
-def _enter(query: Query) -> None:
-    with safe_open.folder(query.root, query.place) as folder:  # the owner may have no access to its parents
+def _enter_workspace(query: MatchRequest) -> None:
+    with safe_open.folder(query.root, query.workspace_names) as folder:  # the owner may have no access to its parents
         os.fchdir(folder)
     if query.owner:
         load_codecs()
-        become(*query.owner)
+        drop_privileges(*query.owner)
 
 
 def load_codecs() -> None:
@@ -55,21 +55,21 @@ def load_codecs() -> None:
             codecs.lookup(file.removesuffix(".py"))
 
 
-def become(uid: int, gid: int) -> None:
+def drop_privileges(uid: int, gid: int) -> None:
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(gid)
         os.setuid(uid)
 
 
-def _answer(query: Query) -> Answer:
+def _answer(query: MatchRequest) -> MatchResult:
     try:
-        with safe_open.in_words("/".join(query.names) or "The workspace"):
+        with safe_open.as_tool_errors("/".join(query.target_names) or "The workspace"):
             return search(query)
     except (re.error, OverflowError, RecursionError) as error:
-        return Answer(lines=[], error=f"The pattern is not valid: {error}.")
+        return MatchResult(lines=[], error=f"The pattern is not valid: {error}.")
     except ToolError as error:
-        return Answer(lines=[], error=str(error))
+        return MatchResult(lines=[], error=str(error))
 
 
 class MatchingLines:
@@ -87,12 +87,12 @@ class MatchingLines:
     def add(self, path: str, text: str) -> None:
         lines = text.removesuffix("\n").split("\n")
         hits = [number for number, line in enumerate(lines) if self._expression.search(line)]
-        wanted = hits[max(0, self._first - 1 - self.total) :] if self._room > 0 else []
+        shown_hits = hits[max(0, self._first - 1 - self.total) :] if self._room > 0 else []
         self.total += len(hits)
         end = 0
-        for hit in wanted:
+        for hit in shown_hits:
             block, next_end = self._block(lines, hit, end)
-            if not self._put(block if end else [path, *block]):
+            if not self._add_block(block if end else [path, *block]):
                 return
             end = next_end
 
@@ -103,11 +103,11 @@ class MatchingLines:
         stop = min(hit + self._context + 1, len(lines))
         for number in range(start, stop):
             match = self._expression.search(lines[number])
-            mark, place = (":", match.start()) if match else ("-", 0)
-            block.append(f"{number + 1}{mark}{_clipped(lines[number], place)}")
+            separator, position = (":", match.start()) if match else ("-", 0)
+            block.append(f"{number + 1}{separator}{_clipped(lines[number], position)}")
         return block, max(end, stop)
 
-    def _put(self, block: Sequence[str]) -> bool:
+    def _add_block(self, block: Sequence[str]) -> bool:
         """Add a block if there is room, and return whether there was."""
         self._room -= sum(size(line) + 1 for line in block)
         if self._room < 0 and self.lines:
@@ -117,73 +117,77 @@ class MatchingLines:
         return True
 
 
-def _clipped(line: str, place: int) -> str:
+def _clipped(line: str, position: int) -> str:
     """Return a line, or the part of a long line around `place`."""
     if len(line) <= WIDTH:
         return line
-    start = max(0, place - _BEFORE)
+    start = max(0, position - _MATCH_OFFSET)
     return ("…" if start else "") + line[start : start + WIDTH] + "…"
 
 
-def search(query: Query) -> Answer:
+def search(query: MatchRequest) -> MatchResult:
     """Search below the working directory.
 
     Raises: OSError, re.error, OverflowError, RecursionError
     """
     deadline = time.monotonic() + query.seconds
-    unsearched = Unsearched()
+    unsearched = UnsearchedFiles()
     answer = (_glob if query.action == "glob" else _grep)(query, deadline, unsearched)
-    return replace(answer, complete=time.monotonic() < deadline, unsearched=unsearched.lines())
+    return replace(answer, is_complete=time.monotonic() < deadline, unsearched=unsearched.lines())
 
 
-def _glob(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
-    wanted = _wanted(query, query.pattern, deadline, unsearched)
-    newest = sorted(((found.modified(), found.path) for found in wanted), reverse=True)
-    lines = fitting((as_text(path) for _, path in newest[query.offset - 1 :]), query.room)
-    return Answer(lines=lines, shown=len(lines), total=len(newest))
+def _glob(query: MatchRequest, deadline: float, unsearched: UnsearchedFiles) -> MatchResult:
+    matches = _matching_files(query, query.pattern, deadline, unsearched)
+    newest = sorted(((file.modified(), file.path) for file in matches), reverse=True)
+    lines = fitting_items((as_text(path) for _, path in newest[query.offset - 1 :]), query.room)
+    return MatchResult(lines=lines, shown_matches=len(lines), total_matches=len(newest))
 
 
-def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
+def _grep(query: MatchRequest, deadline: float, unsearched: UnsearchedFiles) -> MatchResult:
     expression = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
     matches = MatchingLines(expression, query.context, query.offset, query.room)
     documents: list[str] = []
-    for found in _wanted(query, query.glob, deadline, unsearched):
+    for file in _matching_files(query, query.glob, deadline, unsearched):
         try:
-            if text := found.text():
-                matches.add(as_text(found.path), text)
-            if clipped.is_clipped(found.path):
-                unsearched.add(found.path, "the middle of this output, which was not kept")
-        except Unsearchable as error:
-            unsearched.add(found.path, str(error))
-        except IsDocument:
-            documents.append(as_text(found.path))
+            if text := file.text():
+                matches.add(as_text(file.path), text)
+            if clipped.is_clipped(file.path):
+                unsearched.add(file.path, "the middle of this output, which was not kept")
+        except UnsearchableFile as error:
+            unsearched.add(file.path, str(error))
+        except DocumentFound:
+            documents.append(as_text(file.path))
         except MemoryError:
-            unsearched.add(found.path, "too large for the memory of a search")
+            unsearched.add(file.path, "too large for the memory of a search")
         except Exception as error:  # noqa: BLE001  one bad file must not end the search; its reason is reported
-            unsearched.add(found.path, f"{type(error).__name__}: {error}")
-    return Answer(lines=matches.lines, shown=matches.shown, total=matches.total, documents=documents)
+            unsearched.add(file.path, f"{type(error).__name__}: {error}")
+    return MatchResult(
+        lines=matches.lines, shown_matches=matches.shown, total_matches=matches.total, documents=documents
+    )
 
 
-def _wanted(query: Query, pattern: str, deadline: float, unsearched: Unsearched) -> Iterator[FoundFile]:
+def _matching_files(
+    query: MatchRequest, pattern: str, deadline: float, unsearched: UnsearchedFiles
+) -> Iterator[FoundFile]:
     """Yield files whose path, relative to the searched folder, matches `pattern`, until the deadline."""
-    exact, loose = _expression(query, pattern), _expression(query, pattern, loose=True)
-    itself = query.prefix + "/".join(query.names)
-    for each in files(".", query.names, unsearched):
+    exact, loose = _path_expression(query, pattern), _path_expression(query, pattern, loose=True)
+    itself = query.view_prefix + "/".join(query.target_names)
+    for walked in files(".", query.target_names, unsearched):
         if time.monotonic() > deadline:
             return
-        found = replace(each, path=query.prefix + each.path)
-        if found.path == itself or exact.fullmatch(found.path) or loose.fullmatch(_folded_path(found.path)):
-            yield found
+        file = replace(walked, path=query.view_prefix + walked.path)
+        if file.path == itself or exact.fullmatch(file.path) or loose.fullmatch(_folded_path(file.path)):
+            yield file
 
 
 def _folded_path(path: str) -> str:
     return "/".join(map(folded, path.split("/")))
 
 
-def _expression(query: Query, pattern: str, *, loose: bool = False) -> re.Pattern[str]:
+def _path_expression(query: MatchRequest, pattern: str, *, loose: bool = False) -> re.Pattern[str]:
     pattern = pattern.removeprefix(f"/{MOUNT}").removeprefix("./") or "*"
     if pattern.endswith("/"):
         pattern += "**"
-    folder = query.prefix + "".join((folded(name) if loose else name) + "/" for name in query.names)
+    folder = query.view_prefix + "".join((folded(name) if loose else name) + "/" for name in query.target_names)
     flags = re.IGNORECASE if query.ignore_case else 0
-    return path_pattern(pattern, beneath=folder, braces=True, flags=flags, is_loose=loose)
+    return path_pattern(pattern, folder=folder, braces=True, flags=flags, is_loose=loose)

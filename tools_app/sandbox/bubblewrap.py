@@ -137,7 +137,7 @@ def _expected_mounts(command: ShellCommand) -> Iterator[str]:
     outermost = [command.workspace, *command.views][-1]
     for folder, mount in [(command.workspace, WORKSPACE), *view_mounts(command)]:
         names = folder.relative_to(outermost).parts
-        with safe_open.in_words("The folder of this session"), safe_open.folder(outermost, names) as descriptor:
+        with safe_open.as_tool_errors("The folder of this session"), safe_open.folder(outermost, names) as descriptor:
             status = os.fstat(descriptor)
         yield f"{status.st_dev}:{status.st_ino}:{mount}"
 

@@ -59,7 +59,7 @@ class BoundedOutput:
         is_by_line = bool(head_end and tail_begin)
         head = self._head[:head_end] if is_by_line else self._head
         tail = self._tail[tail_begin:] if is_by_line else self._tail.lstrip(_CONTINUATION)
-        gap = clipped.gap(
+        gap = clipped.gap_line(
             lines=self._line_ends - head.count(b"\n") - tail.count(b"\n") if is_by_line else 0,
             all_lines=self.lines,
             size=self.size - len(head) - len(tail),

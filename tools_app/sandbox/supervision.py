@@ -182,7 +182,7 @@ async def _wait_for_overflow(folders: Sequence[Path], max_bytes: int | None) -> 
     if not folders or max_bytes is None:
         await asyncio.Event().wait()
     else:
-        await quota.exceeded(folders, max_bytes)
+        await quota.wait_until_exceeded(folders, max_bytes)
 
 
 async def _left_behind(running: RunningCommand) -> tuple[str, ...]:

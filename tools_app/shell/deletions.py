@@ -65,7 +65,9 @@ class Deletions:
         try:
             paths = [self._resolve(operand) for operand in _operands(command)]
             known_paths = [path for path in paths if path]
-            return self._workspace.unheld(*known_paths) if known_paths and len(known_paths) == len(paths) else None
+            return (
+                self._workspace.unrestorable(*known_paths) if known_paths and len(known_paths) == len(paths) else None
+            )
         except (ToolError, OSError):  # an invalid path, or an unreadable one
             return None
 
@@ -76,7 +78,7 @@ class Deletions:
         names = {posixpath.basename(operand) for operand in operands}
         has_pattern = any(_GLOB.search(operand) or _RUNTIME_SYNTAX.search(operand) for operand in operands)
         try:
-            unheld = self._workspace.unheld(".")
+            unheld = self._workspace.unrestorable(".")
         except (ToolError, OSError):
             return []
         files = (path for path in unheld if not path.endswith("/"))

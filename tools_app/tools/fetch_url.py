@@ -18,13 +18,13 @@ from tools_app.network.fetch import fetch
 from tools_app.paging import end_of_page, next_call, size
 from tools_app.sandbox import ProcessIdentity
 from tools_app.web.reader import (
-    Page,
     WebDocument,
+    WebPage,
     extract_page,
     read_by_service,
     read_page,
+    truncated,
     web_document,
-    within,
 )
 from tools_app.web.recent_pages import ReadPage, recent_pages
 from tools_app.web.untrusted import enclose
@@ -66,7 +66,7 @@ class FetchURLArguments(Arguments):
 )
 async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolResult:
     reads_on = arguments.offset or arguments.skip
-    read = recent_pages.found(context.session, arguments.url) if reads_on else None
+    read = recent_pages.get(context.session, arguments.url) if reads_on else None
     for address in (arguments.url, read.url) if read else ():
         check_url(address, context.network)  # the network policy can have changed
     if read is None:
@@ -75,12 +75,12 @@ async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolR
         )
         if not 200 <= fetched.status < 300:
             return ToolResult(content=_refusal(fetched), status="failed")
-        read = web_document(fetched) or await _read(within(fetched, _MAX_BYTES), context)
+        read = web_document(fetched) or await _read(truncated(fetched, _MAX_BYTES), context)
     if isinstance(read, WebDocument):
         return await _document_page(read, arguments, context)
     page, end = read.page, _end(read, arguments, context.page_bytes)
     if end < len(page.text):
-        recent_pages.keep(context.session, arguments.url, read)
+        recent_pages.add(context.session, arguments.url, read)
     return ToolResult(
         content="\n".join([_shown(read, arguments.offset, end), *_notes(read, arguments, end)]),
         cut="none",
@@ -100,7 +100,7 @@ async def _document_page(document: WebDocument, arguments: FetchURLArguments, co
         next_call=lambda offset, skip, _: next_call("fetch_url", url=arguments.url, offset=offset, skip=skip),
     )
     if page.closing:
-        recent_pages.keep(context.session, arguments.url, document)
+        recent_pages.add(context.session, arguments.url, document)
     return ToolResult(
         content="\n".join([enclose(document.url, "\n".join(page.lines)), *filter(None, [page.closing])]),
         cut="none",
@@ -137,7 +137,11 @@ def _shown(read: ReadPage, begin: int, end: int) -> str:
 def _notes(read: ReadPage, arguments: FetchURLArguments, end: int) -> list[str]:
     """Return notes about text that is not shown, and the call for the next page."""
     page = read.page
-    notes, begin, total = [f"({page.by}: it needs JavaScript)"] if page.by else [], arguments.offset, len(page.text)
+    notes, begin, total = (
+        [f"({page.method}: it needs JavaScript)"] if page.method else [],
+        arguments.offset,
+        len(page.text),
+    )
     if not page.text:
         notes.append("The page has no text without JavaScript.")
     elif begin >= total:
@@ -156,7 +160,7 @@ def _next_page(arguments: FetchURLArguments, offset: int) -> str:
     return next_call("fetch_url", url=arguments.url, offset=offset)
 
 
-def shows_nothing(page: Page, fetched: FetchedResponse) -> bool:
+def shows_nothing(page: WebPage, fetched: FetchedResponse) -> bool:
     return len(page.text) < _LITTLE and bool(_SCRIPT.search(fetched.body))
 
 
@@ -165,13 +169,13 @@ async def read_with_javascript(
     policy: NetworkPolicy,
     service: ReaderService | None,
     started: Callable[[ProcessIdentity], None],
-) -> Page | None:
+) -> WebPage | None:
     """Read the page with the reader service or the browser. Return None if neither succeeds."""
     if service:
         try:
             page = await read_by_service(service, fetched.url, policy)
             if page.text:
-                return replace(page, by="read by the reader service")
+                return replace(page, method="read by the reader service")
         except ToolError:
             pass  # try the browser
     if not chromium_path():
@@ -184,4 +188,4 @@ async def read_with_javascript(
         read_page = await extract_page(html, url)
     except ToolError:
         return None
-    return Page(title=visible(read_page["title"]), text=visible(read_page["text"]), by="read with the browser")
+    return WebPage(title=visible(read_page["title"]), text=visible(read_page["text"]), method="read with the browser")

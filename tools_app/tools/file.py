@@ -15,8 +15,8 @@ from tools_app.documents.reader import MOST_BYTES, page_picture
 from tools_app.editing import changes, patch
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type, text_page
-from tools_app.files.encoding import encoding_of, sample_of
-from tools_app.paging import fitting, next_call, size
+from tools_app.files.encoding import detect_encoding, read_sample
+from tools_app.paging import fitting_items, next_call, size
 from tools_app.shell.secrets import with_secrets
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
@@ -80,7 +80,7 @@ def _lost(path: str, workspace: Workspace) -> str:
     for others.
     """
     try:
-        lost = workspace.unheld(path)
+        lost = workspace.unrestorable(path)
     except ToolError:  # the call reports the error
         return ""
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
@@ -134,7 +134,7 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
         limit=arguments.limit,
         room=context.page_bytes,
         next_call=lambda offset, skip, limit: _next_page(
-            arguments, limit, text_page.Place(line=offset, skip=skip or 0)
+            arguments, limit, text_page.TextPosition(line=offset, offset=skip or 0)
         ),
     )
     return ToolResult(content=str(page), cut="none")
@@ -148,10 +148,10 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
         if kind := picture_type(stream):
             words = f"{arguments.path} is a picture ({kind}, {in_units(size)})."
             return ToolResult(content=words, images=[arguments.path])
-        sample = sample_of(stream)
+        sample = read_sample(stream)
         if arguments.view == "text" or (arguments.view is None and is_document(sample, arguments.path)):
             return None
-        if not (encoding := encoding_of(sample)):
+        if not (encoding := detect_encoding(sample)):
             kind = text_page.media_type(arguments.path)
             return ToolResult(content=f"{arguments.path} is binary ({kind}, {in_units(size)}): no text to show.")
         stream.seek(len(encoding.bom))
@@ -160,9 +160,9 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
 
 def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResult:
     """Return whole lines, and the call for the next page."""
-    begin = text_page.Place(line=arguments.offset or 1, skip=arguments.skip or 0)
+    begin = text_page.TextPosition(line=arguments.offset or 1, offset=arguments.skip or 0)
     words = size(_next_page(arguments, arguments.limit, begin)) + _WORDS
-    page = text_page.page(stream, begin, arguments.limit, max(page_bytes - words, page_bytes // 2))
+    page = text_page.read_text_page(stream, begin, arguments.limit, max(page_bytes - words, page_bytes // 2))
     lines = [*page.lines, *_closing(arguments, page)]
     if clipped.is_clipped(arguments.path):
         lines.append("[this file is not all of the output: its middle was not kept, where a line says so]")
@@ -174,28 +174,28 @@ def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str
     if page.next is None:
         return
     first = arguments.offset or 1
-    last = page.next.line if page.next.skip else page.next.line - 1
+    last = page.next.line if page.next.offset else page.next.line - 1
     shown = f"lines {first:,} to {last:,} of {'more than ' if page.has_more else ''}{page.total:,}"
-    if arguments.limit == len(page.lines) and not page.next.skip:
+    if arguments.limit == len(page.lines) and not page.next.offset:
         yield f"[{shown}; the next one is offset={page.next.line}]"
         return
     left = arguments.limit and arguments.limit - (page.next.line - first)
-    within = f"; line {last} goes on" if page.next.skip else ""
+    within = f"; line {last} goes on" if page.next.offset else ""
     yield f"[{shown}{within}. Next page: {_next_page(arguments, left, page.next)}]"
 
 
-def _next_page(arguments: FileArguments, limit: int | None, begin: text_page.Place) -> str:
-    more = {"offset": begin.line, "skip": begin.skip or None, "limit": limit, "view": arguments.view}
+def _next_page(arguments: FileArguments, limit: int | None, begin: text_page.TextPosition) -> str:
+    more = {"offset": begin.line, "skip": begin.offset or None, "limit": limit, "view": arguments.view}
     return next_call("file", action="read", path=arguments.path, **more)
 
 
 def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
-    entries, first = context.workspace.listed(arguments.path), arguments.offset or 1
+    entries, first = context.workspace.visible_entries(arguments.path), arguments.offset or 1
     if first > max(len(entries), 1):
         raise ToolError(f"There is no entry {first}: {arguments.path} has {len(entries)}.")
     more = {"action": "list", "path": arguments.path}
     room = context.page_bytes - size(next_call("file", **more, offset=first)) - _WORDS
-    lines = fitting(map(str, entries[first - 1 :]), room)
+    lines = fitting_items(map(str, entries[first - 1 :]), room)
     last = first - 1 + len(lines)
     if last < len(entries):
         following = next_call("file", **more, offset=last + 1)

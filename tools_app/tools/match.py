@@ -16,7 +16,7 @@ from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResul
 from tools_app.errors import ToolError
 from tools_app.files.paths import parts
 from tools_app.matching.in_documents import search_documents
-from tools_app.matching.patterns import Answer, Query
+from tools_app.matching.patterns import MatchRequest, MatchResult
 from tools_app.paging import next_call, size
 from tools_app.sandbox import ProcessIdentity, supervision
 
@@ -65,13 +65,13 @@ class MatchArguments(Arguments):
     },
 )
 async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
-    root, names = await asyncio.to_thread(context.workspace.located, arguments.path or ".")
+    root, names = await asyncio.to_thread(context.workspace.locate, arguments.path or ".")
     whole = parts(arguments.path or ".")
-    query = Query(
+    query = MatchRequest(
         root=str(context.workspace.outermost),
-        place=root.relative_to(context.workspace.outermost).parts,
-        names=names,
-        prefix="".join(f"{name}/" for name in whole[: len(whole) - len(names)]),
+        workspace_names=root.relative_to(context.workspace.outermost).parts,
+        target_names=names,
+        view_prefix="".join(f"{name}/" for name in whole[: len(whole) - len(names)]),
         owner=context.workspace.owner,
         action=arguments.action,
         pattern=arguments.pattern,
@@ -87,19 +87,19 @@ async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
     return ToolResult(content=_content(arguments, answer), cut="none")
 
 
-def _content(arguments: MatchArguments, answer: Answer) -> str:
+def _content(arguments: MatchArguments, answer: MatchResult) -> str:
     lines = [*answer.lines]
-    first, last = arguments.offset, arguments.offset + answer.shown - 1
+    first, last = arguments.offset, arguments.offset + answer.shown_matches - 1
     if not lines:
-        lines.append(f"There are {answer.total:,} matches only." if answer.total else "No match.")
-    elif last < answer.total:
+        lines.append(f"There are {answer.total_matches:,} matches only." if answer.total_matches else "No match.")
+    elif last < answer.total_matches:
         lines.append(
-            f"[matches {first:,} to {last:,} of {'' if answer.complete else 'at least '}{answer.total:,}. "
+            f"[matches {first:,} to {last:,} of {'' if answer.is_complete else 'at least '}{answer.total_matches:,}. "
             f"Next page: {_next_page(arguments, last + 1)}]"
         )
     if answer.unsearched:
         lines.append(f"(not searched: {'; '.join(answer.unsearched)})")
-    if not answer.complete:
+    if not answer.is_complete:
         lines.append("(the search took too long and was ended early; there may be more: choose a smaller folder)")
     return "\n".join(lines)
 
@@ -109,7 +109,7 @@ def _next_page(arguments: MatchArguments, offset: int) -> str:
     return next_call("match", **(given | {"offset": offset}))
 
 
-async def search(query: Query, on_start: Callable[[ProcessIdentity], None]) -> Answer:
+async def search(query: MatchRequest, on_start: Callable[[ProcessIdentity], None]) -> MatchResult:
     """Run the search in a child process, which is killed if the search is cancelled.
 
     Raises: ToolError if the search fails or takes too long.
@@ -130,7 +130,7 @@ async def search(query: Query, on_start: Callable[[ProcessIdentity], None]) -> A
     if process.returncode:
         reason = errors.decode(errors="replace").strip().rpartition("\n")[2] or "it was killed"
         raise ToolError(f"The search failed: {reason}.")
-    answer = Answer(**json.loads(output))
+    answer = MatchResult(**json.loads(output))
     if answer.error:
         raise ToolError(answer.error)
     return answer

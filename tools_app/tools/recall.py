@@ -35,6 +35,6 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult
     if begin == 0 and end == total:
         return ToolResult(content=stored, cut="none")
     more = f" Next page: {next_call('recall', number=arguments.number, offset=end)}" if end < total else ""
-    loss = f" {loss}." if (loss := clipped.loss(stored)) else ""
+    loss = f" {loss}." if (loss := clipped.loss_note(stored)) else ""
     content = f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {total:,}.{loss}{more}]"
     return ToolResult(content=content, cut="none")

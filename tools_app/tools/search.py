@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import CacheSearch
-from tools_app.paging import fitting, next_call, size
+from tools_app.paging import fitting_items, next_call, size
 from tools_app.search_engines.asking import search as ask
 from tools_app.search_engines.query import Query, SearchResult, SearchType, today
 from tools_app.web.untrusted import enclose_results
@@ -108,7 +108,7 @@ def _page(
         words = [f"There are {len(results)} results only."]
     else:
         entries = (_entry(*item) for item in enumerate(results[arguments.offset - 1 :], arguments.offset))
-        shown = fitting(entries, room - _WORDS - size(_next_page(arguments, arguments.offset)))
+        shown = fitting_items(entries, room - _WORDS - size(_next_page(arguments, arguments.offset)))
         end = arguments.offset + len(shown) - 1
         words = [enclose_results("\n".join(shown)), _HINT]
         if end < len(results):

@@ -80,7 +80,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> ShellCommand:
         environment=environment,
         layers=context.layers(),
         session=context.session,
-        workspace=context.workspace.make_for_commands(),
+        workspace=context.workspace.prepare_for_commands(),
         views=context.workspace.views,
         home=context.workspace.make_home(),
         owner=context.workspace.owner,

@@ -8,7 +8,7 @@ from lxml.html import HtmlElement
 
 from tools_app.documents.html import outline, parsed
 
-_LITTLE = 200  # characters
+_MIN_MAIN_TEXT = 200  # characters
 
 
 def answer(request: Mapping[str, str], html: bytes) -> dict[str, str]:
@@ -23,20 +23,20 @@ def answer(request: Mapping[str, str], html: bytes) -> dict[str, str]:
 
 def _text(page: HtmlElement) -> str:
     everything = outline(page)
-    listing = _mostly_links(page)
+    listing = _is_listing(page)
     main = trafilatura.extract(
         page, output_format="markdown", include_links=True, include_tables=True, include_comments=False
     )
-    if not main or len(main) < _LITTLE:
+    if not main or len(main) < _MIN_MAIN_TEXT:
         return everything
     # trafilatura reduces a listing to bare words and drops the links, which are its purpose.
     return everything if listing and "](" not in main else main
 
 
-def _mostly_links(page: HtmlElement) -> bool:
-    in_links = sum(_size(link) for link in page.iter("a"))
-    return in_links > _size(page) / 2
+def _is_listing(page: HtmlElement) -> bool:
+    in_links = sum(_text_length(link) for link in page.iter("a"))
+    return in_links > _text_length(page) / 2
 
 
-def _size(element: HtmlElement) -> int:
+def _text_length(element: HtmlElement) -> int:
     return sum(len(word) for word in element.text_content().split())

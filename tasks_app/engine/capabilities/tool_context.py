@@ -26,7 +26,7 @@ from tools_app.contract.effects import PlanStep
 from tools_app.errors import NothingStored, ToolError
 from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
 from tools_app.network import NetworkPolicy
-from tools_app.notes import Cited, Note
+from tools_app.notes import CitedPassage, Note
 from tools_app.policy import Policy
 from tools_app.sandbox.ports import SandboxPorts
 
@@ -48,7 +48,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         mask=partial(settings.policy.restrictions.mask, context.workspace),
         network=_network(settings.policy, cleared.definition, session),
         plan=[PlanStep(**step) for step in task.plan],
-        groups=settings.policy.on_demand,
+        groups=settings.policy.tools_by_group,
         output_schema=task.output_schema,
         time_zone=context.time_zone,
         page_bytes=_page_bytes(settings.result_tokens),
@@ -170,7 +170,7 @@ class StoredLibrary:
     def __init__(self, unit: UnitOfWork) -> None:
         self._unit = unit
 
-    async def search(self, query: str) -> Sequence[Cited]:
+    async def search(self, query: str) -> Sequence[CitedPassage]:
         return await process.in_thread(lambda run: library.search(self._unit, query, run))
 
 

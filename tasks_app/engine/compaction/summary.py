@@ -195,7 +195,7 @@ def _is_own(entry: ContextEntry, person: Any) -> bool:
 def _may_keep(context: TaskContext) -> bool:
     """Return whether the agent could store a note by a call."""
     policy = context.settings.policy
-    may_call = policy.shows(policy.find("memory"), context.visibility)
+    may_call = policy.is_available(policy.find("memory"), context.visibility)
     return may_call and not context.session.off_record and not search.is_shared(context.task)
 
 

@@ -119,7 +119,11 @@ def _found(visible: VisibleTools, sandbox: Sandbox, agent: Agent | None) -> Sand
 
 def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
     """Return name, use and size of each tool group that must be loaded first."""
-    return tuple((name, policy.about(name), len(tools)) for name, tools in sorted(policy.on_demand.items()) if tools)
+    return tuple(
+        (name, policy.group_description(name), len(tools))
+        for name, tools in sorted(policy.tools_by_group.items())
+        if tools
+    )
 
 
 def _secrets(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:

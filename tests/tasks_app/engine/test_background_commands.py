@@ -35,7 +35,7 @@ def test_a_later_step_reads_and_ends_it(play):
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()[:2]] == ["succeeded", "succeeded"]
     assert "[job 1 was ended]" in run.results()[1][1]  # behind what it had written by then
-    assert not held_resources.held_for(str(run.task.session_id))
+    assert not held_resources.resources_of(str(run.task.session_id))
 
 
 def test_the_tool_is_there_only_while_one_runs(play):
@@ -126,7 +126,7 @@ def test_it_ends_with_its_session(play, by):
     run.advance()
     session, name, folder = run.task.session, str(run.task.session_id), run.task.session.workspace_path
     assert session.home_path.is_dir()
-    assert held_resources.held_for(name)
+    assert held_resources.resources_of(name)
     if by == "us":
         services.delete_session(session)
         assert not folder.exists()
@@ -134,7 +134,7 @@ def test_it_ends_with_its_session(play, by):
     else:
         type(session).objects.all().delete()
         engine_holding.release_deleted()
-    assert not held_resources.held_for(name)
+    assert not held_resources.resources_of(name)
     assert name not in sandboxes.sessions()
     until(lambda: below(os.getpid()) <= before)
 

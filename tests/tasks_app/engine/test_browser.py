@@ -92,7 +92,7 @@ def test_stop_ends_a_visit_within_a_second(play: Callable[..., Run], site: pages
         services.stop(run.task)
         thread.join(60)
     assert run.results()[0][0] == "interrupted"
-    assert until(lambda: not held_resources.held_for(str(run.task.session_id)))
+    assert until(lambda: not held_resources.resources_of(str(run.task.session_id)))
 
 
 def test_a_role_without_the_browser_never_sees_it(ask_http: Callable[..., Run], http_provider: Any) -> None:

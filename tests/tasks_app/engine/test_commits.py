@@ -140,7 +140,7 @@ def test_what_is_held_is_in_the_row_also_after_a_commit_that_failed(
 ) -> None:
     context.session.held = lost
     context = TaskContext(context.task, context.workspace, context.sandbox)
-    monkeypatch.setattr(held_resources, "held_for", lambda session: {"job": "a job"})
+    monkeypatch.setattr(held_resources, "resources_of", lambda session: {"job": "a job"})
     told = Draft(context_type=ContextType.TOOL_RESULT, content="Opened.", tool_call_id="c1")
     with pytest.raises(ZeroDivisionError):
         context.commit(told, also=lambda: 1 / 0)

@@ -21,7 +21,7 @@ from tasks_app.workspace.file_history import NotChanged, NothingToPutBack
 from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.tasks_app.engine.test_crashes import crash
-from tools_app.files import FileHistory, LastLook, Workspace
+from tools_app.files import FileHistory, HistoryState, Workspace
 
 
 def write(path: str, content: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def worked(play: Callable[..., Run]) -> Session:
 
 def files(session: Session) -> dict[str, bytes]:
     workspace = workspace_of(session)
-    listed = workspace.listed()
+    listed = workspace.visible_entries()
     return {entry.name: workspace.read_bytes(entry.name) if entry.kind == "file" else b"" for entry in listed}
 
 
@@ -84,7 +84,7 @@ def test_one_file_goes_back_and_the_others_stay(worked: Session) -> None:
 
 
 def test_nothing_else_begins_while_files_are_put_back(worked: Session, monkeypatch: Any) -> None:
-    lock, put_back = worked.history_path / "lock", Workspace.put_back
+    lock, put_back = worked.history_path / "lock", Workspace.restore
     seen = []
 
     def watched(*given: Any) -> None:
@@ -93,7 +93,7 @@ def test_nothing_else_begins_while_files_are_put_back(worked: Session, monkeypat
         seen.append(given)
         put_back(*given)
 
-    monkeypatch.setattr(Workspace, "put_back", watched)
+    monkeypatch.setattr(Workspace, "restore", watched)
     file_history.undo(change(worked, 2))
     assert seen
 
@@ -130,7 +130,7 @@ def test_an_undo_deletes_no_repository_that_has_taken_a_files_place(play: Callab
 
 
 def test_a_file_too_large_to_be_held_is_told_of_once(play: Callable[..., Run], monkeypatch: Any) -> None:
-    monkeypatch.setattr("tools_app.files.snapshot.MOST_FILE", 5)
+    monkeypatch.setattr("tools_app.files.snapshot.MAX_FILE_BYTES", 5)
     run = play(write("large", "123456"), call("shell", command="true"), result())
     assert run.advance().state == "done"
     file_history.record(run.task.session, workspace_of(run.task.session))
@@ -143,7 +143,7 @@ def test_a_change_that_is_committed_during_a_look_is_told_once(worked: Session, 
     workspace.write_bytes("c.txt", b"c")
     made = ToolCall(name="shell", arguments={}, id="c1")
     (by_call,) = file_history.record_call(worked.tasks.get(), workspace, made, worked.last_seq)
-    looks, taken = 0, FileHistory.taken
+    looks, taken = 0, FileHistory.take_snapshot
 
     def committing(*args: Any) -> Any:
         nonlocal looks
@@ -153,7 +153,7 @@ def test_a_change_that_is_committed_during_a_look_is_told_once(worked: Session, 
             by_call.save()
         return files
 
-    monkeypatch.setattr(FileHistory, "taken", committing)
+    monkeypatch.setattr(FileHistory, "take_snapshot", committing)
     uploads.replace(worked, "d.txt", SimpleUploadedFile("d.txt", b"d"))
     file_history.record(worked, workspace)
     assert changes(worked)[len(told) :] == [("shell", [("c.txt", "created")]), ("upload", [("d.txt", "created")])]
@@ -335,7 +335,7 @@ def test_a_crash_before_the_snapshot_was_written_neither_loses_nor_doubles_a_cha
     behind = {path: state for path, state in newest.snapshot.files.items() if path == "none"}
     from dataclasses import replace
 
-    stored = LastLook(snapshot=replace(newest.snapshot, files=behind), change=first.pk - 1)
+    stored = HistoryState(snapshot=replace(newest.snapshot, files=behind), change=first.pk - 1)
     history.save(stored)
     before = changes(worked)
     assert file_history.record(worked, workspace_of(worked)) is None
@@ -402,7 +402,7 @@ def test_a_full_disk_stops_no_call(play: Callable[..., Run], monkeypatch: Any) -
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tools_app.files.history.FileHistory.keep", full)
+    monkeypatch.setattr("tools_app.files.history.FileHistory.store", full)
     run = play(write("a.txt", "one"), result())
     assert run.advance().state == "done"
     assert files(run.task.session) == {"a.txt": b"one"}

@@ -213,12 +213,12 @@ class Checked:
             assert before == (row.before_mode, row.before_sha256), f"{row} is told again"
             if row.after_mode is not None:
                 states[row.path] = (row.after_mode, row.after_sha256)
-        return {path: (mode, self.history.content(sha256).read_bytes()) for path, (mode, sha256) in states.items()}
+        return {path: (mode, self.history.content_path(sha256).read_bytes()) for path, (mode, sha256) in states.items()}
 
     def require_held(self, files: Files) -> None:
         """Whatever a call or a person replaces or deletes, the history has its content."""
         for path, file in files.items() - self.files.items():
-            assert self.history.content(hashlib.sha256(file[1]).hexdigest()).exists(), path
+            assert self.history.content_path(hashlib.sha256(file[1]).hexdigest()).exists(), path
 
 
 def is_within(name: str, path: str) -> bool:

@@ -74,7 +74,7 @@ def test_a_tool_that_is_not_open_to_the_person_does_not_run(play, server, hidden
 
 def test_few_tools_are_shown_at_once_and_many_by_group(play, server, monkeypatch):
     run = play(call("notes__add", a=1, b=2), result())
-    monkeypatch.setattr(policy, "SHOWN_AT_MOST", 1)
+    monkeypatch.setattr(policy, "MAX_SHOWN", 1)
     run.advance()
     assert run.results()[0] == (
         "blocked",
@@ -109,7 +109,7 @@ def test_the_credential_goes_along_and_stays_out_of_the_record(play, owner, serv
 
 
 def test_what_a_session_loaded_is_there_in_its_next_task(play, owner, server, monkeypatch):
-    monkeypatch.setattr(policy, "SHOWN_AT_MOST", 1)
+    monkeypatch.setattr(policy, "MAX_SHOWN", 1)
     run = play(call("load_tools", group="notes"), result())
     run.advance()
     ToolSetting.objects.create(name="notes__add", approval="always")
@@ -118,7 +118,7 @@ def test_what_a_session_loaded_is_there_in_its_next_task(play, owner, server, mo
 
 
 def test_a_group_that_is_unloaded_is_gone_until_it_is_loaded_again(play, server, monkeypatch):
-    monkeypatch.setattr(policy, "SHOWN_AT_MOST", 1)
+    monkeypatch.setattr(policy, "MAX_SHOWN", 1)
     ToolSetting.objects.create(name="notes__add", approval="always")
     load, unload, add = call("load_tools", group="notes"), call("load_tools", group="notes", unload=True), {"a": 1}
     run = play(load, unload, call("notes__add", **add), load, call("notes__add", **add))

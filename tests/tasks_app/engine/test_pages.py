@@ -125,7 +125,7 @@ def test_a_pdf_of_300_pages_on_the_web(read: Read, site: pages.Site, report: byt
 
 
 def test_the_answer_of_an_mcp_server(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "SHOWN_AT_MOST", 100)
+    monkeypatch.setattr(policy, "MAX_SHOWN", 100)
     program = str(Path(mcp_servers.__file__).with_name("bare.py"))
     server = McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, program])
     assert mcp_refresh.refresh(server) == ""

@@ -61,16 +61,16 @@ def test_lines_that_were_not_kept_are_counted_and_the_others_are_whole(limit: in
     lost = len(printed) - len(first) - len(last)
     assert printed == [*first, *printed[len(first) : len(first) + lost], *last]
     assert gap.startswith(f"{lost:,} of 200,000 lines (")
-    assert clipped.loss(kept.text()) == gap
+    assert clipped.loss_note(kept.text()) == gap
 
 
 def test_one_endless_line_says_bytes() -> None:
     kept, _ = output_of([b"x" * 5_000_000])
-    assert clipped.loss(kept.text()) == "3,951,424 of 5,000,000 bytes of output were not kept"
+    assert clipped.loss_note(kept.text()) == "3,951,424 of 5,000,000 bytes of output were not kept"
 
 
 def test_nothing_is_missing_where_all_was_kept() -> None:
-    assert clipped.loss(output_of([b"9 of 10 lines passed\n"])[0].text()) == ""
+    assert clipped.loss_note(output_of([b"9 of 10 lines passed\n"])[0].text()) == ""
 
 
 @pytest.mark.parametrize("limit", [4, 5, 6, 7])
