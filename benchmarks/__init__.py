@@ -1,1 +1,1 @@
-"""What `make bench` measures: the engine's own cost, beside a floor in the same run. Benchmarks are not tests."""
+"""Benchmarks of `make bench`: the engine's cost, compared with a floor in the same run. They are not tests."""

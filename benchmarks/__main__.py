@@ -1,4 +1,4 @@
-"""`make bench`: prints ratios against a floor of the same run, so that a slow or busy machine misleads nobody."""
+"""The command of `make bench`. It prints ratios to a floor of the same run, which a slow machine does not change."""
 
 import os
 import tempfile

@@ -1,7 +1,7 @@
-"""Many at once, through the real server: a burst of messages, a hundred conversations, and stops while text streams.
+"""Concurrent load on the real server: a burst of messages, a hundred conversations, and stops while text streams.
 
 python -m benchmarks.crowd [POSTS CONVERSATIONS WORKERS]   with WORKERS, a team on PostgreSQL and Redis
-python -m benchmarks.crowd starts [RATE SECONDS WORKERS]   so many tasks a second are started, for so long
+python -m benchmarks.crowd starts [RATE SECONDS WORKERS]   start RATE tasks per second for SECONDS
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from benchmarks.server import Server
 
 COUNTS = 200, 100  # posts, conversations
 STEPS, STOPS, AT_ONCE, STREAMS = 10, 20, 16, 10
-THINKING = 0.7  # seconds that the provider takes; one turn more than STEPS, so the ideal is 7.7 s
+THINKING = 0.7  # seconds per reply of the provider; with STEPS + 1 replies, the ideal is 7.7 s
 _CONFIG = """
 limits: {{max_iterations: 100}}
 providers: [{{name: fake, protocol: openai_native, base_url: "{address}/v1", api_key: x}}]
@@ -35,7 +35,7 @@ _NO_LIMITS = {"AGENTSITE_MAX_RUNNING": "1000", "AGENTSITE_MAX_RUNNING_PER_USER":
 
 
 class _Provider:
-    """Answers by the model's name; `closed` has the moment at which each endless answer's socket was closed."""
+    """A provider that answers by the model's name. `closed` has the times when endless answers lost their sockets."""
 
     def __init__(self) -> None:
         self.open, self.closed = 0, list[float]()
@@ -73,7 +73,7 @@ class _Provider:
         while not closing.done():
             writer.write(_event({"content": "word "}, None))
             await asyncio.wait({closing}, timeout=0.05)
-        await asyncio.gather(closing, return_exceptions=True)  # it may have been reset
+        await asyncio.gather(closing, return_exceptions=True)  # the socket may have been reset
         self.closed.append(time.monotonic())
 
     @contextmanager
@@ -107,7 +107,7 @@ def _running(workers: int, limits: Mapping[str, str] = _NO_LIMITS) -> Iterator[t
 
 
 def report(posts: int = COUNTS[0], conversations: int = COUNTS[1], workers: int = 0) -> None:
-    """Bars: 12 s for the conversations, 200 MiB; 100 ms from a stop to the closed socket on a machine that rests."""
+    """Print the results. Bars: 12 s for the conversations, 200 MiB, 100 ms from a stop to the closed socket."""
     with _running(workers) as (server, provider):
         took, waits = _converse(server, "quick", posts)
         print(
@@ -126,7 +126,7 @@ def report(posts: int = COUNTS[0], conversations: int = COUNTS[1], workers: int 
 
 
 def report_starts(rate: int = 50, seconds: int = 20, workers: int = 0) -> None:
-    """Bar: no error at 50 a second. Beyond the limits of a server as it ships, tasks are queued."""
+    """Print the results. Bar: no error at 50 per second. The default limits apply, so more tasks are queued."""
     with _running(workers, {}) as (server, _), ThreadPoolExecutor(AT_ONCE) as threads:
         sessions = list(threads.map(server.session, ["quick"] * rate * seconds))
         before, began = server.cpu(), time.monotonic()
@@ -150,7 +150,7 @@ def _post(server: Server, session: str) -> str:
 
 
 def _converse(server: Server, model: str, count: int, streams: int = 0) -> tuple[float, list[float]]:
-    """Seconds until all are done, and how long each post waited for its answer, in ms. Some are followed meanwhile."""
+    """Return the seconds until all tasks are done and the wait of each post in ms, while `streams` are followed."""
     sessions = [server.session(model) for _ in range(count)]
 
     def post(session: str) -> tuple[str, float]:
@@ -177,7 +177,7 @@ def _until_done(server: Server, tasks: Sequence[str]) -> None:
 
 
 def _stopped(server: Server, provider: _Provider) -> list[float]:
-    """Milliseconds of each, one after the other, while the others stream."""
+    """Stop streaming tasks one after the other. Return the milliseconds until each socket was closed."""
     tasks = [_post(server, server.session("endless")) for _ in range(STOPS)]
     while provider.open < STOPS:
         time.sleep(0.05)

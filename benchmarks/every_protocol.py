@@ -2,7 +2,7 @@
 
     python -m benchmarks.every_protocol PORT
 
-What it says depends on nothing but the number of the request: words, files, questions, several calls at once, no call,
+Its answer depends only on the number of the request: words, files, questions, several calls at once, no call,
 thinking, errors, streams that end too early. A model whose name ends in "-xml" or "-json" calls in its text.
 """
 
@@ -13,13 +13,13 @@ from itertools import count
 
 from benchmarks.fake_provider import FakeProvider
 
-LATE_SECRET = "late-secret-7c1f0b2e"  # said in clear before it is saved
+LATE_SECRET = "late-secret-7c1f0b2e"  # in the text of answers before it is saved as a secret
 _numbers = count(1)
 _WORDS = "The quick brown fox jumps over the lazy dog, ☂ and ö. "
 
 
 def call_of(number: int) -> tuple[str, dict[str, object]]:
-    """Name and arguments of the call in answer `number`."""
+    """Return name and arguments of the call in answer `number`."""
     if number % 31 == 9:
         return "message", {"type": "ask", "text": f"Which of {number}?"}
     if number % 9 == 4:

@@ -1,11 +1,12 @@
-"""A provider on loopback that is as fast as can be: what remains between its answers is the engine's time.
+"""A provider on loopback that is as fast as possible, so that the time between its answers is the engine's.
 
     python -m benchmarks.fake_provider PORT
 
 The model `loop-N` calls `message` (info) N times, then hands over a result; `loop-NxB` with B bytes of text in each,
 and `list-N` calls `file` (list) instead, which an engine awaits.
-`GET /stats` tells when requests came and answers ended (monotonic seconds), how long they were, and how much of each
-had begun the one before; `POST /reset` forgets it. Chat completions, streamed; nothing else of the protocol.
+`GET /stats` returns for each request its arrival and the end of its answer (monotonic seconds), its bytes, and the
+bytes that it shares with the beginning of the previous one. `POST /reset` clears these records. Of the protocol, it
+speaks only streamed chat completions.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ _HEAD = (
 
 
 class FakeProvider(asyncio.Protocol):
-    """HTTP/1.1 by hand: requests with Content-Length, one at a time on a connection."""
+    """A minimal HTTP/1.1 server: requests with Content-Length, one at a time on a connection."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -88,7 +89,7 @@ class FakeProvider(asyncio.Protocol):
 
 
 def _common(before: bytes, now: bytes) -> int:
-    """How many bytes both begin with."""
+    """Return the length of the common beginning in bytes."""
     least, most = 0, min(len(before), len(now))
     while least < most:
         middle = (least + most + 1) // 2

@@ -1,6 +1,6 @@
-"""What one iteration asks of the server: CPU, statements, commits, Python calls; beside it, the floor's CPU.
+"""The cost of an iteration in CPU, statements, commits and Python calls, compared with the floor's CPU.
 
-A process of its own for each database: SQLite, and PostgreSQL where one answers at BENCH_POSTGRES.
+Each database has a separate process: SQLite, and PostgreSQL if it answers at BENCH_POSTGRES.
 """
 
 import cProfile
@@ -19,17 +19,17 @@ from benchmarks import floor, overhead
 from benchmarks.provider import Provider, fake_provider
 
 POSTGRES = os.environ.get("BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
-SHORT, LONG = 10, 60  # what both have in common is no iteration's cost
+SHORT, LONG = 10, 60  # their difference excludes the fixed cost of a task
 LENGTHS = (LONG, 200, 400)
-AWAITED = "list"  # the model whose tool is awaited: such a call is stored before it runs, and its result after it
-ROUNDS = 7  # ours and the floor in turns: a machine is not as fast all the time
+AWAITED = "list"  # a model with an awaited tool: the call is stored before it runs, and its result afterwards
+ROUNDS = 7  # the engine and the floor in turns, as the speed of a machine changes
 _WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 def report() -> None:
-    """Prints a table. Bars: 12 statements, 2 commits, 8,000 Python calls, 4 floors.
+    """Print a table. Bars: 12 statements, 2 commits, 8,000 Python calls, 4 floors.
 
-    A longer task has longer requests, which the floor serializes whole each time.
+    A longer task has longer requests, which the floor serializes completely each time.
     """
     head = "ms of CPU   floor  ratio  statements  commits  Python calls"
     print(f"{'an iteration':<32} {head}", flush=True)
@@ -48,7 +48,7 @@ def _measure_apart(name: str, url: str | None) -> None:
 
 @contextmanager
 def _postgres() -> Iterator[str | None]:
-    """A new database, for as long as it is needed; None if no server answers."""
+    """Yield the URL of a new database, dropped afterwards; None if no server answers."""
     import psycopg
 
     name = f"agentsite_bench_{os.getpid()}"
@@ -76,7 +76,7 @@ def _measure(name: str, provider: Provider, folder: Path) -> None:
         def run(steps: int, kind: str = kind) -> None:
             overhead.engine(provider, owner, f"{kind}-{steps}", steps)
 
-        run(SHORT)  # imports and first connections are not an iteration's cost
+        run(SHORT)  # exclude imports and first connections
         for steps in lengths:
             cpu, least = _cpu(run, bare, steps)
             title = f"{name}, {steps} of a task" + (", awaited" if kind == AWAITED else "")
@@ -85,28 +85,28 @@ def _measure(name: str, provider: Provider, folder: Path) -> None:
 
 
 def _counts(run: overhead.Run) -> str:
-    """They are the same in long tasks."""
+    """Return the counts of one iteration as text. They are the same in long tasks."""
     (short, first), (long, last) = (_asked(run, steps) for steps in (SHORT, LONG))
     calls = (_calls(run, LONG) - _calls(run, SHORT)) / (LONG - SHORT)
     return f"{(long - short) / (LONG - SHORT):11.1f} {(last - first) / (LONG - SHORT):8.1f} {calls:13,.0f}"
 
 
 def _cpu(run: overhead.Run, bare: overhead.Run, steps: int) -> tuple[float, float]:
-    """Milliseconds of both for each iteration, the medians."""
+    """Return the median CPU time per iteration of both in milliseconds."""
     rounds = [[_used(work, count) for work in (run, bare) for count in (SHORT, steps)] for _ in range(ROUNDS)]
     ours, least = (median(one[place + 1] - one[place] for one in rounds) for place in (0, 2))
     return 1000 * ours / (steps - SHORT), 1000 * least / (steps - SHORT)
 
 
 def _used(run: overhead.Run, steps: int) -> float:
-    """Seconds."""
+    """Return the CPU time of a run in seconds."""
     began = time.process_time()
     run(steps)
     return time.process_time() - began
 
 
 def _asked(run: overhead.Run, steps: int) -> tuple[int, int]:
-    """Statements without BEGIN and COMMIT, and commits, those of single statements among them."""
+    """Return the statements without BEGIN and COMMIT, and the commits, including those of single statements."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -126,7 +126,7 @@ def _asked(run: overhead.Run, steps: int) -> tuple[int, int]:
 
 
 def _calls(run: overhead.Run, steps: int) -> float:
-    """Calls of functions in the engine's thread, those of built-in ones among them."""
+    """Return the number of function calls in the engine's thread, including built-in functions."""
     with cProfile.Profile() as profile:
         run(steps)
     return float(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
-"""The LLM layer's own CPU: per streamed token, and per call with 100 earlier turns and 50 secrets.
+"""The CPU time of the LLM layer per streamed token, and per call with 100 earlier turns and 50 secrets.
 
-Beside it, on the same stream and the same messages: the barest loop on aiohttp, OpenAI's own SDK, and litellm.
+It is compared with a minimal loop on aiohttp, OpenAI's SDK and litellm, on the same stream and messages.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ SYSTEM = "You are an agent. " * 700
 
 
 def report() -> None:
-    """Prints a table. Bars: 80 µs a token, 5 ms a call."""
+    """Print a table. Bars: 80 µs per token, 5 ms per call."""
     redactor = Redactor([(f"secret{number}", f"s3cr3t-{number:04}-{number * 7919:012}") for number in range(50)])
     print(f"LLM layer, CPU            µs a token  ms a call ({TURNS} turns)")
     with token_server.running() as address:
@@ -56,7 +56,7 @@ def _print_awaited(name: str, ask: Ask[Coroutine[Any, Any, None]], address: str)
 
 
 def _measure(ask: Ask[None], address: str, tokens: int, calls: int) -> float:
-    """Seconds of CPU for so many calls, each one turn longer than the one before. The first is not counted."""
+    """Return the CPU seconds of the calls, each one turn longer than the previous one. A first call is not counted."""
     messages = _turns(0, TURNS)
     ask(address, 1, messages)
     began = time.process_time()

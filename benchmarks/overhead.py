@@ -1,4 +1,4 @@
-"""The engine's time per iteration: between an answer's end and the next request, on SQLite, in one process."""
+"""The engine's time per iteration, from the end of an answer to the next request, on SQLite in one process."""
 
 import os
 import sqlite3
@@ -8,19 +8,21 @@ from pathlib import Path
 from benchmarks import floor
 from benchmarks.provider import Gaps, Provider
 
-Run = Callable[[int], None]  # so many iterations
+Run = Callable[[int], None]  # takes the number of iterations
 LENGTHS = (50, 200, 400)
-LONG = "loop-200x3000"  # 1,000 tokens in each iteration: in a window of 128,000 the cut moves
+LONG = "loop-200x3000"  # 1,000 tokens per iteration, so that the cut moves in a window of 128,000
 _HEAD = "engine overhead per iteration, ms        p50    p95  first tenth  last tenth  sent before"
 _BESIDE = "  floor p50  ratio  store KiB"
 
 
 def report(provider: Provider, folder: Path) -> None:
-    """Prints a table: ours and the floor, in milliseconds per iteration. Bars: 10 ms at the median and no growth; in
-    200 iterations 95 % of the bytes were sent before; 5 MiB in the store for 400.
+    """Print a table of the engine and the floor, in milliseconds per iteration.
+
+    Bars: 10 ms at the median and no growth; 95 % of the bytes of 200 iterations were sent before; 5 MiB in the store
+    for 400.
     """
     owner = set_up(provider, (5, *LENGTHS))
-    engine(provider, owner, "loop-5", 5)  # imports and first connections are not an iteration's cost
+    engine(provider, owner, "loop-5", 5)  # exclude imports and first connections
     floor.run(provider, 5, folder)
     print(_HEAD + _BESIDE)
     for steps in LENGTHS:
@@ -38,7 +40,7 @@ def _row(ours: Gaps) -> str:
 
 
 def set_up(provider: Provider, lengths: Iterable[int]) -> object:
-    """A model for each number of iterations; who owns the sessions."""
+    """Create a model for each number of iterations, and return the owner of the sessions."""
     from agentsite.serving import first_start
     from llm_app.models import LogicalModel
     from llm_app.models import Provider as ProviderRow
@@ -54,7 +56,7 @@ def set_up(provider: Provider, lengths: Iterable[int]) -> object:
 
 
 def engine(provider: Provider, owner: object, model: str, steps: int) -> Gaps:
-    """One task with so many iterations."""
+    """Run one task with `steps` iterations."""
     from llm_app.models import LogicalModel
     from tasks_app import services
     from tasks_app.models import Task
@@ -78,7 +80,7 @@ def _moves() -> int:
 
 
 def _store_size() -> float:
-    """KiB of the database after a checkpoint of its log."""
+    """Return the size of the database in KiB, after a checkpoint of its log."""
     path = Path(os.environ["AGENTSITE_VAR"]) / "agentsite.sqlite3"
     with sqlite3.connect(path) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,9 +1,9 @@
-"""Many pages of one session, or event streams of it, in a process of their own.
+"""Many pages or event streams of one session, in a separate process.
 
     python -m benchmarks.page_clients ADDRESS COUNT NAME VALUE   with one header, NAME: VALUE; ws://… is a page
 
-Prints a line when all are connected, and what they heard once its input ends: {messages, bytes, entries,
-with_text, p50, p99}: `entries` is the least that one of them had; the last three are of text with a time in it.
+Prints a line when all are connected, and a JSON report when its input ends: {messages, bytes, last_seq, with_text,
+p50, p99}. `last_seq` is the lowest of all clients; the last three count text that contains its time of sending.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _SEQ = re.compile(r'data-seq=\\?"(\d+)|^id: (\d+)', re.MULTILINE)
 
 @dataclass
 class Heard:
-    """By one client. `delays` are from a token's moment to its arrival, the newest of each message, in ms."""
+    """The data that one client received. `delays` are from sending to arrival of each message's newest token, in ms."""
 
     messages: int = 0
     bytes: int = 0

@@ -1,4 +1,4 @@
-"""What one page costs at least: a process that wakes 20 times a second, and sends a batch of text to one client.
+"""The minimal cost of a page: a process that wakes 20 times a second and sends a batch of text to one client.
 
     python -m benchmarks.page_floor
 
@@ -10,12 +10,12 @@ import subprocess
 import sys
 import time
 
-BATCH_SECONDS, BATCH = 0.05, b"x" * 1024  # as `tasks_app/runtime/pump.py`; about 45 tokens with what is around them
-BATCHES, FIRST = 60, 5  # the first ones warm it up
+BATCH_SECONDS, BATCH = 0.05, b"x" * 1024  # as in `tasks_app/runtime/pump.py`; about 45 tokens with their markup
+BATCHES, FIRST = 60, 5  # the first ones warm up
 
 
 def microseconds() -> float:
-    """Measured in a process of its own."""
+    """Return the CPU time of a batch in microseconds, measured in a separate process."""
     command = [sys.executable, "-m", "benchmarks.page_floor"]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

@@ -1,7 +1,7 @@
-"""What open pages cost: the real server, and pages of one session in another process, while a task runs in it.
+"""The cost of open pages on the real server: another process opens pages of one session while a task runs in it.
 
-python -m benchmarks.pages [COUNT …]   with so many pages and event streams
-python -m benchmarks.pages fan-out     only what one process hands to those who follow
+python -m benchmarks.pages [COUNT …]   with COUNT pages and event streams
+python -m benchmarks.pages fan-out     only the deliveries of one process to its subscribers
 """
 
 import asyncio
@@ -25,7 +25,7 @@ COUNTS = (1, 10, 100)
 STEPS, TOKENS, IDLE_SECONDS = 100, 150, 4.0
 ROUNDS = 9  # the median counts
 TOKEN_ROUNDS = 3
-SHORT, LONG = 100, 2100  # tokens that come fast: what both answers have in common is no token's cost
+SHORT, LONG = 100, 2100  # fast tokens: the difference of both answers excludes their fixed cost
 FOLLOWERS, EVENTS = 200, 500
 _COLUMNS = "ms an iteration   floors  messages   KiB  µs a token  a page  idle ms/s  delta p50    p99 ms"
 _CONFIG = """
@@ -44,15 +44,17 @@ models:
 
 
 def report(counts: tuple[int, ...] = COUNTS) -> None:
-    """Prints a table. Bars, in floors beyond an iteration without a page: 1.5 for one, 2 for ten, 8 for a hundred;
-    60 µs a token that nobody looks at, 10 µs for each page more; deltas within 200 ms; 50 ms of CPU a second for a
-    hundred that wait; 60,000 deliveries a second.
+    """Print a table.
+
+    Bars, in floors more than an iteration without a page: 1.5 for one page, 2 for ten, 8 for a hundred. 60 µs per
+    token without a page, 10 µs more for each page. Deltas within 200 ms. 50 ms of CPU per second for a hundred idle
+    pages. 60,000 deliveries per second.
     """
     with tempfile.TemporaryDirectory(prefix="agentsite-pages-") as folder, fake_provider() as fake, running() as tokens:
         a_floor, (a_token, a_page) = _floor(fake, Path(folder)), _token_floors(tokens)
         config = _CONFIG.format(fake=fake.base_url, tokens=tokens, count=TOKENS, steps=STEPS, short=SHORT, long=LONG)
         with Server.running(Path(folder), config) as server:
-            server.run_task(server.session("loop"))  # imports and first connections are not an iteration's cost
+            server.run_task(server.session("loop"))  # exclude imports and first connections
             title = f"open pages, CPU; floors {a_floor:.2f} ms, {a_token:.0f} and {a_page:.1f} µs"
             print(f"{title:<52} {_COLUMNS}")
             nobody = _row(server, fake, "pages", 0)
@@ -65,7 +67,7 @@ def report(counts: tuple[int, ...] = COUNTS) -> None:
 
 @dataclass(frozen=True)
 class Row:
-    """CPU in ms, that of tokens in µs; `more` and `token_more` are what it costs beyond the same without clients."""
+    """CPU times in ms, of tokens in µs. `more` and `token_more` are the additional cost of the clients."""
 
     count: int
     name: str
@@ -86,7 +88,7 @@ class Row:
 
 
 def _row(server: Server, fake: Provider, kind: str, count: int) -> Row:
-    """Each measurement has one without clients just before it: a machine is not as fast all the time."""
+    """Measure a row. Each round also measures without clients, as the speed of a machine changes."""
     steps = [(_steps(server, fake, kind, 0)[0], *_steps(server, fake, kind, count)) for _ in range(ROUNDS)]
     idle, words = _words(server, kind, count)
     tokens = [(_token(server, kind, 0), _token(server, kind, count)) for _ in range(TOKEN_ROUNDS)]
@@ -104,7 +106,7 @@ def _row(server: Server, fake: Provider, kind: str, count: int) -> Row:
 
 
 def _steps(server: Server, fake: Provider, kind: str, count: int) -> tuple[float, Report]:
-    """What an iteration cost, and what the clients heard of the task."""
+    """Return the cost of an iteration, and the clients' report about the task."""
     session = server.session("loop")
     fake.reset()
     with server.clients(kind, session, count) as clients:
@@ -119,7 +121,7 @@ def _steps(server: Server, fake: Provider, kind: str, count: int) -> tuple[float
 
 
 def _token(server: Server, kind: str, count: int) -> float:
-    """What one token of a quick stream costs, in µs."""
+    """Return the cost of one token of a quick stream in µs."""
     costs = []
     for model in ("short", "long"):
         session = server.session(model)
@@ -132,7 +134,7 @@ def _token(server: Server, kind: str, count: int) -> float:
 
 
 def _words(server: Server, kind: str, count: int) -> tuple[float, Report]:
-    """What those who wait cost, and when they hear the words of a stream as slow as a model's."""
+    """Return the cost of idle clients, and their report about a stream as slow as a model's."""
     session = server.session("words")
     with server.clients(kind, session, count) as clients:
         before = server.cpu()
@@ -146,7 +148,7 @@ def _words(server: Server, kind: str, count: int) -> tuple[float, Report]:
 
 
 def _floor(fake: Provider, folder: Path) -> float:
-    """CPU of the barest loop, ms an iteration."""
+    """Return the CPU time of the minimal loop in ms per iteration."""
     floor.run(fake, 5, folder)
     costs = []
     for _ in range(ROUNDS):
@@ -157,7 +159,7 @@ def _floor(fake: Provider, folder: Path) -> float:
 
 
 def _token_floors(address: str) -> tuple[float, float]:
-    """µs of CPU a token: of who only reads and parses the same stream; and of who only wakes and sends for one page."""
+    """Return two floors in µs of CPU per token: for reading and parsing the stream, and for sending it to one page."""
     used, took = [], []
     for tokens in (SHORT, LONG):
         began, used_before = time.monotonic(), time.process_time()
@@ -173,7 +175,7 @@ def _token_floors(address: str) -> tuple[float, float]:
 
 
 def fan_out() -> None:
-    """Prints how many events, encoded once, a room hands to pages in a second of CPU; sockets are not among it."""
+    """Print the deliveries of a hub to pages per second of CPU. Events are encoded once, and sockets not counted."""
     with tempfile.TemporaryDirectory(prefix="agentsite-pages-") as folder:
         os.environ |= {"AGENTSITE_VAR": folder, "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
         os.environ.pop("DATABASE_URL", None)
@@ -203,12 +205,12 @@ async def _hand_out(session: Any) -> float:
             heard[number] += len(batch)
 
     following = [asyncio.create_task(follow(number)) for number in range(FOLLOWERS)]
-    while not all(heard):  # noqa: ASYNC110  of all
+    while not all(heard):  # noqa: ASYNC110  there is no event for all
         await asyncio.sleep(0.1)
     await asyncio.sleep(0.5)
     before, began = list(heard), time.process_time()
     for number in range(1, EVENTS + 1):
-        await broadcast.send(session.group, {"type": "reset", "stream": str(number)})  # is told at once
+        await broadcast.send(session.group, {"type": "reset", "stream": str(number)})  # delivered without a delay
         while any(now - then < number for now, then in zip(heard, before, strict=True)):  # noqa: ASYNC110
             await asyncio.sleep(0)
     used = time.process_time() - began

@@ -1,4 +1,4 @@
-"""The same calls by others' code, as it is meant to be used."""
+"""The same calls with other libraries, used as their documentation says."""
 
 import json
 import os
@@ -14,7 +14,7 @@ TOOL = {"name": "message", "description": "Speaks.", "parameters": {"type": "obj
 
 
 async def floor(address: str, tokens: int, messages: list[Message]) -> None:
-    """Messages made of dictionaries and sent by `json`, lines read and parsed; nothing more."""
+    """Build messages from dictionaries, send them with `json`, read and parse lines, and do nothing more."""
     text = ""
     async with (
         aiohttp.ClientSession() as session,
@@ -48,7 +48,7 @@ async def litellm(address: str, tokens: int, messages: list[Message]) -> None:
 
 
 async def close() -> None:
-    """litellm's clients, which belong to the event loop: left open, each complains at the end of the process."""
+    """Close litellm's clients, which belong to the event loop and would log warnings at the end of the process."""
     if library := sys.modules.get("litellm"):
         await library.close_litellm_async_clients()
 

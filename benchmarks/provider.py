@@ -1,4 +1,4 @@
-"""The fake provider as a process of its own, and what it saw."""
+"""The fake provider in a separate process, and its records."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ class Provider:
         urllib.request.urlopen(urllib.request.Request(f"{self.base_url}/reset", method="POST", data=b"")).read()
 
     def gaps(self) -> "Gaps":
-        """Milliseconds from the end of an answer to the next request: all that the engine does, nothing of the LLM."""
+        """Return the times from the end of an answer to the next request: the engine's time, without the LLM's."""
         records = json.loads(urllib.request.urlopen(f"{self.base_url}/stats").read())
         pairs = pairwise(records)
         return Gaps(
@@ -33,7 +33,7 @@ class Provider:
 class Gaps:
     milliseconds: list[float]
     bytes_sent: int
-    bytes_known: int  # of these, what the request before had begun with: what a provider's cache can hold
+    bytes_known: int  # the part that equals the beginning of the previous request, which a provider can cache
 
     @property
     def p50(self) -> float:
@@ -48,7 +48,7 @@ class Gaps:
         return 100 * self.bytes_known / self.bytes_sent
 
     def tenth(self, number: int) -> float:
-        """The median of the first (0) or the last (-1) tenth."""
+        """Return the median of the first (0) or the last (-1) tenth."""
         size = max(1, len(self.milliseconds) // 10)
         return median(self.milliseconds[:size] if number == 0 else self.milliseconds[-size:])
 

@@ -1,9 +1,9 @@
-"""Is every request in the record? Thousands of calls with all that can happen to them, then `replay --all --verify`.
+"""A check that every request is in the record: thousands of calls under all conditions, then `replay --all --verify`.
 
     python -m benchmarks.record [CALLS]
 
-Every protocol, failover, cut streams, compaction, interjections, questions, forks, a secret that is saved late and
-deleted, and workers that are killed and started again.
+The conditions are every protocol, failover, cut streams, compaction, interjections, questions, forks, a secret that
+is saved late and deleted, and workers that are killed and restarted.
 """
 
 import os
@@ -30,7 +30,7 @@ MODELS = {  # logical model: protocol and model of each route
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # run the cleanup of the blocks below
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with (
         tempfile.TemporaryDirectory(prefix="agentsite-record-") as folder,
@@ -90,7 +90,7 @@ def _worker() -> "subprocess.Popen[bytes]":
 
 
 class _People:
-    """Starts tasks, writes into them, answers, forks, saves a secret and deletes it."""
+    """Users who start tasks, write into them, answer, fork, and save and delete a secret."""
 
     def __init__(self, owner: Any, chance: random.Random) -> None:
         from llm_app.models import LogicalModel
@@ -122,7 +122,7 @@ class _People:
                     services.post_message(session, self._owner, "Wait, one more thing.")
                     self.done["interjections"] += 1
             except Refusal:
-                pass  # the task went on meanwhile
+                pass  # the task has advanced since
 
     def _start(self, session: Any) -> None:
         from tasks_app import services

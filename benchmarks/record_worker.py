@@ -1,4 +1,4 @@
-"""A worker of the record's benchmark: advances whatever task there is to advance, until it is killed."""
+"""A worker of the record's benchmark that advances all runnable tasks until it is killed."""
 
 import time
 

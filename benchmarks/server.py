@@ -1,4 +1,4 @@
-"""The real server, or a whole team with its workers, on data of its own."""
+"""The real server, or an entire team with its workers, on a new database."""
 
 import http.client
 import json
@@ -32,7 +32,7 @@ _TOKEN, _PASSWORD = "a-token-for-the-bench", "a password for the bench"
 
 
 class Server:
-    """`manage.py serve`, or `make team` with one web, on the PostgreSQL and the Redis of this machine."""
+    """A running `manage.py serve`, or `make team` with one web on this machine's PostgreSQL and Redis."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", port: int, *, is_team: bool) -> None:
         self._process, self._is_team = process, is_team
@@ -99,10 +99,10 @@ class Server:
                     raise RuntimeError(output.read_text()) from None
                 time.sleep(0.1)
 
-    # --- what it uses -----------------------------------------------------------------------------------------------
+    # --- resources --------------------------------------------------------------------------------------------------
 
     def _processes(self) -> dict[str, int]:
-        """Web and workers; of the embedded mode the one that is both."""
+        """Return the process ids of web and workers, or of the one embedded process."""
         if not self._is_team:
             return {"server": self._process.pid}
         children = {pid: command_line(pid) for pid in below(self._process.pid)}
@@ -110,16 +110,16 @@ class Server:
         return {found[0]: pid for pid, found in named.items() if found}
 
     def cpu(self, *names: str) -> float:
-        """Milliseconds that its processes have used, or those of these names, with their children that have ended."""
+        """Return the CPU time in ms of all processes or the named ones, including their ended children."""
         processes = self._processes()
         return sum(map(_cpu, (processes[name] for name in names) if names else processes.values()))
 
     def peak_memory(self) -> dict[str, float]:
-        """MiB that each process has had at most."""
+        """Return the peak memory of each process in MiB."""
         return {name: _peak_memory(pid) for name, pid in self._processes().items()}
 
     def settle(self) -> None:
-        """Waits until the clients have everything: the server rests."""
+        """Wait until the server is idle, because its clients have received everything."""
         before = self.cpu()
         while True:
             time.sleep(0.5)
@@ -127,7 +127,7 @@ class Server:
                 return
             before = now
 
-    # --- what is asked of it ----------------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------------------------------
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         headers = {"Authorization": f"Bearer {_TOKEN}", "Content-Type": "application/json"}
@@ -140,7 +140,7 @@ class Server:
         return json.loads(text)
 
     def _connection(self) -> http.client.HTTPConnection:
-        """This thread's, which stays; a new one where the server may have closed it by now."""
+        """Return this thread's connection, or a new one if the server may have closed it."""
         now, (used, connection) = time.monotonic(), getattr(self._kept, "connection", (0.0, None))
         if connection is None or now - used > _QUIET_SECONDS:
             connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.base_url).netloc)
@@ -151,7 +151,7 @@ class Server:
         return str(self.call("POST", "sessions/", {"model": model})["id"])
 
     def run_task(self, session: str, every: float = 0.4) -> None:
-        """Asked for seldom, as that costs the server, too: each so many seconds."""
+        """Run a task to its end. Ask for its state only `every` so many seconds, as that costs the server CPU."""
         task = self.call("POST", f"sessions/{session}/messages/", {"content": "go"})["task"]
         while (found := self.call("GET", f"tasks/{task}/"))["state"] not in ("done", "failed"):
             time.sleep(every)
@@ -159,7 +159,7 @@ class Server:
             raise RuntimeError(found["failure"]["detail"])
 
     def entries_heard(self, session: str) -> int:
-        """How many an event stream tells until a task has ended."""
+        """Return the number of entries in the session's event stream until a task has ended."""
         address = f"{self.base_url}/api/v1/sessions/{session}/events/"
         request = urllib.request.Request(address, headers={"Authorization": f"Bearer {_TOKEN}"})
         heard = 0
@@ -172,7 +172,7 @@ class Server:
 
     @contextmanager
     def clients(self, kind: str, session: str, count: int) -> Iterator[Any]:
-        """Yields a function that ends them, and returns what they heard since all of them had begun."""
+        """Yield a function that ends the clients and returns their report since all of them had begun."""
         if count == 0:
             yield lambda: Report(0, 0, 0, 0, 0, 0)
             return
@@ -189,7 +189,7 @@ class Server:
         return f"{self.base_url.replace('http', 'ws')}/ws/sessions/{session}/"
 
     def cookie(self) -> str:
-        """Of the administrator, signed in by the form as a person is."""
+        """Return the session cookie of the administrator, after a sign-in with the form."""
         jar = CookieJar()
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
         address = f"{self.base_url}/accounts/login/"
@@ -202,7 +202,7 @@ class Server:
 
 
 def _empty_redis() -> str:
-    """The address of a numbered database of Redis with nothing in it."""
+    """Return the address of an empty numbered database of Redis."""
     for number in range(1, 16):
         url = f"{REDIS_HERE.rpartition('/')[0]}/{number}"
         client = redis.Redis.from_url(url)
@@ -212,7 +212,7 @@ def _empty_redis() -> str:
 
 
 def _cpu(pid: int) -> float:
-    """To the nanosecond; that of its children that have ended, in ticks of 10 ms."""
+    """Return the CPU time in ms: exact for the process, in ticks of 10 ms for its ended children."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return 1000 * (time.clock_gettime(~pid << 3 | 2) + sum(map(int, fields[13:15])) / _TICKS)
 

@@ -1,4 +1,4 @@
-"""A thousand open pages on one web, a hundred of them at tasks that write; all of them lose their connection at once.
+"""A thousand open pages on one web, a hundred of them at running tasks, which all lose their connection together.
 
 python -m benchmarks.sockets [PAGES WATCHING TASKS WORKERS]   with WORKERS, a team on PostgreSQL and Redis
 """
@@ -25,8 +25,8 @@ from benchmarks.server import Server
 from benchmarks.token_server import SLOW_PACE, running
 
 COUNTS = 1000, 100, 50, 0  # pages, of them at tasks, tasks, workers
-TOKENS, UNTIL_CUT = 600, 6.0  # tokens of an answer; seconds after which all are cut off
-MEANWHILE = 10  # pages in whose sessions something happens while they are cut off
+TOKENS, UNTIL_CUT = 600, 6.0  # tokens of an answer; seconds until all connections are cut
+MEANWHILE = 10  # idle pages whose sessions change while they are disconnected
 AT_ONCE, PATIENCE = 16, 90.0
 _WORD = re.compile(r"@\d+\.\d+")
 _CONFIG = """
@@ -38,7 +38,7 @@ _NO_LIMITS = {"AGENTSITE_MAX_RUNNING": "1000", "AGENTSITE_MAX_RUNNING_PER_USER":
 
 @dataclass
 class Page:
-    """Comes back whenever its connection is lost, after the pause that `live.js` makes."""
+    """A page that reconnects after the pause of `live.js` whenever its connection is lost."""
 
     session: str
     heard: Heard = field(default_factory=Heard)
@@ -76,7 +76,7 @@ class Page:
 
 
 def report(pages: int = COUNTS[0], watching: int = COUNTS[1], tasks: int = COUNTS[2], workers: int = COUNTS[3]) -> None:
-    """Bars: deltas within 500 ms at p99, nothing lost."""
+    """Print the results. Bars: deltas within 500 ms at p99, nothing lost."""
     with tempfile.TemporaryDirectory(prefix="agentsite-sockets-") as folder, running() as tokens:
         config = _CONFIG.format(address=f"{tokens}/stamped/{TOKENS}")
         start = Server.team(Path(folder), config, workers, **_NO_LIMITS) if workers else None
@@ -138,7 +138,7 @@ async def _all_there(pages: Sequence[Page]) -> float:
 async def _until(condition: Callable[[], bool], seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while not condition():  # noqa: ASYNC110  of a thousand pages
+            while not condition():  # noqa: ASYNC110  there is no event for a thousand pages
                 await asyncio.sleep(0.05)
 
 

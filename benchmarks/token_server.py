@@ -1,10 +1,10 @@
-"""A provider that sends one token after the other, each in a packet of its own, in both protocols' streams.
+"""A provider that sends tokens one by one, each in a separate packet, in the streams of both protocols.
 
     python -m benchmarks.token_server
 
-Prints its port. `POST …/N/v1/…` is answered by N tokens of a `message` call (in the text, for a path with `text`); for
-a path with `stamped`, each is the moment at which it is sent, and they come more slowly, in paragraphs; with `quick`,
-they are such and come as fast as the others.
+It prints its port. `POST …/N/v1/…` is answered with N tokens of a `message` call, which a path with `text` puts into
+the text. With `stamped`, each token is its time of sending, and they come slowly, in paragraphs. With `quick`, they
+are also times, but come as fast as the others.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _JSON = '{"tool": "message", "arguments": {"text": "', '"}}'
 
 @contextmanager
 def running(module: str = "benchmarks.token_server", *arguments: str) -> Iterator[str]:
-    """The address of a server in a process of its own, which prints its port first."""
+    """Run a server in a separate process, which prints its port first. Yield its address."""
     command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -61,7 +61,7 @@ def anthropic(count: int, *, is_text: bool) -> Iterator[object]:
 
 
 def stamped(count: int) -> Iterator[object]:
-    """The moments, of the clock that all processes of a machine share; the words of a result."""
+    """Yield the chunks of a result whose words are times, from the clock that all processes of a machine share."""
     call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "message", "arguments": ""}}
     yield _chunk({"role": "assistant", "tool_calls": [call]})
     for number in range(count + 2):
