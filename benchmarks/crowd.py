@@ -118,9 +118,9 @@ def report(posts: int = COUNTS[0], conversations: int = COUNTS[1], workers: int 
         took, waits = _converse(server, "steps", conversations, STREAMS)
         cpu = (server.cpu() - before) / conversations / (STEPS + 1)
         ideal = THINKING * (STEPS + 1)
-        said = f"{took:.1f} s, {took / ideal:.2f} of the ideal, a post waits {_p95(waits):.0f} ms at p95"
-        most = ", ".join(f"{name} {size:.0f} MiB" for name, size in sorted(server.peak_memory().items()))
-        print(f"{conversations} conversations of {STEPS} iterations, {STREAMS} followed: {said}; at most {most}")
+        times = f"{took:.1f} s, {took / ideal:.2f} of the ideal, a post waits {_p95(waits):.0f} ms at p95"
+        memory = ", ".join(f"{name} {size:.0f} MiB" for name, size in sorted(server.peak_memory().items()))
+        print(f"{conversations} conversations of {STEPS} iterations, {STREAMS} followed: {times}; at most {memory}")
         print(f"  CPU of the server, with posts and questions for states: {cpu:.2f} ms an iteration", flush=True)
         print(f"stop to closed socket, {STOPS} streams: {_p95(_stopped(server, provider)):.0f} ms at p95", flush=True)
 
@@ -133,14 +133,14 @@ def report_starts(rate: int = 50, seconds: int = 20, workers: int = 0) -> None:
 
         def post(number: int) -> tuple[str, float]:
             time.sleep(max(0.0, began + number / rate - time.monotonic()))
-            asked = time.monotonic()
-            return _post(server, sessions[number]), 1000 * (time.monotonic() - asked)
+            posted_at = time.monotonic()
+            return _post(server, sessions[number]), 1000 * (time.monotonic() - posted_at)
 
         posted = list(threads.map(post, range(len(sessions))))
         took = time.monotonic() - began
         _until_done(server, [task for task, _ in posted])
-        said = f"a post waits {_p95([wait for _, wait in posted]):.0f} ms at p95, no error"
-        print(f"{len(posted)} tasks started in {took:.1f} s ({len(posted) / took:.0f}/s): {said}")
+        waits = f"a post waits {_p95([wait for _, wait in posted]):.0f} ms at p95, no error"
+        print(f"{len(posted)} tasks started in {took:.1f} s ({len(posted) / took:.0f}/s): {waits}")
         print(f"  all are done {time.monotonic() - began - took:.1f} s after the last was started", flush=True)
         print(f"  CPU of the server: {(server.cpu() - before) / len(posted):.1f} ms a start", flush=True)
 
@@ -159,11 +159,11 @@ def _converse(server: Server, model: str, count: int, streams: int = 0) -> tuple
 
     began = time.monotonic()
     with ThreadPoolExecutor(AT_ONCE + streams) as threads:
-        following = [threads.submit(server.entries_heard, session) for session in sessions[:streams]]
+        following = [threads.submit(server.count_streamed_entries, session) for session in sessions[:streams]]
         posted = list(threads.map(post, sessions))
         _until_done(server, [task for task, _ in posted])
         took = time.monotonic() - began
-        if any(one.result() < 2 * STEPS for one in following):
+        if any(entries.result() < 2 * STEPS for entries in following):
             raise AssertionError("a stream has missed entries")
     return took, [wait for _, wait in posted]
 

@@ -39,8 +39,8 @@ class EveryProtocol(FakeProvider):
             self._transport.write(b"HTTP/1.1 500 Oh no\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nno")
             return
         name, arguments = call_of(number)
-        say = _anthropic if head.startswith(b"POST /v1/messages") else _openai
-        events = say(number, str(request["model"]), name, json.dumps(arguments), len(body))
+        build_events = _anthropic if head.startswith(b"POST /v1/messages") else _openai
+        events = build_events(number, str(request["model"]), name, json.dumps(arguments), len(body))
         if number % 53 == 11:
             events = events[: len(events) // 2]
         self._stream(events)
@@ -77,8 +77,8 @@ def _anthropic(number: int, model: str, name: str, arguments: str, size: int) ->
         thought.append({"type": "signature_delta", "signature": f"s{number}"})
         blocks.append(({"type": "thinking", "thinking": ""}, thought))
     if number % 17 == 3 or model.endswith("-xml"):
-        words = "I would rather chat." if number % 17 == 3 else _xml(name, arguments)
-        blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": words}]))
+        text = "I would rather chat." if number % 17 == 3 else _xml(name, arguments)
+        blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": text}]))
     else:
         for call_id, function in _calls(number, name, arguments):
             begin = {"type": "tool_use", "id": call_id, "name": function["name"], "input": {}}

@@ -28,7 +28,7 @@ class FakeProvider(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._before = b""
+        self._previous = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -45,11 +45,11 @@ class FakeProvider(asyncio.Protocol):
             return None
         head = bytes(self._buffer[:end])
         length = re.search(rb"(?i)content-length: *(\d+)", head)
-        whole = end + 4 + (int(length[1]) if length else 0)
-        if len(self._buffer) < whole:
+        size = end + 4 + (int(length[1]) if length else 0)
+        if len(self._buffer) < size:
             return None
-        body = bytes(self._buffer[end + 4 : whole])
-        del self._buffer[:whole]
+        body = bytes(self._buffer[end + 4 : size])
+        del self._buffer[:size]
         return head, body
 
     def _answer(self, head: bytes, body: bytes) -> None:
@@ -60,9 +60,9 @@ class FakeProvider(asyncio.Protocol):
         elif head.startswith(b"GET /stats"):
             self._json(RECORDS)
         else:
-            known, self._before = _common(self._before, body), body
+            repeated, self._previous = _common_prefix(self._previous, body), body
             self._turn(body)
-            RECORDS.append((arrival, time.perf_counter(), len(body), known))
+            RECORDS.append((arrival, time.perf_counter(), len(body), repeated))
 
     def _turn(self, body: bytes) -> None:
         model = _MODEL.search(body)
@@ -88,13 +88,13 @@ class FakeProvider(asyncio.Protocol):
         self._transport.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
 
 
-def _common(before: bytes, now: bytes) -> int:
+def _common_prefix(before: bytes, now: bytes) -> int:
     """Return the length of the common beginning in bytes."""
-    least, most = 0, min(len(before), len(now))
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (middle, most) if before[:middle] == now[:middle] else (least, middle - 1)
-    return least
+    low, high = 0, min(len(before), len(now))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if before[:middle] == now[:middle] else (low, middle - 1)
+    return low
 
 
 def _chunk(delta: dict[str, object], finish: str | None = None, usage: dict[str, int] | None = None) -> bytes:

@@ -44,9 +44,9 @@ def _fold(lines: list[bytes]) -> dict[str, dict[str, str]]:
     for line in lines:
         if not line.startswith(b"data: {"):
             continue
-        for piece in json.loads(line[6:])["choices"][0]["delta"].get("tool_calls", []):
-            if "id" in piece:
-                call = piece
+        for delta in json.loads(line[6:])["choices"][0]["delta"].get("tool_calls", []):
+            if "id" in delta:
+                call = delta
             else:
-                call["function"]["arguments"] += piece["function"]["arguments"]
+                call["function"]["arguments"] += delta["function"]["arguments"]
     return call

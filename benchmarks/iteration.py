@@ -78,34 +78,39 @@ def _measure(name: str, provider: Provider, folder: Path) -> None:
 
         run(SHORT)  # exclude imports and first connections
         for steps in lengths:
-            cpu, least = _cpu(run, bare, steps)
+            cpu, floor_cpu = _cpu(run, bare, steps)
             title = f"{name}, {steps} of a task" + (", awaited" if kind == AWAITED else "")
-            times = f"{title:<32} {cpu:9.2f} {least:7.2f} {cpu / least:6.1f}"
+            times = f"{title:<32} {cpu:9.2f} {floor_cpu:7.2f} {cpu / floor_cpu:6.1f}"
             print(times, _counts(run) if steps == LONG else "", flush=True)
 
 
 def _counts(run: overhead.Run) -> str:
     """Return the counts of one iteration as text. They are the same in long tasks."""
-    (short, first), (long, last) = (_asked(run, steps) for steps in (SHORT, LONG))
+    (short, first), (long, last) = (_count_statements(run, steps) for steps in (SHORT, LONG))
     calls = (_calls(run, LONG) - _calls(run, SHORT)) / (LONG - SHORT)
     return f"{(long - short) / (LONG - SHORT):11.1f} {(last - first) / (LONG - SHORT):8.1f} {calls:13,.0f}"
 
 
 def _cpu(run: overhead.Run, bare: overhead.Run, steps: int) -> tuple[float, float]:
     """Return the median CPU time per iteration of both in milliseconds."""
-    rounds = [[_used(work, count) for work in (run, bare) for count in (SHORT, steps)] for _ in range(ROUNDS)]
-    ours, least = (median(one[place + 1] - one[place] for one in rounds) for place in (0, 2))
-    return 1000 * ours / (steps - SHORT), 1000 * least / (steps - SHORT)
+    engine_seconds, floor_seconds = [], []
+    for _ in range(ROUNDS):
+        short = _cpu_seconds(run, SHORT)
+        engine_seconds.append(_cpu_seconds(run, steps) - short)
+        short = _cpu_seconds(bare, SHORT)
+        floor_seconds.append(_cpu_seconds(bare, steps) - short)
+    iterations = steps - SHORT
+    return 1000 * median(engine_seconds) / iterations, 1000 * median(floor_seconds) / iterations
 
 
-def _used(run: overhead.Run, steps: int) -> float:
+def _cpu_seconds(run: overhead.Run, steps: int) -> float:
     """Return the CPU time of a run in seconds."""
     began = time.process_time()
     run(steps)
     return time.process_time() - began
 
 
-def _asked(run: overhead.Run, steps: int) -> tuple[int, int]:
+def _count_statements(run: overhead.Run, steps: int) -> tuple[int, int]:
     """Return the statements without BEGIN and COMMIT, and the commits, including those of single statements."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext

@@ -12,7 +12,7 @@ Run = Callable[[int], None]  # takes the number of iterations
 LENGTHS = (50, 200, 400)
 LONG = "loop-200x3000"  # 1,000 tokens per iteration, so that the cut moves in a window of 128,000
 _HEAD = "engine overhead per iteration, ms        p50    p95  first tenth  last tenth  sent before"
-_BESIDE = "  floor p50  ratio  store KiB"
+_FLOOR_HEAD = "  floor p50  ratio  store KiB"
 
 
 def report(provider: Provider, folder: Path) -> None:
@@ -21,22 +21,24 @@ def report(provider: Provider, folder: Path) -> None:
     Bars: 10 ms at the median and no growth; 95 % of the bytes of 200 iterations were sent before; 5 MiB in the store
     for 400.
     """
+    from tasks_app.models import ContextCut
+
     owner = set_up(provider, (5, *LENGTHS))
     engine(provider, owner, "loop-5", 5)  # exclude imports and first connections
     floor.run(provider, 5, folder)
-    print(_HEAD + _BESIDE)
+    print(_HEAD + _FLOOR_HEAD)
     for steps in LENGTHS:
         before = _store_size()
         ours, bare = engine(provider, owner, f"loop-{steps}", steps), floor.run(provider, steps, folder)
         compared = f"{bare.p50:10.2f} {ours.p50 / bare.p50:6.1f} {_store_size() - before:10.0f}"
         print(f"{steps:6} iterations                 {_row(ours)} {compared}")
     long = engine(provider, owner, LONG, 200)
-    print(f"   200 iterations, 200,000 tokens  {_row(long)}  with {_moves()} moves of the cut")
+    print(f"   200 iterations, 200,000 tokens  {_row(long)}  with {ContextCut.objects.count()} moves of the cut")
 
 
 def _row(ours: Gaps) -> str:
     times = f"{ours.p50:8.2f} {ours.p95:6.2f} {ours.tenth(0):12.2f} {ours.tenth(-1):11.2f}"
-    return f"{times} {ours.known_percent:10.1f} %"
+    return f"{times} {ours.repeated_percent:10.1f} %"
 
 
 def set_up(provider: Provider, lengths: Iterable[int]) -> object:
@@ -71,12 +73,6 @@ def engine(provider: Provider, owner: object, model: str, steps: int) -> Gaps:
     task.refresh_from_db()
     assert task.state == "done", (task.state, task.failure_detail)
     return provider.gaps()
-
-
-def _moves() -> int:
-    from tasks_app.models import ContextCut
-
-    return ContextCut.objects.count()
 
 
 def _store_size() -> float:

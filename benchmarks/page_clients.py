@@ -23,7 +23,7 @@ _SEQ = re.compile(r'data-seq=\\?"(\d+)|^id: (\d+)', re.MULTILINE)
 
 
 @dataclass
-class Heard:
+class Received:
     """The data that one client received. `delays` are from sending to arrival of each message's newest token, in ms."""
 
     messages: int = 0
@@ -32,11 +32,11 @@ class Heard:
     delays: list[float] = field(default_factory=list)
     is_open: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def take(self, text: str) -> None:
+    def add(self, text: str) -> None:
         self.messages += 1
         self.bytes += len(text)
-        for found in _SEQ.finditer(text):
-            self.last_seq = max(self.last_seq, int(found[1] or found[2]))
+        for match in _SEQ.finditer(text):
+            self.last_seq = max(self.last_seq, int(match[1] or match[2]))
         if stamps := _RUNNING.search(text[:300]) and _STAMP.findall(text):
             self.delays.append(1000 * (time.monotonic() - float(stamps[-1])))
 
@@ -51,49 +51,49 @@ class Report:
     p99: float
 
     @classmethod
-    def of(cls, heard: list[Heard], before: tuple[int, int]) -> "Report":
-        delays = [delay for one in heard for delay in one.delays]
+    def of(cls, clients: list[Received], before: tuple[int, int]) -> "Report":
+        delays = [delay for client in clients for delay in client.delays]
         delays += [0.0] * (2 - len(delays))
         hundredths = quantiles(delays, n=100)
         return cls(
-            messages=(sum(one.messages for one in heard) - before[0]) / len(heard),
-            bytes=(sum(one.bytes for one in heard) - before[1]) / len(heard),
-            last_seq=min(one.last_seq for one in heard),
-            with_text=sum(bool(one.delays) for one in heard),
+            messages=(sum(client.messages for client in clients) - before[0]) / len(clients),
+            bytes=(sum(client.bytes for client in clients) - before[1]) / len(clients),
+            last_seq=min(client.last_seq for client in clients),
+            with_text=sum(bool(client.delays) for client in clients),
             p50=hundredths[49],
             p99=hundredths[98],
         )
 
 
-async def _follow(client: aiohttp.ClientSession, address: str, heard: Heard) -> None:
+async def _follow(client: aiohttp.ClientSession, address: str, received: Received) -> None:
     if address.startswith("ws"):
         origin = "http" + address.removeprefix("ws").partition("/ws/")[0]
         async with client.ws_connect(address, origin=origin, max_msg_size=0) as socket:
-            heard.is_open.set()
+            received.is_open.set()
             async for message in socket:
-                heard.take(message.data)
+                received.add(message.data)
         return
     async with client.get(address) as stream:
-        heard.is_open.set()
+        received.is_open.set()
         async for chunk in stream.content.iter_any():
-            heard.take(chunk.decode())
+            received.add(chunk.decode())
 
 
 async def main(address: str, count: int, name: str, value: str) -> None:
-    heard = [Heard() for _ in range(count)]
+    clients = [Received() for _ in range(count)]
     connector = aiohttp.TCPConnector(limit=0)
     timeout = aiohttp.ClientTimeout(total=None)
     async with aiohttp.ClientSession(headers={name: value}, connector=connector, timeout=timeout) as client:
-        following = [asyncio.create_task(_follow(client, address, one)) for one in heard]
-        ready = asyncio.gather(*(one.is_open.wait() for one in heard))
+        following = [asyncio.create_task(_follow(client, address, received)) for received in clients]
+        ready = asyncio.gather(*(received.is_open.wait() for received in clients))
         ended, _ = await asyncio.wait([ready, *following], return_when=asyncio.FIRST_COMPLETED)
         if ready not in ended:
             raise RuntimeError(f"a client has ended: {ended}")
         await asyncio.sleep(SETTLING)
         print("ready", flush=True)
-        before = sum(one.messages for one in heard), sum(one.bytes for one in heard)
+        before = sum(received.messages for received in clients), sum(received.bytes for received in clients)
         await asyncio.to_thread(sys.stdin.read)
-        print(json.dumps(asdict(Report.of(heard, before))), flush=True)
+        print(json.dumps(asdict(Report.of(clients, before))), flush=True)
         for task in following:
             task.cancel()
 

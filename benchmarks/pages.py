@@ -57,8 +57,7 @@ def report(counts: tuple[int, ...] = COUNTS) -> None:
             server.run_task(server.session("loop"))  # exclude imports and first connections
             title = f"open pages, CPU; floors {a_floor:.2f} ms, {a_token:.0f} and {a_page:.1f} µs"
             print(f"{title:<52} {_COLUMNS}")
-            nobody = _row(server, fake, "pages", 0)
-            print(nobody.line(a_floor), flush=True)
+            print(_row(server, fake, "pages", 0).line(a_floor), flush=True)
             for kind in ("pages", "event streams"):
                 for count in counts:
                     print(_row(server, fake, kind, count).line(a_floor), flush=True)
@@ -80,11 +79,11 @@ class Row:
     words: Report
 
     def line(self, a_floor: float) -> str:
-        each = self.token_more / self.count if self.count else 0.0
-        heard = f"{self.steps.messages / (STEPS + 1):9.2f} {self.steps.bytes / (STEPS + 1) / 1024:5.1f}"
+        per_page = self.token_more / self.count if self.count else 0.0
+        received = f"{self.steps.messages / (STEPS + 1):9.2f} {self.steps.bytes / (STEPS + 1) / 1024:5.1f}"
         times = f"{self.idle:10.0f} {self.words.p50:10.0f} {self.words.p99:9.0f}"
         more = f"{self.iteration:15.2f} {self.more / a_floor:+8.2f}"
-        return f"{self.name:<52} {more} {heard} {self.token:11.0f} {each:7.1f} {times}"
+        return f"{self.name:<52} {more} {received} {self.token:11.0f} {per_page:7.1f} {times}"
 
 
 def _row(server: Server, fake: Provider, kind: str, count: int) -> Row:
@@ -114,10 +113,10 @@ def _steps(server: Server, fake: Provider, kind: str, count: int) -> tuple[float
         server.run_task(session)
         server.settle()
         cost = (server.cpu() - before) / (STEPS + 1)
-        heard = clients()
-    if count and heard.last_seq < 2 * STEPS:
-        raise AssertionError(f"a client has missed entries: it has {heard.last_seq}")
-    return cost, heard
+        report_of_clients = clients()
+    if count and report_of_clients.last_seq < 2 * STEPS:
+        raise AssertionError(f"a client has missed entries: it has {report_of_clients.last_seq}")
+    return cost, report_of_clients
 
 
 def _token(server: Server, kind: str, count: int) -> float:
@@ -141,10 +140,10 @@ def _words(server: Server, kind: str, count: int) -> tuple[float, Report]:
         time.sleep(IDLE_SECONDS)
         idle = (server.cpu() - before) / IDLE_SECONDS
         server.run_task(session)
-        words = clients()
-    if words.with_text < count:
-        raise AssertionError(f"only {words.with_text} of {count} clients saw the text")
-    return idle, words
+        report_of_clients = clients()
+    if report_of_clients.with_text < count:
+        raise AssertionError(f"only {report_of_clients.with_text} of {count} clients saw the text")
+    return idle, report_of_clients
 
 
 def _floor(fake: Provider, folder: Path) -> float:
@@ -197,21 +196,21 @@ async def _hand_out(session: Any) -> float:
     from tasks_app.runtime import broadcast, event_loop
 
     event_loop.adopt(asyncio.get_running_loop())
-    heard = [0] * FOLLOWERS
+    received = [0] * FOLLOWERS
 
     async def follow(number: int) -> None:
         admission = Credential(user_id=session.owner_id, token=str(number), check=lambda: None)
         async for batch in PageSubscriber(session.owner, session.pk, 0, admission).messages():
-            heard[number] += len(batch)
+            received[number] += len(batch)
 
     following = [asyncio.create_task(follow(number)) for number in range(FOLLOWERS)]
-    while not all(heard):  # noqa: ASYNC110  there is no event for all
+    while not all(received):  # noqa: ASYNC110  there is no event for all
         await asyncio.sleep(0.1)
     await asyncio.sleep(0.5)
-    before, began = list(heard), time.process_time()
+    before, began = list(received), time.process_time()
     for number in range(1, EVENTS + 1):
         await broadcast.send(session.group, {"type": "reset", "stream": str(number)})  # delivered without a delay
-        while any(now - then < number for now, then in zip(heard, before, strict=True)):  # noqa: ASYNC110
+        while any(now - then < number for now, then in zip(received, before, strict=True)):  # noqa: ASYNC110
             await asyncio.sleep(0)
     used = time.process_time() - began
     for task in following:

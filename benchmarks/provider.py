@@ -25,7 +25,7 @@ class Provider:
         return Gaps(
             [1000 * (later[0] - earlier[1]) for earlier, later in pairs],
             bytes_sent=sum(record[2] for record in records),
-            bytes_known=sum(record[3] for record in records),
+            bytes_repeated=sum(record[3] for record in records),
         )
 
 
@@ -33,7 +33,7 @@ class Provider:
 class Gaps:
     milliseconds: list[float]
     bytes_sent: int
-    bytes_known: int  # the part that equals the beginning of the previous request, which a provider can cache
+    bytes_repeated: int  # the part that equals the beginning of the previous request, which a provider can cache
 
     @property
     def p50(self) -> float:
@@ -44,8 +44,8 @@ class Gaps:
         return quantiles(self.milliseconds, n=20)[18]
 
     @property
-    def known_percent(self) -> float:
-        return 100 * self.bytes_known / self.bytes_sent
+    def repeated_percent(self) -> float:
+        return 100 * self.bytes_repeated / self.bytes_sent
 
     def tenth(self, number: int) -> float:
         """Return the median of the first (0) or the last (-1) tenth."""

@@ -20,7 +20,7 @@ from benchmarks.token_server import running
 
 WORKERS = 2
 KILL_EVERY = 40.0  # seconds
-MOST_SECONDS = 1300.0
+MAX_SECONDS = 1300.0
 MODELS = {  # logical model: protocol and model of each route
     "native": [("openai_native", "a"), ("anthropic_native", "b")],
     "claude": [("anthropic_native", "b"), ("openai_native", "a")],
@@ -31,7 +31,7 @@ MODELS = {  # logical model: protocol and model of each route
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # run the cleanup of the blocks below
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with (
         tempfile.TemporaryDirectory(prefix="agentsite-record-") as folder,
         running("benchmarks.every_protocol", "0") as base_url,
@@ -41,7 +41,7 @@ def main() -> None:
         import django
 
         django.setup()
-        _record(_set_up(base_url), wanted)
+        _record(_set_up(base_url), calls)
         _verify()
 
 
@@ -61,14 +61,14 @@ def _set_up(base_url: str) -> Any:
     return first_start.ensure_admin().user
 
 
-def _record(owner: Any, wanted: int) -> None:
+def _record(owner: Any, calls: int) -> None:
     from llm_app.models import LLMLog
 
     chance, workers = random.Random(7), [_worker() for _ in range(WORKERS)]
     people, began, killed = _People(owner, chance), time.monotonic(), time.monotonic()
     try:
-        while (made := LLMLog.objects.count()) < wanted and time.monotonic() - began < MOST_SECONDS:
-            people.act(made / wanted)
+        while (made := LLMLog.objects.count()) < calls and time.monotonic() - began < MAX_SECONDS:
+            people.act(made / calls)
             if time.monotonic() - killed > KILL_EVERY:
                 killed = time.monotonic()
                 victim = workers.pop(0)

@@ -36,7 +36,7 @@ class Server:
 
     def __init__(self, process: "subprocess.Popen[bytes]", port: int, *, is_team: bool) -> None:
         self._process, self._is_team = process, is_team
-        self._kept = threading.local()
+        self._local = threading.local()
         self.base_url = f"http://127.0.0.1:{port}"
 
     @classmethod
@@ -106,8 +106,8 @@ class Server:
         if not self._is_team:
             return {"server": self._process.pid}
         children = {pid: command_line(pid) for pid in below(self._process.pid)}
-        named = {pid: re.search(r"(?<=manage.py )serve|worker\d+(?=@)", line) for pid, line in children.items()}
-        return {found[0]: pid for pid, found in named.items() if found}
+        names = {pid: re.search(r"(?<=manage.py )serve|worker\d+(?=@)", line) for pid, line in children.items()}
+        return {match[0]: pid for pid, match in names.items() if match}
 
     def cpu(self, *names: str) -> float:
         """Return the CPU time in ms of all processes or the named ones, including their ended children."""
@@ -141,10 +141,10 @@ class Server:
 
     def _connection(self) -> http.client.HTTPConnection:
         """Return this thread's connection, or a new one if the server may have closed it."""
-        now, (used, connection) = time.monotonic(), getattr(self._kept, "connection", (0.0, None))
-        if connection is None or now - used > _QUIET_SECONDS:
+        now, (used_at, connection) = time.monotonic(), getattr(self._local, "connection", (0.0, None))
+        if connection is None or now - used_at > _QUIET_SECONDS:
             connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.base_url).netloc)
-        self._kept.connection = now, connection
+        self._local.connection = now, connection
         return connection
 
     def session(self, model: str) -> str:
@@ -153,22 +153,22 @@ class Server:
     def run_task(self, session: str, every: float = 0.4) -> None:
         """Run a task to its end. Ask for its state only `every` so many seconds, as that costs the server CPU."""
         task = self.call("POST", f"sessions/{session}/messages/", {"content": "go"})["task"]
-        while (found := self.call("GET", f"tasks/{task}/"))["state"] not in ("done", "failed"):
+        while (state := self.call("GET", f"tasks/{task}/"))["state"] not in ("done", "failed"):
             time.sleep(every)
-        if found["state"] != "done":
-            raise RuntimeError(found["failure"]["detail"])
+        if state["state"] != "done":
+            raise RuntimeError(state["failure"]["detail"])
 
-    def entries_heard(self, session: str) -> int:
+    def count_streamed_entries(self, session: str) -> int:
         """Return the number of entries in the session's event stream until a task has ended."""
         address = f"{self.base_url}/api/v1/sessions/{session}/events/"
         request = urllib.request.Request(address, headers={"Authorization": f"Bearer {_TOKEN}"})
-        heard = 0
+        count = 0
         with urllib.request.urlopen(request) as stream:
             for line in stream:
-                heard += line == b"event: entry\n"
+                count += line == b"event: entry\n"
                 if line.startswith(b"data: ") and b'"state":"done"' in line:
                     break
-        return heard
+        return count
 
     @contextmanager
     def clients(self, kind: str, session: str, count: int) -> Iterator[Any]:
@@ -194,9 +194,9 @@ class Server:
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
         address = f"{self.base_url}/accounts/login/"
         page = browser.open(address).read().decode()
-        found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        assert found is not None
-        form = {"csrfmiddlewaretoken": found[1], "login": "admin", "password": _PASSWORD}
+        match = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert match is not None
+        form = {"csrfmiddlewaretoken": match[1], "login": "admin", "password": _PASSWORD}
         browser.open(urllib.request.Request(address, urllib.parse.urlencode(form).encode(), {"Referer": address}))
         return "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
 

@@ -20,14 +20,14 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.page_clients import Heard
+from benchmarks.page_clients import Received
 from benchmarks.server import Server
 from benchmarks.token_server import SLOW_PACE, running
 
 COUNTS = 1000, 100, 50, 0  # pages, of them at tasks, tasks, workers
 TOKENS, UNTIL_CUT = 600, 6.0  # tokens of an answer; seconds until all connections are cut
-MEANWHILE = 10  # idle pages whose sessions change while they are disconnected
-AT_ONCE, PATIENCE = 16, 90.0
+CHANGED_PAGES = 10  # idle pages whose sessions change while they are disconnected
+AT_ONCE, TIMEOUT_SECONDS = 16, 90.0
 _WORD = re.compile(r"@\d+\.\d+")
 _CONFIG = """
 providers: [{{name: slow, protocol: openai_native, base_url: "{address}/v1", api_key: x}}]
@@ -41,8 +41,8 @@ class Page:
     """A page that reconnects after the pause of `live.js` whenever its connection is lost."""
 
     session: str
-    heard: Heard = field(default_factory=Heard)
-    words: int = 0  # in the newest entry
+    received: Received = field(default_factory=Received)
+    word_count: int = 0  # in the newest entry
     faults: list[str] = field(default_factory=list)
     took: list[float] = field(default_factory=list)  # seconds from each attempt until it was answered
     is_there: asyncio.Event = field(default_factory=asyncio.Event)
@@ -52,7 +52,9 @@ class Page:
         while True:
             began = time.monotonic()
             try:
-                async with client.ws_connect(f"{address}?after={self.heard.last_seq}", max_msg_size=0) as self._socket:
+                async with client.ws_connect(
+                    f"{address}?after={self.received.last_seq}", max_msg_size=0
+                ) as self._socket:
                     await self._listen(began)
             except (aiohttp.ClientError, OSError) as error:
                 self.faults.append(repr(error))
@@ -64,10 +66,10 @@ class Page:
             if not self.is_there.is_set():
                 self.took.append(time.monotonic() - began)
                 self.is_there.set()
-            before = self.heard.last_seq
-            self.heard.take(message.data)
-            if self.heard.last_seq > before:
-                self.words = len(_WORD.findall(message.data))
+            before = self.received.last_seq
+            self.received.add(message.data)
+            if self.received.last_seq > before:
+                self.word_count = len(_WORD.findall(message.data))
 
     def cut(self) -> None:
         self.is_there.clear()
@@ -95,7 +97,7 @@ async def _measure(server: Server, pages: int, watching: int, tasks: int) -> Non
         connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(headers=headers, connector=connector, timeout=timeout) as client:
             following = [asyncio.create_task(page.follow(client, server.socket(page.session))) for page in open_]
-            print(f"  all open after {await _all_there(open_):.1f} s; {_said(open_)}", flush=True)
+            print(f"  all open after {await _all_there(open_):.1f} s; {_summary(open_)}", flush=True)
             await asyncio.to_thread(server.settle)
             before = server.cpu(), time.monotonic()
             await asyncio.sleep(3)
@@ -110,14 +112,15 @@ async def _measure(server: Server, pages: int, watching: int, tasks: int) -> Non
             print(f"  deltas before the cut: {_delays(open_[:watching])}", flush=True)
             for page in open_:
                 page.cut()
-                page.heard.delays.clear()
-            meanwhile = [loop.run_in_executor(threads, _post, server, session) for session in idle[:MEANWHILE]]
-            print(f"  all back after {await _all_there(open_):.1f} s; {_said(open_)}", flush=True)
-            await asyncio.gather(*meanwhile)
-            changed = open_[: watching + MEANWHILE]
-            await _until(lambda: all(page.words >= TOKENS for page in changed), 2 * TOKENS * SLOW_PACE + PATIENCE)
+                page.received.delays.clear()
+            posts = [loop.run_in_executor(threads, _post, server, session) for session in idle[:CHANGED_PAGES]]
+            print(f"  all back after {await _all_there(open_):.1f} s; {_summary(open_)}", flush=True)
+            await asyncio.gather(*posts)
+            changed = open_[: watching + CHANGED_PAGES]
+            seconds = 2 * TOKENS * SLOW_PACE + TIMEOUT_SECONDS
+            await _until(lambda: all(page.word_count >= TOKENS for page in changed), seconds)
             print(f"  deltas after the cut: {_delays(open_[:watching])}")
-            lost = [page for page in changed if page.words < TOKENS]
+            lost = [page for page in changed if page.word_count < TOKENS]
             print(f"  {len(lost)} of {len(changed)} pages whose session changed have lost something")
             print(f"  memory at most: {server.peak_memory()}", flush=True)
             for task in following:
@@ -131,7 +134,7 @@ def _post(server: Server, session: str) -> None:
 
 async def _all_there(pages: Sequence[Page]) -> float:
     began = time.monotonic()
-    await _until(lambda: all(page.is_there.is_set() for page in pages), PATIENCE)
+    await _until(lambda: all(page.is_there.is_set() for page in pages), TIMEOUT_SECONDS)
     return time.monotonic() - began
 
 
@@ -142,7 +145,7 @@ async def _until(condition: Callable[[], bool], seconds: float) -> None:
                 await asyncio.sleep(0.05)
 
 
-def _said(pages: Sequence[Page]) -> str:
+def _summary(pages: Sequence[Page]) -> str:
     took = [page.took[-1] for page in pages if page.took] or [float("nan")] * 2
     faults = [fault for page in pages for fault in page.faults]
     missing = sum(not page.is_there.is_set() for page in pages)
@@ -151,7 +154,7 @@ def _said(pages: Sequence[Page]) -> str:
 
 
 def _delays(pages: Sequence[Page]) -> str:
-    delays = [delay for page in pages for delay in page.heard.delays]
+    delays = [delay for page in pages for delay in page.received.delays]
     hundredths = quantiles(delays, n=100) if len(delays) > 1 else [float("nan")] * 99
     return f"{hundredths[49]:.0f} ms at p50, {hundredths[98]:.0f} ms at p99"
 

@@ -24,6 +24,7 @@ PACKAGES = ("agentsite", "tasks_app", "tools_app", "llm_app")
 # Folders and files whose English is finished, in alphabetical order, one a line.
 FINISHED: tuple[str, ...] = (
     "agentsite",
+    "benchmarks",
     "tasks_app/record",
     "tasks_app/services",
 )
