@@ -27,6 +27,20 @@ FINISHED: tuple[str, ...] = (
     "benchmarks",
     "tasks_app/record",
     "tasks_app/services",
+    "tools_app/apps.py",
+    "tools_app/browser",
+    "tools_app/errors.py",
+    "tools_app/files",
+    "tools_app/held_resources.py",
+    "tools_app/matching",
+    "tools_app/network",
+    "tools_app/notes.py",
+    "tools_app/paging.py",
+    "tools_app/policy.py",
+    "tools_app/release_session.py",
+    "tools_app/sandbox",
+    "tools_app/shell",
+    "tools_app/web",
 )
 
 OPENINGS = re.compile(

@@ -112,10 +112,8 @@ class Policy:
     def visible(self, visibility: ToolVisibility) -> VisibleTools:
         """Return the visible tools. Cached for each situation, because every step asks several times."""
         if (cached := self._visible.get(visibility)) is None:
-            available = (
-                tool for tool in self.all_tools() if self.is_available(tool, visibility) and tool.listed(visibility)
-            )
-            cached = self._visible[visibility] = VisibleTools(available)
+            tools = [tool for tool in self.all_tools() if self.is_available(tool, visibility)]
+            cached = self._visible[visibility] = VisibleTools(tool for tool in tools if tool.listed(visibility))
         return cached
 
     def all_tools(self) -> list[ToolDefinition]:
@@ -180,13 +178,9 @@ class Policy:
         """Return the strictest approval among the user's roles, else the one of the tool's setting."""
         approvals = [role.approvals[name] for role in self.roles if name in role.approvals]
         setting = self.settings.get(name)
-        return (
-            max(approvals, key=_STRICTNESS.index)
-            if approvals
-            else setting.approval
-            if setting
-            else ApprovalMode.BY_DANGER
-        )
+        if approvals:
+            return max(approvals, key=_STRICTNESS.index)
+        return setting.approval if setting else ApprovalMode.BY_DANGER
 
 
 def policy_for(

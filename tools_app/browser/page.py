@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Literal
 
-from playwright.async_api import BrowserContext, Dialog, Download, Error, Locator, Page, Response, Route
+from playwright.async_api import BrowserContext, Dialog, Download, Error, Locator, Page, Route
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 from yarl import URL
 
@@ -112,7 +112,7 @@ class OpenPage:
             await self.stop_loading()
             proxy_error = self._proxy_grant.last_error if "ERR_TUNNEL" in error.message else None
             raise proxy_error or load_error(error, LOAD_S) from error
-        if response and _is_from_proxy(response):
+        if response and response.headers.get("proxy-status", "").startswith("agentsite"):
             raise self._proxy_grant.last_error or AddressRefused()
         await self._wait_until_idle()
 
@@ -218,10 +218,6 @@ class OpenPage:
         if len(self._context.pages) > _MAX_WINDOWS:
             with suppress(Error):
                 await page.close()
-
-
-def _is_from_proxy(response: Response) -> bool:
-    return response.headers.get("proxy-status", "").startswith("agentsite")
 
 
 def load_error(error: Error, seconds: float) -> FetchFailed:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,23 +23,18 @@ _COMPLEX = "too large or too complex"
 
 
 async def search_documents(query: MatchRequest, result: MatchResult, workspace: Workspace) -> MatchResult:
-    """Search the documents named in `found` and return both results. Name unreadable documents with the reason."""
+    """Search the documents named in `result` and add their matches. Name unreadable documents with the reason."""
     search = _DocumentSearch(query, result, workspace)
-    for paths in _groups(result.documents):
-        await search.add(paths)
+    for begin in range(0, len(result.documents), _BATCH_DOCUMENTS):
+        await search.add(result.documents[begin : begin + _BATCH_DOCUMENTS])
     return search.answer()
-
-
-def _groups(paths: Sequence[str]) -> Iterator[Sequence[str]]:
-    for begin in range(0, len(paths), _BATCH_DOCUMENTS):
-        yield paths[begin : begin + _BATCH_DOCUMENTS]
 
 
 class _DocumentSearch:
     """The search with its results so far."""
 
     def __init__(self, query: MatchRequest, result: MatchResult, workspace: Workspace) -> None:
-        self._query, self._found, self._workspace = query, result, workspace
+        self._query, self._result, self._workspace = query, result, workspace
         self._end = time.monotonic() + _TOTAL_S
         self._unsearched = UnsearchedFiles()
         self._room = query.room - sum(size(line) + 1 for line in result.lines)
@@ -56,7 +51,7 @@ class _DocumentSearch:
         await self._search(documents)
 
     def answer(self) -> MatchResult:
-        return replace(self._found, documents=(), unsearched=[*self._found.unsearched, *self._unsearched.lines()])
+        return replace(self._result, documents=(), unsearched=[*self._result.unsearched, *self._unsearched.lines()])
 
     def _read(self, path: str) -> bytes:
         try:
@@ -74,17 +69,18 @@ class _DocumentSearch:
         try:
             self._add_results(await self._run_child(documents, remaining))
         except NoAnswer:
-            for document in documents if len(documents) > 1 else ():
-                await self._search([document])
             if len(documents) == 1:
                 self._unsearched.add(documents[0][0], _COMPLEX)
+                return
+            for document in documents:
+                await self._search([document])
 
     async def _run_child(self, documents: Sequence[tuple[str, bytes]], seconds: float) -> dict[str, Any]:
         request = {
             "pattern": self._query.pattern,
             "flags": int(re.IGNORECASE) if self._query.ignore_case else 0,
             "context": self._query.context,
-            "first": max(1, self._query.offset - self._found.total_matches),
+            "first": max(1, self._query.offset - self._result.total_matches),
             "room": max(self._room, 0),
             "documents": [(path, len(data)) for path, data in documents],
         }
@@ -99,12 +95,12 @@ class _DocumentSearch:
         Its first match is shown, even if there is no room, unless other lines are. Then it starts the next page.
         """
         used = sum(size(line) + 1 for line in answer["lines"])
-        fits = used <= self._room or not self._found.lines
-        self._found = replace(
-            self._found,
-            lines=[*self._found.lines, *(answer["lines"] if fits else ())],
-            shown_matches=self._found.shown_matches + (answer["shown"] if fits else 0),
-            total_matches=self._found.total_matches + answer["total"],
+        fits = used <= self._room or not self._result.lines
+        self._result = replace(
+            self._result,
+            lines=[*self._result.lines, *(answer["lines"] if fits else ())],
+            shown_matches=self._result.shown_matches + (answer["shown"] if fits else 0),
+            total_matches=self._result.total_matches + answer["total"],
         )
         self._room = self._room - used if fits else 0
         for path, reason in answer["unreadable"]:

@@ -112,7 +112,7 @@ class MatchRequest:
     """A request to the search process.
 
     `workspace_names` lead from `root`, which no program can replace, to the workspace, or to a view that appears at
-    `prefix`. `names` lead on to the folder or file to search. `owner` is the user to search as.
+    `view_prefix`. `target_names` lead on to the folder or file to search. `owner` is the user to search as.
 
     The answer starts with match number `offset` and holds at most `room` bytes, but at least one match. After `seconds`
     the process answers with the results so far. After more than twice that time it ends itself, in case the server has

@@ -39,16 +39,19 @@ class UnsearchedFiles:
 
     def add(self, path: str, reason: str) -> None:
         if len(self._named[reason]) < _MAX_NAMED:
-            self._named[reason].append(_short(as_text(path)))
+            name = as_text(path)
+            self._named[reason].append(name if len(name) <= _MAX_PATH_WIDTH else f"…{name[-_MAX_PATH_WIDTH:]}")
         else:
             self._unnamed[reason] += 1
 
     def lines(self) -> list[str]:
         """Return a line for each reason: the first paths, the number of others, and the reason."""
-        return [f"{', '.join(paths)}{self._more(reason)} ({reason})" for reason, paths in self._named.items()]
-
-    def _more(self, reason: str) -> str:
-        return f" and {more} more" if (more := self._unnamed[reason]) else ""
+        lines = []
+        for reason, paths in self._named.items():
+            count = self._unnamed[reason]
+            more = f" and {count} more" if count else ""
+            lines.append(f"{', '.join(paths)}{more} ({reason})")
+        return lines
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +97,7 @@ def files(root: str, names: Sequence[str], unsearched: UnsearchedFiles) -> Itera
         with safe_open.folder(root, names[:depth]) as above:
             rules += _rules_in(above, _prefix(names[:depth]))
     with safe_open.folder(root, names[:-1]) as parent:
-        if names and _is_file(parent, names[-1]):
+        if names and stat.S_ISREG(os.lstat(names[-1], dir_fd=parent).st_mode):
             yield FoundFile(path="/".join(names), name=names[-1], folder=parent)
             return
     with safe_open.folder(root, names) as folder:
@@ -157,13 +160,5 @@ def _read(folder: int, name: str, *, documents_apart: bool = False) -> bytes:
     return data
 
 
-def _is_file(parent: int, name: str) -> bool:
-    return stat.S_ISREG(os.lstat(name, dir_fd=parent).st_mode)
-
-
 def _prefix(names: Sequence[str]) -> str:
     return "".join(name + "/" for name in names)
-
-
-def _short(path: str) -> str:
-    return path if len(path) <= _MAX_PATH_WIDTH else f"…{path[-_MAX_PATH_WIDTH:]}"

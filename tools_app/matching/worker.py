@@ -118,7 +118,7 @@ class MatchingLines:
 
 
 def _clipped(line: str, position: int) -> str:
-    """Return a line, or the part of a long line around `place`."""
+    """Return a line, or the part of a long line around `position`."""
     if len(line) <= WIDTH:
         return line
     start = max(0, position - _MATCH_OFFSET)

@@ -58,15 +58,12 @@ def clear_cache() -> None:
 
 
 def _candidates(name: str, *, allow_local: bool) -> Sequence[Sandbox]:
-    backends: list[Sandbox] = [*map(Bubblewrap, _bubblewraps()), Docker(), Local()]
+    # The system's bwrap comes first: AppArmor may allow namespaces to it alone.
+    paths = [Path(path) for path in (which("bwrap"), _bundled_bwrap()) if path]
+    backends: list[Sandbox] = [*map(Bubblewrap, paths), Docker(), Local()]
     if name:
         return [sandbox for sandbox in backends if sandbox.name == name]
     return backends if allow_local else backends[:-1]
-
-
-def _bubblewraps() -> list[Path]:
-    """Return paths of bwrap. The system's comes first: AppArmor may allow namespaces to it alone."""
-    return [Path(path) for path in (which("bwrap"), _bundled_bwrap()) if path]
 
 
 def _bundled_bwrap() -> str:

@@ -77,15 +77,11 @@ def end_group(started: ProcessIdentity) -> None:
         try:
             if process_identity(started.pid) == started:  # checked after opening: from here on the pid cannot be reused
                 signal_group(started.pid, signal.SIGKILL)
-                _wait_for_exit(leader)
+                poll = select.poll()
+                poll.register(leader, select.POLLIN)
+                poll.poll(_EXIT_TIMEOUT_MS)
         finally:
             os.close(leader)
-
-
-def _wait_for_exit(process: int) -> None:
-    poll = select.poll()
-    poll.register(process, select.POLLIN)
-    poll.poll(_EXIT_TIMEOUT_MS)
 
 
 _GRACE_S = 0.5  # between SIGTERM and SIGKILL

@@ -137,14 +137,14 @@ class ShellParser:
     def _read_word(self) -> str:
         parts: list[str] = []
         start = self._position
-        while not self._is_closed() and (token := self._match(WORD)):
+        while True:
+            is_closed = self._closers[-1] == "`" and self._text[self._position : self._position + 1] == "`"
+            if is_closed or not (token := self._match(WORD)):
+                break
             parts.append(self._token_text(token))
         if self._position == start:  # a character that no token matches
             self._position += 1
         return "".join(parts)
-
-    def _is_closed(self) -> bool:
-        return self._closers[-1] == "`" and self._text[self._position : self._position + 1] == "`"
 
     def _token_text(self, token: re.Match[str]) -> str:
         """Return the text of a token, after reading the construct that it opens."""

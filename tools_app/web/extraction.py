@@ -23,19 +23,14 @@ def answer(request: Mapping[str, str], html: bytes) -> dict[str, str]:
 
 def _text(page: HtmlElement) -> str:
     everything = outline(page)
-    listing = _is_listing(page)
+    is_listing = sum(_text_length(link) for link in page.iter("a")) > _text_length(page) / 2
     main = trafilatura.extract(
         page, output_format="markdown", include_links=True, include_tables=True, include_comments=False
     )
     if not main or len(main) < _MIN_MAIN_TEXT:
         return everything
     # trafilatura reduces a listing to bare words and drops the links, which are its purpose.
-    return everything if listing and "](" not in main else main
-
-
-def _is_listing(page: HtmlElement) -> bool:
-    in_links = sum(_text_length(link) for link in page.iter("a"))
-    return in_links > _text_length(page) / 2
+    return everything if is_listing and "](" not in main else main
 
 
 def _text_length(element: HtmlElement) -> int:

@@ -87,7 +87,7 @@ async def read_page(fetched: FetchedResponse) -> WebPage:
 
 
 def truncated(fetched: FetchedResponse, max_bytes: int) -> FetchedResponse:
-    """Return the response, truncated to `most` bytes."""
+    """Return the response, truncated to `max_bytes`."""
     if len(fetched.body) <= max_bytes:
         return fetched
     return replace(fetched, body=fetched.body[:max_bytes], truncated=True)
