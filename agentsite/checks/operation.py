@@ -18,7 +18,7 @@ from tasks_app.services import diagnosis
 from tools_app.contract import registry as tool_registry
 from tools_app.hooks.loading import BrokenHook, plugins
 from tools_app.models import McpServer, McpTool, Skill
-from tools_app.skills.skill_files import installed_skills, refused_skills, remark
+from tools_app.skills.skill_files import description_remark, installed_skills, refused_skills
 
 _CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # tests of images and sound cost too much
 _RESET = "Reset its breaker in the admin to return it to automatic operation."
@@ -140,7 +140,7 @@ def skills_are_valid() -> Iterator[CheckMessage]:
     descriptions = {name: skill.description for name, skill in installed_skills(folder).items()}
     descriptions |= dict(Skill.objects.values_list("name", "description"))
     for name, description in descriptions.items():
-        if sentence := remark(description):
+        if sentence := description_remark(description):
             yield note(61, f"skill {name}", sentence)
 
 

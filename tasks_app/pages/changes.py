@@ -17,7 +17,7 @@ from tasks_app.record import redactor_of
 from tasks_app.record.item import Item
 from tasks_app.workspace import file_history
 from tasks_app.workspace.folders import workspace_of
-from tools_app.editing.changes import replaced
+from tools_app.editing.changes import overwrite_diff
 from tools_app.errors import ToolError
 from tools_app.files import as_text
 
@@ -73,7 +73,7 @@ def proposed(item: Item, is_foreign: bool | str = False) -> str:
             return _marked("+", given["content"])
         case "write":
             session = item.entry.session
-            beside = "" if is_foreign else replaced(given["path"], given["content"], workspace_of(session))
+            beside = "" if is_foreign else overwrite_diff(given["path"], given["content"], workspace_of(session))
             return redactor_of(session).redacted(beside) or _marked("+", given["content"])
     return ""
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import orjson
 
-from tools_app.skills.skill_files import UNREADABLE
+from tools_app.skills.skill_files import ARCHIVE_ERRORS
 
 MOST_BYTES = 64 * 1024 * 1024  # of a file, packed and unpacked
 MOST_CHATS, MOST_MESSAGES = 300, 2_000
@@ -72,7 +72,7 @@ def read_chats(data: bytes) -> list[ForeignChat]:
         if sum(map(unpacked.count, (b"{", b"[", b","))) > MOST_VALUES:
             raise UnreadableChats()
         chats = list(_read_all(orjson.loads(unpacked)))
-    except (ValueError, KeyError, TypeError, AttributeError, *UNREADABLE) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, *ARCHIVE_ERRORS) as error:
         raise UnreadableChats() from error
     chats = [chat for chat in chats if chat.messages]
     if not chats:

@@ -5,7 +5,7 @@ import codecs
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app.editing.patch import apply
+from tools_app.editing.patch import apply_hunks
 from tools_app.editing.patch_reading import Hunk
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
@@ -51,7 +51,7 @@ async def test_it_is_read_edited_and_appended_to_in_its_encoding(call: Call, wor
 
 def test_a_patch_keeps_it_as_well(data: bytes) -> None:
     hunk = Hunk(start=1, old=["Name: Zoë"], new=["Name: Änne"])
-    assert decoded(apply(data, [hunk], "a.txt")) == decoded(data).replace("Zoë", "Änne")
+    assert decoded(apply_hunks(data, [hunk], "a.txt")) == decoded(data).replace("Zoë", "Änne")
 
 
 async def test_a_character_that_the_encoding_does_not_have_is_refused(call: Call, workspace: Workspace) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools_app.conftest import Call
-from tools_app.editing.patch import apply
+from tools_app.editing.patch import apply_hunks
 from tools_app.editing.patch_reading import parse_patch
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
@@ -116,4 +116,4 @@ def test_every_diff_of_two_texts_leads_from_one_to_the_other(before: list[str], 
     diff = "".join(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "a/f", "b/f"))
     if diff:
         (patch,) = parse_patch(diff)
-        assert apply(old.encode(), patch.hunks, "f") == new.encode()
+        assert apply_hunks(old.encode(), patch.hunks, "f") == new.encode()

@@ -18,7 +18,7 @@ from tools_app.network import NetworkPolicy
 from tools_app.search_engines import adapters, query
 from tools_app.search_engines.asking import ADAPTERS
 from tools_app.search_engines.base import SearchFailed
-from tools_app.search_engines.query import Query, SearchResult, today
+from tools_app.search_engines.query import SearchQuery, SearchResult, today
 
 ANSWERS = Path(__file__).parent / "search_answers"
 NOBODY_INSIDE = NetworkPolicy()
@@ -51,7 +51,7 @@ class Service:
         return Engine(name=kind, kind=kind, base_url=self.url, api_key="a key")
 
     async def search(self, kind: str, type: str = "info", **query: Any) -> list[SearchResult]:
-        wanted = Query(**{"type": type, "words": "bees", "count": 8} | query)
+        wanted = SearchQuery(**{"type": type, "words": "bees", "count": 8} | query)
         return await ADAPTERS[kind].ask(wanted, self.engine(kind), NOBODY_INSIDE)
 
 
@@ -219,7 +219,7 @@ async def test_a_redirect_is_not_followed_with_the_key(service: Service) -> None
 async def test_an_engine_reaches_its_own_internal_address_and_no_other() -> None:
     with pytest.raises(FetchFailed):  # nobody listens there, but it was tried
         await ADAPTERS["searxng"].ask(
-            Query(type="info", words="x", count=1),
+            SearchQuery(type="info", words="x", count=1),
             Engine(name="own", kind="searxng", base_url="http://127.0.0.1:9"),
             NOBODY_INSIDE,
         )
@@ -230,11 +230,11 @@ async def test_an_engine_reaches_its_own_internal_address_and_no_other() -> None
 async def test_searxng_without_an_address_says_so() -> None:
     engine = Engine(name="searxng", kind="searxng")
     with pytest.raises(SearchFailed, match="address is not set"):
-        await ADAPTERS["searxng"].ask(Query(type="info", words="x", count=1), engine, NOBODY_INSIDE)
+        await ADAPTERS["searxng"].ask(SearchQuery(type="info", words="x", count=1), engine, NOBODY_INSIDE)
 
 
 @pytest.mark.parametrize(
     ("days", "span"), [(0, "day"), (1, "day"), (7, "week"), (30, "month"), (365, "year"), (400, "")]
 )
 def test_a_span_reaches_back_far_enough(days: int, span: str) -> None:
-    assert Query(type="info", words="x", count=1, since=today() - timedelta(days=days)).span == span
+    assert SearchQuery(type="info", words="x", count=1, since=today() - timedelta(days=days)).span == span

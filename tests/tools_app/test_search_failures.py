@@ -14,7 +14,7 @@ from tools_app.contract import Engine
 from tools_app.network import NetworkPolicy
 from tools_app.search_engines import adapters, asking, base
 from tools_app.search_engines.base import SearchFailed
-from tools_app.search_engines.query import Query, SearchResult
+from tools_app.search_engines.query import SearchQuery, SearchResult
 
 ANSWERS = Path(__file__).parent / "search_answers"
 Make = Callable[[str, str], Engine]
@@ -47,8 +47,8 @@ async def engine() -> AsyncIterator[Make]:
         yield lambda kind, how: Engine(name=f"{kind}-{how}", kind=kind, base_url=str(server.make_url(f"/{how}")))
 
 
-async def search(*engines: Engine, words: str = "bees", **query: object) -> asking.Outcome:
-    wanted = Query(**{"type": "info", "words": words, "count": 8} | query)  # type: ignore[arg-type]
+async def search(*engines: Engine, words: str = "bees", **query: object) -> asking.SearchOutcome:
+    wanted = SearchQuery(**{"type": "info", "words": words, "count": 8} | query)  # type: ignore[arg-type]
     return await asking.search(wanted, engines, NetworkPolicy())
 
 
@@ -73,7 +73,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_each_failure_leads_to_the_next_engine(engine: Make, how: str, reason: str) -> None:
     outcome = await search(engine("tavily", how), engine("brave", "brave"))
     assert outcome.engine == "brave-brave"
-    assert outcome.found[0].title == "Bees of the world"
+    assert outcome.results[0].title == "Bees of the world"
     assert len(outcome.failures) == 1
     assert outcome.failures[0].startswith(f"tavily-{how} failed ({reason}")
 
@@ -82,13 +82,13 @@ async def test_an_engine_out_of_reach_leads_to_the_next_one(engine: Make) -> Non
     with socket.create_server(("127.0.0.1", 0)) as closing:
         address = f"http://127.0.0.1:{closing.getsockname()[1]}"
     outcome = await search(Engine(name="own", kind="searxng", base_url=address), engine("exa", "exa"))
-    assert (outcome.engine, len(outcome.found)) == ("exa-exa", 2)
+    assert (outcome.engine, len(outcome.results)) == ("exa-exa", 2)
 
 
 async def test_an_engine_that_lacks_the_type_leads_to_the_next_one(engine: Make) -> None:
     outcome = await search(engine("exa", "exa"), engine("brave", "brave_image"), type="image")
     assert outcome.failures == ["exa-exa failed (it does not search for images)"]
-    assert [item.image for item in outcome.found] == ["https://images.example.org/bee.jpg"]
+    assert [item.image for item in outcome.results] == ["https://images.example.org/bee.jpg"]
 
 
 async def test_when_all_fail_each_is_named(engine: Make) -> None:
@@ -102,7 +102,7 @@ async def test_when_all_fail_each_is_named(engine: Make) -> None:
 
 async def test_an_answer_without_results_is_an_answer(engine: Make) -> None:
     outcome = await search(engine("tavily", "brave"), engine("brave", "brave"))
-    assert (outcome.engine, outcome.found, outcome.failures) == ("tavily-brave", [], [])
+    assert (outcome.engine, outcome.results, outcome.failures) == ("tavily-brave", [], [])
 
 
 async def test_the_first_engine_that_answers_is_the_only_one_asked(engine: Make) -> None:
@@ -112,8 +112,8 @@ async def test_the_first_engine_that_answers_is_the_only_one_asked(engine: Make)
 
 def test_an_address_comes_once_and_no_more_than_were_asked_for() -> None:
     found = [SearchResult(title=str(n), url=f"https://a/{n % 3}") for n in range(6)]
-    query = Query(type="info", words="x", count=2)
-    assert [item.title for item in asking._fitting(found, query)] == ["0", "1"]
+    query = SearchQuery(type="info", words="x", count=2)
+    assert [item.title for item in asking._distinct(found, query)] == ["0", "1"]
 
 
 # --- without any engine: ddgs, in a child process -----------------------------------------------------------------
@@ -127,11 +127,11 @@ def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_recorded")
 async def test_without_any_engine_ddgs_is_asked() -> None:
     outcome = await search(site="a.org", type="research")
-    assert (outcome.engine, outcome.found[1]) == (
+    assert (outcome.engine, outcome.results[1]) == (
         "ddgs",
         SearchResult(title="Honey", url="https://example.com/honey", summary="Honey is made by bees."),
     )
-    assert '"category": "text", "query": "bees research paper site:a.org"' in outcome.found[0].summary
+    assert '"category": "text", "query": "bees research paper site:a.org"' in outcome.results[0].summary
 
 
 @pytest.mark.usefixtures("_recorded")

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tools_app.skills.skill_files import BadSkill, installed_skills, parse_skill, refused_skills, remark, uploaded_skill
+from tools_app.skills.skill_files import (
+    BadSkill,
+    description_remark,
+    installed_skills,
+    parse_skill,
+    refused_skills,
+    uploaded_skill,
+)
 
 
 def text(name: str = "folding", description: str = "Fold maps.", body: str = "Fold along the crease.") -> str:
@@ -43,7 +50,7 @@ def test_its_executable_files_are_known(folder: Path) -> None:
 def test_a_long_description_is_taken_with_a_remark(length: int) -> None:
     skill = parse_skill(text(description="x" * length))
     assert len(skill.description) == length
-    assert ("1,024" in remark(skill.description)) == (length > 1024)
+    assert ("1,024" in description_remark(skill.description)) == (length > 1024)
 
 
 def test_a_longer_one_is_refused() -> None:

@@ -15,12 +15,12 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from tools_app.models import McpServer, McpTool, Skill, SkillFile
 from tools_app.skills.skill_files import (
-    LARGEST,
+    MAX_BYTES,
     BadSkill,
     SkillText,
     check_name,
+    description_remark,
     refused_skills,
-    remark,
     uploaded_skill,
 )
 
@@ -132,8 +132,8 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
         return name
 
     def _unpacked(self, file: UploadedFile) -> SkillText:
-        if (file.size or 0) > LARGEST:
-            raise forms.ValidationError(f"An upload may have at most {LARGEST // 1000**2} MB.")
+        if (file.size or 0) > MAX_BYTES:
+            raise forms.ValidationError(f"An upload may have at most {MAX_BYTES // 1000**2} MB.")
         try:
             return uploaded_skill(file.name or "", file.read())
         except BadSkill as error:
@@ -174,5 +174,5 @@ class SkillAdmin(ModelAdmin):
                 SkillFile(skill=obj, path=path, content=content, executable=path in form.uploaded.executable)
                 for path, content in form.uploaded.files.items()
             )
-        if warning := remark(obj.description):
+        if warning := description_remark(obj.description):
             messages.warning(request, warning)

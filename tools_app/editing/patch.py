@@ -11,13 +11,13 @@ from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
 from tools_app.files.encoding import UTF_8, detect_encoding
 
-_DIFF_LINES = 400  # of all files together, shown in the call's card
+_MAX_DIFF_LINES = 400  # of all files together, shown in the call's card
 
-_SHOWN = 3  # lines of a hunk that does not fit
+_MAX_LISTED = 3  # lines of a hunk that does not fit
 
 
 @dataclass(kw_only=True)
-class _File:
+class _PatchedFile:
     """A file before and after the patch. None means that there is no file."""
 
     before: bytes | None
@@ -30,79 +30,80 @@ def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
 
     Raises: ToolError, and then nothing has changed.
     """
-    files: dict[str, _File] = {}
-    for one in _parsed(text):
-        _change(files, folder, one, workspace)
+    files: dict[str, _PatchedFile] = {}
+    for file_patch in _parse(text):
+        _change(files, folder, file_patch, workspace)
     _store(files, workspace)
     diffs = [difference(path, file.before or b"", file.after or b"") for path, file in files.items()]
-    shown = "\n".join("\n".join(filter(None, diffs)).split("\n")[:_DIFF_LINES])
+    diff = "\n".join("\n".join(filter(None, diffs)).split("\n")[:_MAX_DIFF_LINES])
     return ToolResult(
         content=f"Patched {len(files)} file{'s' if len(files) > 1 else ''}:\n"
-        + "\n".join(f"- {path}: {_words(file)}" for path, file in files.items()),
-        metadata={"diff": shown} if shown else {},
+        + "\n".join(f"- {path}: {_outcome(file)}" for path, file in files.items()),
+        metadata={"diff": diff} if diff else {},
     )
 
 
-def _parsed(text: str) -> list[FilePatch]:
+def _parse(text: str) -> list[FilePatch]:
     lines = text.strip().replace("\r\n", "\n").split("\n")
     return parse_envelope(lines) if lines[0].rstrip() == BEGIN else parse_patch(text)
 
 
-def _change(files: dict[str, _File], folder: str, one: FilePatch, workspace: Workspace) -> None:
+def _change(files: dict[str, _PatchedFile], folder: str, file_patch: FilePatch, workspace: Workspace) -> None:
     """Apply one part of the patch to its file, in memory."""
-    if one.old is None:
-        file = _file(files, _in(folder, one.name), workspace)
+    old_path, new_path = file_patch.old, file_patch.new
+    if old_path is None:
+        file = _file(files, _joined(folder, file_patch.name), workspace)
         if file.after is not None:
-            raise ToolError(f"{one.name} exists already, and the patch would create it. Nothing was changed.")
-        file.after, file.changes = created(one.hunks), 1
+            raise ToolError(f"{file_patch.name} exists already, and the patch would create it. Nothing was changed.")
+        file.after, file.changes = new_content(file_patch.hunks), 1
         return
-    old = _file(files, _in(folder, one.old), workspace)
+    old = _file(files, _joined(folder, old_path), workspace)
     if old.after is None:
-        raise ToolError(f"There is no {one.old} in the workspace. Nothing was changed.")
-    after = apply(old.after, one.hunks, one.old)
-    if one.new != one.old:
+        raise ToolError(f"There is no {old_path} in the workspace. Nothing was changed.")
+    after = apply_hunks(old.after, file_patch.hunks, old_path)
+    if new_path != old_path:
         old.after = None
-    if one.new is not None:
-        new = _file(files, _in(folder, one.new), workspace)
+    if new_path is not None:
+        new = _file(files, _joined(folder, new_path), workspace)
         if new is not old and new.after is not None:
-            raise ToolError(f"{one.new} exists already. Nothing was changed.")
-        new.after, new.changes = after, new.changes + len(one.hunks)
+            raise ToolError(f"{new_path} exists already. Nothing was changed.")
+        new.after, new.changes = after, new.changes + len(file_patch.hunks)
 
 
-def _file(files: dict[str, _File], path: str, workspace: Workspace) -> _File:
+def _file(files: dict[str, _PatchedFile], path: str, workspace: Workspace) -> _PatchedFile:
     if path not in files:
         before = workspace.read_bytes(path) if workspace.is_file(path) else None
-        files[path] = _File(before=before, after=before)
+        files[path] = _PatchedFile(before=before, after=before)
     return files[path]
 
 
-def _store(files: dict[str, _File], workspace: Workspace) -> None:
+def _store(files: dict[str, _PatchedFile], workspace: Workspace) -> None:
     """Write all files. If one cannot be written, restore those already written."""
     if any(len(file.after or b"") > MAX_WHOLE for file in files.values()):
         raise ToolError("A file would become too large. Nothing was changed; use the shell for it.")
-    done: list[tuple[str, _File]] = []
+    written: list[tuple[str, _PatchedFile]] = []
     try:
         for path, file in files.items():
             _set(path, file.before, file.after, workspace)
-            done.append((path, file))
+            written.append((path, file))
     except ToolError as error:
-        for path, file in reversed(done):
+        for path, file in reversed(written):
             _set(path, file.after, file.before, workspace)
         raise ToolError(f"{error} Nothing was changed.") from error
 
 
-def _set(path: str, now: bytes | None, then: bytes | None, workspace: Workspace) -> None:
-    if then is not None:
-        workspace.write_bytes(path, then)
-    elif now is not None:
+def _set(path: str, current: bytes | None, content: bytes | None, workspace: Workspace) -> None:
+    if content is not None:
+        workspace.write_bytes(path, content)
+    elif current is not None:
         workspace.delete(path)
 
 
-def _in(folder: str, path: str) -> str:
+def _joined(folder: str, path: str) -> str:
     return path if folder in ("", ".") else f"{folder.rstrip('/')}/{path}"
 
 
-def _words(file: _File) -> str:
+def _outcome(file: _PatchedFile) -> str:
     if file.after is None:
         return "deleted"
     if file.before is None:
@@ -110,7 +111,7 @@ def _words(file: _File) -> str:
     return f"{file.changes} change{'' if file.changes == 1 else 's'}"
 
 
-def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
+def apply_hunks(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
     """Return the new content, in the encoding and with the line ends of the file.
 
     Raises: ToolError if a hunk does not fit.
@@ -124,62 +125,64 @@ def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
     ]  # a second list, kept in step: a patch can have thousands of hunks
     cursor = shift = 0
     for number, hunk in enumerate(hunks, 1):
-        place = _place(bare, hunk, cursor, shift, f"Change {number} of {name}")
-        lines[place : place + len(hunk.old)] = [line + end for line in hunk.new]
-        bare[place : place + len(hunk.old)] = hunk.new
-        cursor, shift = place + len(hunk.new), shift + len(hunk.new) - len(hunk.old)
+        index = _index_of(bare, hunk, cursor, shift, f"Change {number} of {name}")
+        lines[index : index + len(hunk.old)] = [line + end for line in hunk.new]
+        bare[index : index + len(hunk.old)] = hunk.new
+        cursor, shift = index + len(hunk.new), shift + len(hunk.new) - len(hunk.old)
         if hunk.old_ends != hunk.new_ends:
             _set_end(lines, ends=hunk.new_ends)
             _set_end(bare, ends=hunk.new_ends)
     return encoding.bom + encoding.encode("\n".join(lines))
 
 
-def created(hunks: Sequence[Hunk]) -> bytes:
+def new_content(hunks: Sequence[Hunk]) -> bytes:
     """Return the content of a new file: all added lines."""
     lines = [line for hunk in hunks for line in hunk.new]
     ends = all(hunk.new_ends for hunk in hunks)
     return ("\n".join(lines) + ("\n" if lines and ends else "")).encode(errors="surrogateescape")
 
 
-def _place(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, what: str) -> int:
+def _index_of(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, label: str) -> int:
     """Return the index of the hunk's first line: the line that it names, or else the nearest one that fits."""
     named = hunk.start - 1 + shift
-    cursor = _behind_anchors(lines, hunk, cursor, what)
+    cursor = _after_anchors(lines, hunk, cursor, label)
     if not hunk.old:
-        return cursor + 1 if hunk.anchors else _insertion(lines, hunk, shift, what)
-    old, most = list(hunk.old), len(lines) - len(hunk.old)
-    if hunk.start and cursor <= named <= most and lines[named : named + len(old)] == old:
+        return cursor + 1 if hunk.anchors else _insertion(lines, hunk, shift, label)
+    old, last_index = list(hunk.old), len(lines) - len(hunk.old)
+    if hunk.start and cursor <= named <= last_index and lines[named : named + len(old)] == old:
         return named
-    fitting = [n for n in range(cursor, most + 1) if lines[n] == old[0] and lines[n : n + len(old)] == old]
-    if not fitting:
-        shown = "\n".join(line for line in old[:_SHOWN])
-        raise ToolError(f"{what} does not fit: the file does not contain exactly these lines in this order:\n{shown}")
+    matches = [n for n in range(cursor, last_index + 1) if lines[n] == old[0] and lines[n : n + len(old)] == old]
+    if not matches:
+        excerpt = "\n".join(old[:_MAX_LISTED])
+        raise ToolError(
+            f"{label} does not fit: the file does not contain exactly these lines in this order:\n{excerpt}"
+        )
     if hunk.anchors:
-        return fitting[0]
-    if len(fitting) > 1 and not hunk.start:
-        raise ToolError(f"{what} fits in {len(fitting)} places. Give more lines around it, or its line number.")
-    return min(fitting, key=lambda n: abs(n - named))
+        return matches[0]
+    if len(matches) > 1 and not hunk.start:
+        raise ToolError(f"{label} fits in {len(matches)} places. Give more lines around it, or its line number.")
+    return min(matches, key=lambda n: abs(n - named))
 
 
-def _behind_anchors(lines: Sequence[str], hunk: Hunk, cursor: int, what: str) -> int:
+def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int, label: str) -> int:
     """Return the index of the last anchor, searched from `cursor` on, or `cursor` if there are no anchors."""
     for number, anchor in enumerate(hunk.anchors):
-        begin = cursor + bool(number)
-        found = next((n for n in range(begin, len(lines)) if lines[n].strip() == anchor.strip()), None)
-        if found is None:
-            raise ToolError(f"{what} does not fit: behind the changes before it there is no line {anchor[:200]!r}.")
-        cursor = found
+        start = cursor + bool(number)
+        index = next((n for n in range(start, len(lines)) if lines[n].strip() == anchor.strip()), None)
+        if index is None:
+            raise ToolError(f"{label} does not fit: behind the changes before it there is no line {anchor[:200]!r}.")
+        cursor = index
     return cursor
 
 
-def _insertion(lines: Sequence[str], hunk: Hunk, shift: int, what: str) -> int:
+def _insertion(lines: Sequence[str], hunk: Hunk, shift: int, label: str) -> int:
     """Return the index after the line that the hunk names. It has no old lines to look for."""
     if lines == [""]:
         return 0
     if hunk.at_end:
         return len(lines) - (lines[-1] == "")
     if not hunk.start:
-        raise ToolError(f"{what} has no lines around it and no line number, so its place is unknown.")
+        raise ToolError(f"{label} has no lines around it and no line number, so its place is unknown.")
     return min(hunk.start + shift, len(lines) - 1)
 
 

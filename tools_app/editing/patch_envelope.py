@@ -26,34 +26,35 @@ def parse_envelope(lines: Sequence[str]) -> list[FilePatch]:
     Raises: ToolError, with a sentence for the model.
     """
     end = next((number for number, line in enumerate(lines) if line.strip() == _END), len(lines))
-    inside = lines[1:end]
-    starts = [number for number, line in enumerate(inside) if _FILE.fullmatch(line.strip())]
-    if not starts or any(line.strip() for line in inside[: starts[0]]):
+    body = lines[1:end]
+    starts = [number for number, line in enumerate(body) if _FILE.fullmatch(line.strip())]
+    if not starts or any(line.strip() for line in body[: starts[0]]):
         raise ToolError(
             f"After `{BEGIN}` comes `*** Update File: path`, `*** Add File: path` or `*** Delete File: path`."
         )
-    ends = [*starts[1:], len(inside)]
-    return [_file(inside[start:stop]) for start, stop in zip(starts, ends, strict=True)]
+    ends = [*starts[1:], len(body)]
+    return [_file(body[start:stop]) for start, stop in zip(starts, ends, strict=True)]
 
 
 def _file(lines: Sequence[str]) -> FilePatch:
-    named = _FILE.fullmatch(lines[0].strip())
-    assert named is not None
-    kind, path, body = named[1], named[2].strip(), list(lines[1:])
+    header = _FILE.fullmatch(lines[0].strip())
+    assert header is not None
+    kind, path, body = header[1], header[2].strip(), list(lines[1:])
     if kind == "Delete":
         return FilePatch(old=path, new=None)
     if kind == "Add":
         return FilePatch(old=None, new=path, hunks=[_added(path, body)])
-    moved = body.pop(0).strip().removeprefix(_MOVE).strip() if body and body[0].startswith(_MOVE) else path
-    hunks = list(_hunks(path, body))
-    if not hunks and moved == path:
+    is_moved = bool(body) and body[0].startswith(_MOVE)
+    new_path = body.pop(0).strip().removeprefix(_MOVE).strip() if is_moved else path
+    hunks = _hunks(path, body)
+    if not hunks and new_path == path:
         raise ToolError(f"The patch of {path} holds no change: a change begins with a line `@@`.")
-    return FilePatch(old=path, new=moved, hunks=hunks)
+    return FilePatch(old=path, new=new_path, hunks=hunks)
 
 
 def _added(path: str, body: Sequence[str]) -> Hunk:
-    if wrong := next((line for line in body if line and not line.startswith("+")), ""):
-        raise ToolError(f"Each line of the new file {path} begins with +: {wrong[:100]!r}")
+    if invalid := next((line for line in body if line and not line.startswith("+")), ""):
+        raise ToolError(f"Each line of the new file {path} begins with +: {invalid[:100]!r}")
     return Hunk(start=0, old=[], new=[line[1:] for line in body if line])
 
 
@@ -66,7 +67,8 @@ def _hunks(path: str, body: Sequence[str]) -> list[Hunk]:
     anchors: list[str] = []
     hunks: list[Hunk] = []
     for header, lines in _parts(body):
-        anchors += [text] if (text := header.strip("@ ")) else []
+        if anchor := header.strip("@ "):
+            anchors.append(anchor)
         if any(line.strip() for line in lines):
             hunk = hunk_of("@@", _trimmed(lines), path)
             hunks.append(replace(hunk, anchors=tuple(anchors), at_end=not (hunk.old or anchors)))

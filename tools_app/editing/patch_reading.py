@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from tools_app.errors import ToolError
 
-_HEADER = re.compile(r"@@ -(\d+)")
-_NOWHERE = "/dev/null"
+_HUNK_HEADER = re.compile(r"@@ -(\d+)")
+_NO_FILE = "/dev/null"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ def _file(lines: Sequence[str]) -> FilePatch:
 
 def _path(line: str) -> str | None:
     path = line[4:].split("\t", maxsplit=1)[0].strip().strip('"')
-    if path == _NOWHERE:
+    if path == _NO_FILE:
         return None
     return path[2:] if path.startswith(("a/", "b/")) else path
 
@@ -85,20 +85,20 @@ def _is_between_files(line: str) -> bool:
 
 
 def hunk_of(header: str, body: Sequence[str], name: str) -> Hunk:
-    named = _HEADER.match(header)
+    match = _HUNK_HEADER.match(header)
     old: list[str] = []
     new: list[str] = []
     ends = {"old": True, "new": True}
-    last = ""
+    previous_sign = ""
     for line in body:
-        sign, words = (line[0], line[1:]) if line else (" ", "")
+        sign, text = (line[0], line[1:]) if line else (" ", "")
         if sign == "\\":
-            ends |= {side: False for side, signs in (("old", " -"), ("new", " +")) if last in signs}
+            ends |= {side: False for side, signs in (("old", " -"), ("new", " +")) if previous_sign in signs}
         elif sign not in " +-":
             raise ToolError(f"A line of the patch of {name} begins with neither space, + nor -: {line[:100]!r}")
         if sign in " -":
-            old.append(words)
+            old.append(text)
         if sign in " +":
-            new.append(words)
-        last = sign
-    return Hunk(start=int(named[1]) if named else 0, old=old, new=new, old_ends=ends["old"], new_ends=ends["new"])
+            new.append(text)
+        previous_sign = sign
+    return Hunk(start=int(match[1]) if match else 0, old=old, new=new, old_ends=ends["old"], new_ends=ends["new"])

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
 
-from tools_app.skills.skill_files import LONGEST_DESCRIPTION, LONGEST_NAME, SkillText
+from tools_app.skills.skill_files import MAX_DESCRIPTION, MAX_NAME, SkillText
 
 
 class SkillQuerySet(models.QuerySet["Skill"]):
@@ -14,9 +14,9 @@ class SkillQuerySet(models.QuerySet["Skill"]):
 
 
 class Skill(models.Model):
-    name = models.CharField(max_length=LONGEST_NAME, unique=True)
+    name = models.CharField(max_length=MAX_NAME, unique=True)
     description = models.CharField(
-        max_length=LONGEST_DESCRIPTION, help_text="Part of the prompt: it tells the model when to use the skill."
+        max_length=MAX_DESCRIPTION, help_text="Part of the prompt: it tells the model when to use the skill."
     )
     body = models.TextField(help_text="What the agent reads when it loads the skill.")
     enabled = models.BooleanField(default=True)

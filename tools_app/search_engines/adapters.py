@@ -6,8 +6,8 @@ from typing import Any
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.contract import Engine
 from tools_app.network import NetworkPolicy, OutgoingRequest
-from tools_app.search_engines.base import Adapter, SearchFailed, items
-from tools_app.search_engines.query import Query, SearchResult, result_of, today
+from tools_app.search_engines.base import SearchAdapter, SearchFailed, items
+from tools_app.search_engines.query import SearchQuery, SearchResult, result_of, today
 
 _BRAVE_PATHS = {"news": "news", "image": "images"}
 
@@ -24,14 +24,14 @@ _DDGS_CATEGORIES = {"news": "news", "image": "images"}
 _DDGS_LIMITS = ChildLimits(wall_s=25, cpu_s=10)
 
 
-class Tavily(Adapter):
+class Tavily(SearchAdapter):
     kind = "tavily"
     base_url = "https://api.tavily.com"
 
-    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
+    def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
         is_image = query.type == "image"
         body = {
-            "query": query.words if query.type == "news" else query.saying("type"),
+            "query": query.words if query.type == "news" else query.search_text("type"),
             "topic": "news" if query.type == "news" else "general",
             "max_results": query.count,
             "include_domains": [query.site] if query.site else [],
@@ -51,12 +51,12 @@ class Tavily(Adapter):
             yield result_of(title=item.get("title"), url=item.get("url"), summary=item.get("content"), date=published)
 
 
-class Brave(Adapter):
+class Brave(SearchAdapter):
     kind = "brave"
     base_url = "https://api.search.brave.com"
 
-    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
-        words = query.saying("site") if query.type in _BRAVE_PATHS else query.saying("type", "site")
+    def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
+        words = query.search_text("site") if query.type in _BRAVE_PATHS else query.search_text("type", "site")
         params = {"q": words, "count": str(query.count)}
         if query.since and query.type != "image":
             params["freshness"] = f"{query.since}to{today()}"
@@ -78,16 +78,16 @@ class Brave(Adapter):
             )
 
 
-class Exa(Adapter):
+class Exa(SearchAdapter):
     kind = "exa"
     base_url = "https://api.exa.ai"
 
-    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
+    def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
         if query.type == "image":
             raise SearchFailed("it does not search for images")
         category = _EXA_CATEGORIES.get(query.type)
         body: dict[str, Any] = {
-            "query": query.words if category else query.saying("type"),
+            "query": query.words if category else query.search_text("type"),
             "numResults": query.count,
             "contents": {"text": {"maxCharacters": _EXA_EXCERPT}},
         }
@@ -105,12 +105,12 @@ class Exa(Adapter):
             yield result_of(title=item.get("title"), url=item.get("url"), summary=item.get("text"), date=published)
 
 
-class Serper(Adapter):
+class Serper(SearchAdapter):
     kind = "serper"
     base_url = "https://google.serper.dev"
 
-    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
-        words = query.saying("site") if query.type in _SERPER_PATHS else query.saying("type", "site")
+    def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
+        words = query.search_text("site") if query.type in _SERPER_PATHS else query.search_text("type", "site")
         body: dict[str, Any] = {"q": words, "num": query.count}
         if query.since:
             body["tbs"] = f"cdr:1,cd_min:{query.since:%m/%d/%Y},cd_max:{today():%m/%d/%Y}"
@@ -128,13 +128,13 @@ class Serper(Adapter):
             )
 
 
-class Bocha(Adapter):
+class Bocha(SearchAdapter):
     kind = "bocha"
     base_url = "https://api.bochaai.com"
 
-    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
+    def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
         body = {
-            "query": query.saying("type"),
+            "query": query.search_text("type"),
             "count": query.count,
             "summary": True,
             "freshness": f"{query.since}..{today()}" if query.since else "noLimit",
@@ -146,21 +146,21 @@ class Bocha(Adapter):
         if not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
             raise SearchFailed("its answer has no data")  # errors also have the status 200
         for item in items(answer, "data", "webPages", "value"):
-            words, date = item.get("summary") or item.get("snippet"), item.get("datePublished")
-            yield result_of(title=item.get("name"), url=item.get("url"), summary=words, date=date)
+            summary, date = item.get("summary") or item.get("snippet"), item.get("datePublished")
+            yield result_of(title=item.get("name"), url=item.get("url"), summary=summary, date=date)
         for item in items(answer, "data", "images", "value"):
             yield result_of(title=item.get("name"), url=item.get("hostPageUrl"), image=item.get("contentUrl"))
 
 
-class SearXNG(Adapter):
+class SearXNG(SearchAdapter):
     kind = "searxng"
     needs_key = False
 
-    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
+    def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
         if not base_url:
             raise SearchFailed("its address is not set")
         params = {
-            "q": query.saying("site") if query.type in _SEARXNG_CATEGORIES else query.saying("type", "site"),
+            "q": query.search_text("site") if query.type in _SEARXNG_CATEGORIES else query.search_text("type", "site"),
             "format": "json",
             "categories": _SEARXNG_CATEGORIES.get(query.type, "general"),
         } | ({"time_range": query.span} if query.span else {})
@@ -178,13 +178,13 @@ class SearXNG(Adapter):
             )
 
 
-class Ddgs(Adapter):
+class Ddgs(SearchAdapter):
     kind = "ddgs"
     needs_key = False
 
-    async def ask(self, query: Query, engine: Engine, policy: NetworkPolicy) -> list[SearchResult]:
+    async def ask(self, query: SearchQuery, engine: Engine, policy: NetworkPolicy) -> list[SearchResult]:
         category = _DDGS_CATEGORIES.get(query.type, "text")
-        words = query.saying("type", "site") if category == "text" else query.saying("site")
+        words = query.search_text("type", "site") if category == "text" else query.search_text("site")
         request = {"category": category, "query": words, "timelimit": query.span[:1], "count": query.count}
         try:
             answer = await answer_of(_DDGS_CHILD, request, limits=_DDGS_LIMITS)

@@ -8,7 +8,7 @@ from tools_app.contract import Engine
 from tools_app.errors import ToolError
 from tools_app.network import FetchedResponse, NetworkPolicy, OutgoingRequest
 from tools_app.network.fetch import send
-from tools_app.search_engines.query import Query, SearchResult
+from tools_app.search_engines.query import SearchQuery, SearchResult
 
 TIMEOUT_S = 15
 _MAX_BYTES = 4 * 1024**2
@@ -26,14 +26,14 @@ class SearchFailed(ToolError):
     """The search engine did not return a usable answer."""
 
 
-class Adapter:
+class SearchAdapter:
     """The adapter of one kind of engine."""
 
     kind: ClassVar[str]
     base_url: ClassVar[str] = ""
     needs_key: ClassVar[bool] = True
 
-    async def ask(self, query: Query, engine: Engine, policy: NetworkPolicy) -> list[SearchResult]:
+    async def ask(self, query: SearchQuery, engine: Engine, policy: NetworkPolicy) -> list[SearchResult]:
         """Return the engine's results, best first.
 
         Raises: ToolError.
@@ -45,7 +45,7 @@ class Adapter:
             raise SearchFailed(_refusal(fetched.status))
         return [result for result in self.results(_answer(fetched)) if result]
 
-    def request(self, query: Query, base_url: str, key: str) -> OutgoingRequest:
+    def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
         """Return the request of the search.
 
         Raises: SearchFailed if the engine has no search of this type.

@@ -9,21 +9,21 @@ from typing import Literal
 from tools_app.documents.document import visible
 
 SearchType = Literal["info", "news", "research", "api", "data", "image", "tool"]
-Part = Literal["type", "site"]
-_SAID = {
+QueryPart = Literal["type", "site"]
+_TYPE_WORDS = {
     "news": "news",
     "research": "research paper",
     "api": "API documentation",
     "data": "dataset",
     "tool": "software tool",
 }
-_RANGES = {"day": 1, "week": 7, "month": 31, "year": 366}  # days
+_SPAN_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}  # days
 _MARKUP = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
-_MOST_TITLE, _MOST_SUMMARY, _MOST_URL = 200, 500, 2_000  # characters
+_MAX_TITLE, _MAX_SUMMARY, _MAX_URL = 200, 500, 2_000  # characters
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query:
+class SearchQuery:
     """A search. Results must not be older than `since`, and must be from the host `site`."""
 
     type: SearchType
@@ -32,20 +32,22 @@ class Query:
     site: str = ""
     since: date | None = None
 
-    def saying(self, *parts: Part) -> str:
+    def search_text(self, *parts: QueryPart) -> str:
         """Return the search words, with the parts for which the engine has no parameter in words."""
-        said = [self.words]
-        if "type" in parts and self.type in _SAID:
-            said.append(_SAID[self.type])
+        terms = [self.words]
+        if "type" in parts and self.type in _TYPE_WORDS:
+            terms.append(_TYPE_WORDS[self.type])
         if "site" in parts and self.site:
-            said.append(f"site:{self.site}")
-        return " ".join(said)
+            terms.append(f"site:{self.site}")
+        return " ".join(terms)
 
     @property
     def span(self) -> str:
         """Return the shortest of day, week, month and year that reaches back to `since`, or ""."""
-        days = (today() - self.since).days if self.since else None
-        return next((name for name, most in _RANGES.items() if days is not None and days <= most), "")
+        if self.since is None:
+            return ""
+        age = (today() - self.since).days
+        return next((name for name, days in _SPAN_DAYS.items() if age <= days), "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,15 +65,15 @@ def result_of(
     *, title: object, url: object, summary: object = "", date: object = "", image: object = ""
 ) -> SearchResult | None:
     """Return an engine's result without markup and with bounded fields, or None if it has no web address."""
-    address = _text(url, _MOST_URL).replace(" ", "%20")
+    address = _text(url, _MAX_URL).replace(" ", "%20")
     if not address.startswith(("http://", "https://")):
         return None
     return SearchResult(
-        title=_text(title, _MOST_TITLE),
+        title=_text(title, _MAX_TITLE),
         url=address,
-        summary=_text(summary, _MOST_SUMMARY),
+        summary=_text(summary, _MAX_SUMMARY),
         date=_text(date, 40).partition("T")[0],
-        image=_text(image, _MOST_URL),
+        image=_text(image, _MAX_URL),
     )
 
 
@@ -79,9 +81,9 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def _text(value: object, most: int) -> str:
+def _text(value: object, max_length: int) -> str:
     """Return the value as one line of plain text."""
     if not isinstance(value, str):
         return ""
-    text = " ".join(visible(html.unescape(_MARKUP.sub("", value[: 4 * most]))).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    text = " ".join(visible(html.unescape(_MARKUP.sub("", value[: 4 * max_length]))).split())
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

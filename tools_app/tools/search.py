@@ -14,7 +14,7 @@ from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResul
 from tools_app.contract.effects import CacheSearch
 from tools_app.paging import fitting_items, next_call, size
 from tools_app.search_engines.asking import search as ask
-from tools_app.search_engines.query import Query, SearchResult, SearchType, today
+from tools_app.search_engines.query import SearchQuery, SearchResult, SearchType, today
 from tools_app.web.untrusted import enclose_results
 
 _WORDS = 300  # bytes of the texts around a page
@@ -82,14 +82,14 @@ async def search(arguments: SearchArguments, context: ToolContext) -> ToolResult
         found = [SearchResult(**each) for each in json.loads(kept)]
         return _page(arguments, found, context.page_bytes, "(from the same search some minutes ago)", {"kept": True})
     outcome = await ask(_query(arguments), await context.searches.engines(), context.network)
-    about = {"engine": outcome.engine, "results": len(outcome.found)}
-    page = _page(arguments, outcome.found, context.page_bytes, _course(outcome.engine, outcome.failures), about)
-    content = json.dumps([asdict(each) for each in outcome.found], ensure_ascii=False)
-    return replace(page, effects=[CacheSearch(key=key, content=content)] if outcome.found else [])
+    about = {"engine": outcome.engine, "results": len(outcome.results)}
+    page = _page(arguments, outcome.results, context.page_bytes, _course(outcome.engine, outcome.failures), about)
+    content = json.dumps([asdict(each) for each in outcome.results], ensure_ascii=False)
+    return replace(page, effects=[CacheSearch(key=key, content=content)] if outcome.results else [])
 
 
-def _query(arguments: SearchArguments) -> Query:
-    return Query(
+def _query(arguments: SearchArguments) -> SearchQuery:
+    return SearchQuery(
         type=arguments.type,
         words=" ".join(arguments.query.split()),
         count=arguments.max_results,
