@@ -81,6 +81,7 @@ e2e: $(VENV)/dev.stamp  ## Run the browser tests alone
 lint: $(VENV)/dev.stamp  ## Style, types, import direction, migrations
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/djlint templates --check --quiet
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(PY) -m tests.english --check

@@ -69,7 +69,7 @@ def test_it_shows_what_is_left_of_each_budget(alices, alice):
     Budget.objects.create(role=role, tokens_per_month=100_000)
     factories.log(user_id=alice.pk, input_tokens=24_000, output_tokens=1000, cost_usd="0.5")
     page = " ".join(alices.page("/usage/").split())
-    assert '<th scope="row">Today</th> <td class="bar-cell"><progress aria-hidden="true" max="1" value="0.25">' in page
+    assert '<th scope="row">Today</th><td class="bar-cell"><progress aria-hidden="true" max="1" value="0.25">' in page
     assert "<td>$0.5000</td><td>$0.00</td><td>$1.50</td><td>$2.00</td>" in page
     assert '<th scope="row">This month, role analysts</th>' in page
     assert "<td>25.0k tokens</td><td>0 tokens</td><td>75.0k tokens</td><td>100.0k tokens</td>" in page
@@ -99,7 +99,7 @@ def test_it_has_a_chart_and_what_each_model_and_tool_was_used_for(alices, alice,
     newest = response.context["bars"][-1]
     assert (len(response.context["bars"]), newest["in"], newest["out"]) == (30, 75.06, 24.94)
     page = response.content.decode()
-    assert '<rect class="in" x="580" y="24.94" width="18" height="75.06"/>' in page
+    assert '<rect class="in" x="580" y="24.94" width="18" height="75.06" />' in page
     assert [row["model"] for row in response.context["models"]] == ["large", "small"]
     assert '<th scope="row">shell</th><td>2</td><td>1</td><td>3.0 s</td>' in page
     assert "bobs" not in page
