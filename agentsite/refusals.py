@@ -30,7 +30,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     sentence = origins.csrf_sentence(request, reason) or _(
         "Nothing was sent: you have signed in or out since this page was loaded. Reload it and try again."
     )
-    title = _("Not an address of this server") if origins.is_of_origin(reason) else _("This page is out of date")
+    title = _("Not an address of this server") if origins.is_origin_failure(reason) else _("This page is out of date")
     return _refusal(request, 403, "403_csrf.html", title, sentence)
 
 

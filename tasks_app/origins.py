@@ -22,23 +22,23 @@ def public_address(request: Any, path: str) -> str:
 
 def host_sentence(request: HttpRequest) -> str:
     """Return advice about a request under an unknown host name."""
-    named = str(request.META.get("HTTP_HOST", ""))
+    host = str(request.META.get("HTTP_HOST", ""))
     return _(
         "This server does not answer under the name “{host}”. If it should, its operator adds the name to "
         "ALLOWED_HOSTS and restarts it."
-    ).format(host=(split_domain_port(named)[0] or named)[:200])
+    ).format(host=(split_domain_port(host)[0] or host)[:200])
 
 
 def csrf_sentence(request: HttpRequest, reason: str) -> str:
     """Return advice about a form that Django refused for its origin or cookie, or "" for other reasons."""
-    if is_of_origin(reason):
+    if is_origin_failure(reason):
         return _origin_sentence(request)
     if reason == csrf.REASON_NO_CSRF_COOKIE:
         return _cookie_sentence(request)
     return ""
 
 
-def is_of_origin(reason: str) -> bool:
+def is_origin_failure(reason: str) -> bool:
     """Return whether Django refused a form because of its origin."""
     return reason.startswith(_ORIGIN_REASONS)
 
@@ -47,7 +47,7 @@ def _origin_sentence(request: HttpRequest) -> str:
     origin = _origin(request)
     if origin == "null":
         return _("Nothing was sent: the browser did not say which page this came from. Reload the page and try again.")
-    if is_tls_ended_by_stranger(request):
+    if is_behind_untrusted_proxy(request):
         return _(
             "Nothing was sent: your browser uses https, but the proxy before this server is not trusted to say so. "
             "Its operator adds the proxy's address to TRUSTED_PROXIES, or {origin} to CSRF_TRUSTED_ORIGINS, and "
@@ -71,12 +71,12 @@ def _cookie_sentence(request: HttpRequest) -> str:
 
 def log_untrusted_proxy(request: HttpRequest) -> None:
     """Log the address of a proxy that is not trusted to end https."""
-    if is_tls_ended_by_stranger(request):
+    if is_behind_untrusted_proxy(request):
         address = request.META.get("REMOTE_ADDR", "")
         logger.warning("https ended before %s, which is not in TRUSTED_PROXIES. If it is your proxy, add it", address)
 
 
-def is_tls_ended_by_stranger(request: HttpRequest) -> bool:
+def is_behind_untrusted_proxy(request: HttpRequest) -> bool:
     """Return whether the browser's page came over https, and this request from the same host over plain http."""
     origin = urlsplit(_origin(request))
     try:

@@ -21,7 +21,7 @@ from tasks_app.admin.base import ReadOnlyAdmin, known, link_to_row
 from tasks_app.models import AgentVersion, Session, Task
 from tasks_app.models.errors import Refusal
 from tasks_app.replay import sent
-from tasks_app.replay.readable import difference, parts_of
+from tasks_app.replay.readable import difference, request_fields
 
 
 class ShowsRequest:
@@ -53,7 +53,7 @@ class ShowsRequest:
         except Refusal as error:
             return render_to_string("admin/llm_app/request.html", {"fault": error})
         context = {
-            "parts": parts_of(found.body),
+            "parts": request_fields(found.body),
             "is_redacted": found.is_redacted,
             "before": before,
             "new": "\n".join(line for _, line in new),

@@ -115,8 +115,8 @@ class Undo(GenericAPIView[WorkspaceChange]):
         return self._stored(request, undone, redactor)
 
     @idempotent
-    def _stored(self, request: Request, undone: file_history.Undone, redactor: Redactor) -> Response:
-        left = [as_text(redactor.redacted(path)) for path in undone.left]
+    def _stored(self, request: Request, undone: file_history.UndoResult, redactor: Redactor) -> Response:
+        left = [as_text(redactor.redacted(path)) for path in undone.unrestored]
         return Response({**ChangeSerializer(undone.change, context={"redactor": redactor}).data, "left": left})
 
 

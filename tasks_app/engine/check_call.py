@@ -87,7 +87,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         seq = context.history.entries[-1].seq
         changes = file_history.record_call(context.task, context.workspace, call.call, seq)
         context.stage(rows=changes)
-        words = "\n".join([UNKNOWN, *file_history.so_far(changes)])
+        words = "\n".join([UNKNOWN, *file_history.changed_files_note(changes)])
         unknown = _refusal(context, call, CallStatus.UNKNOWN, words)
         unknown.fields["crashes"] = context.task.crashes  # keep the count: the next such call may kill its worker, too
         raise unknown

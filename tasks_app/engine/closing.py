@@ -40,7 +40,7 @@ def close_open_call(unit: UnitOfWork, workspace: Workspace | None, why: str) -> 
         seq = unit.history.entries[-1].seq
         changes = file_history.record_call(unit.task, workspace, call.call, seq)
         unit.stage(rows=changes)
-        text = "\n".join([text, *file_history.so_far(changes)])
+        text = "\n".join([text, *file_history.changed_files_note(changes)])
     unit.stage(rows=[call.log, *_closed_approval(call)])
     return call.result(text, status)
 

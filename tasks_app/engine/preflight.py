@@ -115,7 +115,7 @@ def _begin(context: TaskContext, look: Look) -> None:
     said = {ROOT_INSTRUCTIONS: 0} if instructions.strip() else {}
     fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], "reminded": said, **plan}
     fields["agent_version_id"] = context.agent_version_id
-    hints = routing.routed(context, search.new_words(context.history.entries))
+    hints = routing.routed(context, search.new_messages(context.history.entries))
     context.commit(start, *given, *first_step, *hints, **fields)
 
 
@@ -131,9 +131,9 @@ def _longest_instructions(context: TaskContext) -> int:
 
 def _remembered(context: TaskContext, instructions: str) -> str:
     """Return the notes for new messages, or ''."""
-    words, run = search.new_words(context.history.entries), context.interruption
+    words, run = search.new_messages(context.history.entries), context.interruption
     unread = instructions[_longest_instructions(context) :]
-    return search.recalled(context, context.workspace, words, unread, run, _share(context)) if words else ""
+    return search.recall(context, context.workspace, words, unread, run, _share(context)) if words else ""
 
 
 def _recall(context: TaskContext) -> None:

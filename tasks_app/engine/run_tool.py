@@ -64,7 +64,7 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     if changes_files:
         changes = _stage_change(context, call)
         if result.status in ("failed", "interrupted"):
-            result = replace(result, notes=[*result.notes, *file_history.so_far(changes)])
+            result = replace(result, notes=[*result.notes, *file_history.changed_files_note(changes)])
     if was_aborted:
         call.log.status = CallStatus.INTERRUPTED
         context.stage(rows=[call.log])

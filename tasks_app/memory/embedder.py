@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # imported on first use: it takes 0.1 s, and most servers hav
 
     import numpy as np
 
-PATIENCE = 5.0  # seconds for all requests of one embedder while a task waits
-LEAST = 0.3  # cosine, below which a text is irrelevant
+TIMEOUT = 5.0  # seconds for all requests of one embedder while a task waits
+MIN_COSINE = 0.3  # cosine, below which a text is irrelevant
 Vector: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"  # one vector, or several as rows
 
 
@@ -42,15 +42,15 @@ class Embedder:
     Its methods raise NoEmbedding, or the exception that interrupts `run`.
     """
 
-    def __init__(self, user_id: int, model: str, run: Runner, patience: float) -> None:
+    def __init__(self, user_id: int, model: str, run: Runner, timeout: float) -> None:
         self._user_id, self._model, self._run = user_id, model, run
-        self._patience, self._end = patience, time.monotonic() + patience
+        self._timeout, self._end = timeout, time.monotonic() + timeout
 
     @classmethod
-    def of_user(cls, user_id: int, run: Runner, patience: float = 0) -> "Embedder | None":
+    def of_user(cls, user_id: int, run: Runner, timeout: float = 0) -> "Embedder | None":
         """Return a client, or None if the person has no embedding model."""
         model = abilities.of_user(user_id).embeds
-        return cls(user_id, model, run, patience or PATIENCE) if model else None
+        return cls(user_id, model, run, timeout or TIMEOUT) if model else None
 
     def for_task(self, unit: UnitOfWork, texts: Sequence[str]) -> Embedded:
         """Embed texts as a call of the task."""
@@ -64,8 +64,8 @@ class Embedder:
         return self._embedded(texts, active_secrets.of_people([self._user_id, *people]).redactor, None)
 
     def _embedded(self, texts: Sequence[str], redactor: Redactor, unit: UnitOfWork | None) -> Embedded:
-        masked = map(redactor.redacted, texts)
-        messages = [Message(role="user", content=text, masked_with=redactor.version) for text in masked]
+        redacted_texts = map(redactor.redacted, texts)
+        messages = [Message(role="user", content=text, masked_with=redactor.version) for text in redacted_texts]
         completion = self._complete(messages, redactor, unit)
         try:
             return Embedded(model=completion.log.provider_model, vectors=_unit_vectors(vectors(completion.result)))
@@ -80,16 +80,16 @@ class Embedder:
         except (errors.LLMError, errors.BudgetExceeded) as error:
             raise NoEmbedding(str(error)) from error
         except DeadlinePassed as error:
-            raise NoEmbedding(f"it took over {self._patience:.0f} s") from error
+            raise NoEmbedding(f"it took over {self._timeout:.0f} s") from error
 
 
 def _unit_vectors(rows: "Sequence[array[float]]") -> Vector:
     """Scale vectors to length 1. Raises ValueError for different dimensions or a vector without direction."""
     import numpy as np
 
-    found = np.array(rows, dtype=np.float64)
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    array = np.array(rows, dtype=np.float64)
+    lengths = np.linalg.norm(array, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and lengths.all()):
         raise ValueError("a vector without a direction")
-    units: Vector = (found / lengths).astype(np.float32)
+    units: Vector = (array / lengths).astype(np.float32)
     return units

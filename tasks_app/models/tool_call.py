@@ -66,7 +66,7 @@ class ToolCallLog(models.Model):
         return f"{self.name} ({self.status})"
 
     def add_remark(self, by: str, remark: str, seconds: float) -> None:
-        """Add a remark of a check or hook, to be stored with the next save. `said` must be redacted."""
+        """Add a remark of a check or hook, to be stored with the next save. `remark` must be redacted."""
         self.checks = orjson.dumps([*self.remarks, {"by": by, "said": remark, "ms": round(seconds * 1000, 2)}]).decode()
 
     @property

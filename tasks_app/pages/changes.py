@@ -55,9 +55,9 @@ def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
     count = undone.change.files.count()
     said = ngettext("%(count)d file put back.", "%(count)d files put back.", count) % {"count": count}
     said = f"{said} {_('The agent is told with its next step.')}"
-    if undone.left:
+    if undone.unrestored:
         left = _("Not put back, because the history does not keep them: %(files)s.")
-        said = f"{said} {left % {'files': as_text(redactor.redacted(', '.join(undone.left[:3])))}}"
+        said = f"{said} {left % {'files': as_text(redactor.redacted(', '.join(undone.unrestored[:3])))}}"
     return done(request, session, said, also=fragments.files(session, request.user, oob=True))
 
 

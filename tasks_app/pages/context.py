@@ -19,7 +19,7 @@ from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import refused
 from tasks_app.record import Cut, redactor_of, transcript
 from tasks_app.replay import sent
-from tasks_app.replay.readable import Piece, compared, lines_of
+from tasks_app.replay.readable import RequestItem, compare, outline_lines
 
 BEHIND = 40  # entries shown after a linked one
 MOST = 1_000  # newest lines of an outline
@@ -64,7 +64,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     }
     if chosen is not None:
         cut = _readable(session, chosen)
-        context |= {"lines": list(lines_of(cut.block))[-MOST:], "views": sorted(cut.views.items())}
+        context |= {"lines": list(outline_lines(cut.block))[-MOST:], "views": sorted(cut.views.items())}
     return render(request, "context.html", context)
 
 
@@ -130,7 +130,7 @@ def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse
     except Refusal as error:
         return refused(request, session, error)
     before = sent.before(call)
-    request_ = compared(_body_of(before), found.body)
+    request_ = compare(_body_of(before), found.body)
     if (number := request.GET.get("piece", "")).isdecimal() and len(number) < 10:
         return _piece(request, [*request_.new, *request_.kept], int(number))
     page = min(int(number), 999) if (number := request.GET.get("page", "")).isdecimal() and len(number) < 5 else 1
@@ -150,7 +150,7 @@ def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse
     return render(request, "chat/call.html", context)
 
 
-def _piece(request: Request, pieces: Sequence[Piece], number: int) -> HttpResponse:
+def _piece(request: Request, pieces: Sequence[RequestItem], number: int) -> HttpResponse:
     piece = next((piece for piece in pieces if piece.number == number), None)
     if piece is None:
         raise Http404()

@@ -75,7 +75,7 @@ def download(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
         if (held := _deleted(request, session_id, path)) is None:
             return render(request, "deleted_picture.svg", {"name": name}, "image/svg+xml", 404)
         file = held
-    return downloads.download(file, name, shown=is_picture)
+    return downloads.download(file, name, inline=is_picture)
 
 
 @signed_in

@@ -9,16 +9,16 @@ from typing import Any
 
 from tools_app.editing import diff
 
-LONGEST = 200_000  # characters per text; the download has everything
-_DATA = 2_000  # longer strings without white space are data, such as pictures
-_HEAD = 60
-LONGEST_GIST = 160
-_NO_WORDS = ("role", "type", "id", "tool_call_id", "tool_use_id", "call_id", "cache_control")
-_SAID = ("user", "assistant", "tool", "function_call", "function_call_output")
+MAX_TEXT_CHARS = 200_000  # characters per text; the download has everything
+_DATA_CHARS = 2_000  # longer strings without white space are data, such as pictures
+_DATA_PREVIEW_CHARS = 60
+MAX_GIST_CHARS = 160
+_IGNORED_FIELDS = ("role", "type", "id", "tool_call_id", "tool_use_id", "call_id", "cache_control")
+_MESSAGE_NAMES = ("user", "assistant", "tool", "function_call", "function_call_output")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class RequestField:
     """A field of the request, such as its messages. Small fields are together in "parameters"."""
 
     name: str
@@ -26,7 +26,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Piece:
+class RequestItem:
     """A message, a tool or another field of a request.
 
     `number` is its position from 1. Pieces with equal `sign` are the same. `gist` is the beginning of its text.
@@ -35,68 +35,74 @@ class Piece:
     number: int
     name: str
     text: str
-    sign: str
+    fingerprint: str
     gist: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class RequestComparison:
     """A request compared with the preceding one: `new` and `kept` pieces, and the number of removed ones."""
 
-    new: Sequence[Piece]
-    kept: Sequence[Piece]
+    new: Sequence[RequestItem]
+    kept: Sequence[RequestItem]
     gone: int
 
 
-def pieces_of(body: bytes) -> Sequence[Piece]:
+def request_items(body: bytes) -> Sequence[RequestItem]:
     """Return the pieces of a request in the order of sending."""
     fields: dict[str, Any] = json.loads(body)
-    small = {name: value for name, value in fields.items() if not isinstance(value, dict | list | str) or _fits(value)}
-    found: list[tuple[str, Any]] = [("parameters", small)]
+    parameters = {
+        name: value
+        for name, value in fields.items()
+        if not isinstance(value, dict | list | str) or _is_short_text(value)
+    }
+    named_values: list[tuple[str, Any]] = [("parameters", parameters)]
     for name, value in fields.items():
         if isinstance(value, list):
-            found += [(_name(name, item), item) for item in value]
-        elif name not in small:
-            found.append((name, value))
-    return [_piece(number, name, item) for number, (name, item) in enumerate(found, 1)]
+            named_values += [(_name(name, item), item) for item in value]
+        elif name not in parameters:
+            named_values.append((name, value))
+    return [_request_item(number, name, value) for number, (name, value) in enumerate(named_values, 1)]
 
 
-def _fits(value: Any) -> bool:
+def _is_short_text(value: Any) -> bool:
     """Return whether a value fits into the line of a parameter, unlike a system prompt."""
-    return isinstance(value, str) and len(value) <= LONGEST_GIST
+    return isinstance(value, str) and len(value) <= MAX_GIST_CHARS
 
 
-def _piece(number: int, name: str, item: Any) -> Piece:
-    gist = " ".join(" ".join(_words(item)).split())[:LONGEST_GIST].removeprefix(f"{name.removeprefix('tool ')} ")
-    return Piece(number=number, name=name, text=text_of(item), sign=json.dumps(_without_marks(item)), gist=gist)
+def _request_item(number: int, name: str, item: Any) -> RequestItem:
+    gist = " ".join(" ".join(_strings(item)).split())[:MAX_GIST_CHARS].removeprefix(f"{name.removeprefix('tool ')} ")
+    return RequestItem(
+        number=number, name=name, text=text_of(item), fingerprint=json.dumps(_without_cache_marks(item)), gist=gist
+    )
 
 
-def _words(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for name, item in value.items():
-            if name not in _NO_WORDS:
-                yield from _words(item)
+            if name not in _IGNORED_FIELDS:
+                yield from _strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _words(item)
+            yield from _strings(item)
     elif isinstance(value, str):
-        yield value[:LONGEST_GIST]
+        yield value[:MAX_GIST_CHARS]
 
 
-def compared(earlier: bytes | None, later: bytes) -> Compared:
+def compare(earlier: bytes | None, later: bytes) -> RequestComparison:
     """Compare two requests. Without an earlier one, messages count as new, tools and the system prompt do not."""
-    pieces = pieces_of(later)
+    items = request_items(later)
     if earlier is None:
-        said = [piece for piece in pieces if piece.name in _SAID]
-        return Compared(new=said, kept=[piece for piece in pieces if piece not in said], gone=0)
-    before = Counter(piece.sign for piece in pieces_of(earlier))
-    left = before.copy()
-    new: list[Piece] = []
-    kept: list[Piece] = []
-    for piece in pieces:
-        (kept if left[piece.sign] > 0 else new).append(piece)
-        left[piece.sign] -= 1
-    return Compared(new=new, kept=kept, gone=before.total() - len(kept))
+        messages = [item for item in items if item.name in _MESSAGE_NAMES]
+        return RequestComparison(new=messages, kept=[item for item in items if item not in messages], gone=0)
+    before = Counter(item.fingerprint for item in request_items(earlier))
+    unmatched = before.copy()
+    new: list[RequestItem] = []
+    kept: list[RequestItem] = []
+    for item in items:
+        (kept if unmatched[item.fingerprint] > 0 else new).append(item)
+        unmatched[item.fingerprint] -= 1
+    return RequestComparison(new=new, kept=kept, gone=before.total() - len(kept))
 
 
 def _name(field: str, item: Any) -> str:
@@ -109,24 +115,26 @@ def _name(field: str, item: Any) -> str:
     return str(item.get("role") or item.get("type") or field)
 
 
-def _without_marks(value: Any) -> Any:
+def _without_cache_marks(value: Any) -> Any:
     """Remove cache marks, which move with each request."""
     if isinstance(value, dict):
-        return {name: _without_marks(item) for name, item in value.items() if name != "cache_control"}
-    return [_without_marks(item) for item in value] if isinstance(value, list) else value
+        return {name: _without_cache_marks(item) for name, item in value.items() if name != "cache_control"}
+    return [_without_cache_marks(item) for item in value] if isinstance(value, list) else value
 
 
-def parts_of(body: bytes) -> Sequence[Part]:
+def request_fields(body: bytes) -> Sequence[RequestField]:
     """Return the parts of a request in the order of sending."""
     fields: dict[str, Any] = json.loads(body)
-    small = {name: value for name, value in fields.items() if not isinstance(value, dict | list)}
-    large = [Part(name=name, text=text_of(value)) for name, value in fields.items() if name not in small]
-    return [Part(name="parameters", text=text_of(small)), *large] if small else large
+    parameters = {name: value for name, value in fields.items() if not isinstance(value, dict | list)}
+    other_fields = [
+        RequestField(name=name, text=text_of(value)) for name, value in fields.items() if name not in parameters
+    ]
+    return [RequestField(name="parameters", text=text_of(parameters)), *other_fields] if parameters else other_fields
 
 
 def difference(earlier: bytes, later: bytes) -> Sequence[tuple[str, str]]:
     """Return changed lines with some context, each with its kind: added, removed, place or same."""
-    return changed_lines(_whole(earlier), _whole(later))
+    return changed_lines(_full_text(earlier), _full_text(later))
 
 
 def changed_lines(before: str, after: str) -> Sequence[tuple[str, str]]:
@@ -136,8 +144,8 @@ def changed_lines(before: str, after: str) -> Sequence[tuple[str, str]]:
     return [(kinds.get(line[:1], "same"), line) for line in lines.splitlines()[2:]]
 
 
-def _whole(body: bytes) -> str:
-    return "".join(f"{part.name}:\n{part.text}\n" for part in parts_of(body))
+def _full_text(body: bytes) -> str:
+    return "".join(f"{field.name}:\n{field.text}\n" for field in request_fields(body))
 
 
 def text_of(value: Any) -> str:
@@ -151,7 +159,7 @@ def _lines(value: Any) -> Iterator[str]:
             yield from _field(f"{name}:", item)
     elif isinstance(value, list):
         for item in value:
-            yield from _item(list(_lines(item)))
+            yield from _bullet(list(_lines(item)))
     else:
         yield from _scalar(value)
 
@@ -166,7 +174,7 @@ def _field(name: str, value: Any) -> Iterator[str]:
     yield from (f"  {line}" for line in lines)
 
 
-def _item(lines: Sequence[str]) -> Iterator[str]:
+def _bullet(lines: Sequence[str]) -> Iterator[str]:
     yield f"- {lines[0] if lines else ''}".rstrip()
     yield from (f"  {line}" for line in lines[1:])
 
@@ -174,12 +182,12 @@ def _item(lines: Sequence[str]) -> Iterator[str]:
 def _scalar(value: Any) -> Iterator[str]:
     if not isinstance(value, str):
         yield json.dumps(value)
-    elif len(value) > _DATA and not any(map(str.isspace, value)):
-        yield f"{value[:_HEAD]}… [{len(value):,} characters of data]"
+    elif len(value) > _DATA_CHARS and not any(map(str.isspace, value)):
+        yield f"{value[:_DATA_PREVIEW_CHARS]}… [{len(value):,} characters of data]"
     else:
-        yield from (value[:LONGEST].split("\n") if value else ['""'])
-        if len(value) > LONGEST:
-            yield f"[… {len(value) - LONGEST:,} more characters]"
+        yield from (value[:MAX_TEXT_CHARS].split("\n") if value else ['""'])
+        if len(value) > MAX_TEXT_CHARS:
+            yield f"[… {len(value) - MAX_TEXT_CHARS:,} more characters]"
 
 
 # --- the outline of old turns ----------------------------------------------------------------------------------------
@@ -209,26 +217,26 @@ class OutlineLine:
     status: str = ""
 
 
-def lines_of(block: str) -> Iterator[OutlineLine]:
+def outline_lines(block: str) -> Iterator[OutlineLine]:
     """Yield the lines of the outline that replaces old turns. A line never contains one of our closing tags.
 
     Text outside of lines, such as a skill's, comes between them.
     """
-    inside = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
-    place, unclosed = 0, set[str]()
-    for opening in _LINE.finditer(inside):
+    text = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
+    position, unclosed = 0, set[str]()
+    for opening in _LINE.finditer(text):
         tag = opening[1]
-        if opening.start() < place or tag in unclosed:
+        if opening.start() < position or tag in unclosed:
             continue
-        end = inside.find(f"</{tag}>", opening.end())
+        end = text.find(f"</{tag}>", opening.end())
         if end < 0:
             unclosed.add(tag)
             continue
-        yield from _between(inside[place : opening.start()])
-        place = end + len(f"</{tag}>")
+        yield from _between(text[position : opening.start()])
+        position = end + len(f"</{tag}>")
         if tag != "about":
-            yield _line(opening, inside[opening.end() : end])
-    yield from _between(inside[place:])
+            yield _line(opening, text[opening.end() : end])
+    yield from _between(text[position:])
 
 
 def _between(text: str) -> Iterator[OutlineLine]:

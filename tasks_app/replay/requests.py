@@ -17,7 +17,7 @@ from llm_app.types import Message, Prompt, ToolSpec
 from tasks_app.models import ContextEntry, Session
 from tasks_app.record import cut
 
-_AT_ONCE = 500  # addresses per query
+_BATCH_SIZE = 500  # addresses per query
 
 
 class NotRebuilt(Exception):
@@ -38,9 +38,9 @@ class Blobs:
     def load(self, addresses: Collection[str]) -> dict[str, str]:
         """Return the existing blobs by address."""
         missing = [address for address in set(addresses) if address not in self._texts]
-        for start in range(0, len(missing), _AT_ONCE):
-            found = Blob.objects.filter(pk__in=missing[start : start + _AT_ONCE])
-            self._texts |= dict(found.values_list("sha256", "content"))
+        for start in range(0, len(missing), _BATCH_SIZE):
+            blobs = Blob.objects.filter(pk__in=missing[start : start + _BATCH_SIZE])
+            self._texts |= dict(blobs.values_list("sha256", "content"))
         return {address: self._texts[address] for address in addresses if address in self._texts}
 
 
@@ -54,7 +54,7 @@ class SessionRequests:
         self._entries = entries
         self._seqs = [entry.seq for entry in entries]
         self._blobs = Blobs()
-        self._behind_cuts: dict[tuple[int, str], list[Message]] = {}
+        self._messages_by_cut: dict[tuple[int, str], list[Message]] = {}
         self._redacted: dict[
             tuple[int, str], tuple[Message, Message]
         ] = {}  # the original is kept alive, because its id is the key
@@ -96,25 +96,25 @@ class SessionRequests:
             return stored_prompt.messages_in(text, self._pictures(stored_prompt.picture_addresses(text)))
         if log.last_seq and (not self._seqs or log.last_seq > self._seqs[-1]):
             raise NotRebuilt(f"entry {log.last_seq} is missing")
-        behind = self._behind(log)
+        messages = self._messages_after(log)
         after, until = (bisect_right(self._seqs, seq) for seq in (log.cut_seq, log.last_seq))
-        return behind[: len(behind) - (len(self._seqs) - max(after, until))]
+        return messages[: len(messages) - (len(self._seqs) - max(after, until))]
 
-    def _behind(self, log: LLMLog) -> list[Message]:
+    def _messages_after(self, log: LLMLog) -> list[Message]:
         """Return all messages after this cut, to the end of the record. A request has the first ones of them."""
         key = (log.cut_seq, log.compacted_blob)
-        if key not in self._behind_cuts:
+        if key not in self._messages_by_cut:
             entries = self._entries[bisect_right(self._seqs, log.cut_seq) :]
-            pictures = self._pictures([each["sha256"] for entry in entries for each in entry.pictures])
-            at = cut.Cut.from_text(log.cut_seq, self._blobs.text(log.compacted_blob))
-            self._behind_cuts[key] = cut.messages_of(at, entries, pictures)
-        return self._behind_cuts[key]
+            pictures = self._pictures([picture["sha256"] for entry in entries for picture in entry.pictures])
+            loaded_cut = cut.Cut.from_text(log.cut_seq, self._blobs.text(log.compacted_blob))
+            self._messages_by_cut[key] = cut.messages_of(loaded_cut, entries, pictures)
+        return self._messages_by_cut[key]
 
     def _pictures(self, addresses: Sequence[str]) -> dict[str, str]:
-        found = self._blobs.load(addresses)
-        if len(found) < len(set(addresses)):
+        pictures = self._blobs.load(addresses)
+        if len(pictures) < len(set(addresses)):
             raise NotRebuilt("a picture is gone")
-        return found
+        return pictures
 
     def _with_placeholders(self, messages: Sequence[Message], spans: Sequence[Noted]) -> Sequence[Message]:
         if not spans:

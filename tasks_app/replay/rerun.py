@@ -45,12 +45,12 @@ class Rerun:
 
 def rerun(task: Task) -> Rerun:
     context = RerunContext(task)
-    before, outcome = len(context.history.entries), Rerun()
-    sent = _by_place(task)
+    length_before, outcome = len(context.history.entries), Rerun()
+    attempts = _attempts_by_seq(task)
     compare = Comparison(context)
     try:
         while True:
-            for log in sent.pop(context.history.last_seq, ()):
+            for log in attempts.pop(context.history.last_seq, ()):
                 compare(log)
                 outcome.requests += 1
             if (entry := context.recorded.next) is None:
@@ -58,22 +58,22 @@ def rerun(task: Task) -> Rerun:
             _step(context, entry)
     except Divergence as divergence:
         outcome.divergence = str(divergence)
-    outcome.entries = len(context.history.entries) - before
+    outcome.entries = len(context.history.entries) - length_before
     return outcome
 
 
-def _by_place(task: Task) -> defaultdict[int, list[LLMLog]]:
+def _attempts_by_seq(task: Task) -> defaultdict[int, list[LLMLog]]:
     """Return the attempts of each step by the newest entry that they saw."""
-    found: defaultdict[int, list[LLMLog]] = defaultdict(list)
+    attempts: defaultdict[int, list[LLMLog]] = defaultdict(list)
     for log in LLMLog.objects.filter(task_id=task.pk, purpose=Purpose.STEP).order_by("created_at"):
-        found[log.last_seq].append(log)
-    return found
+        attempts[log.last_seq].append(log)
+    return attempts
 
 
 def _step(context: RerunContext, entry: ContextEntry) -> None:
     """Pass a reply through the engine. Accept any other entry as it was recorded."""
     if entry.call is None and entry.context_type != ContextType.NO_TOOL_CALL_RETRY:
-        context.given()
+        context.accept_recorded()
         if entry.context_type == ContextType.USER_MESSAGE:
             context.detector.forget()
         return
@@ -83,14 +83,14 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
         call = reply.first_call(context, turn_of(entry, context.recorded.peek(1)), observer, "")
         before_execution(context, call)
         context.commit()
-        _answered(context, call)
+        _accept_result(context, call)
     except Interrupt as interrupt:
         context.commit(*interrupt.entries, **interrupt.fields)
         if call and isinstance(interrupt, ApprovalNeeded | ReplyNeeded):
-            _answered(context, call)
+            _accept_result(context, call)
 
 
-def _answered(context: RerunContext, call: OpenCall) -> None:
+def _accept_result(context: RerunContext, call: OpenCall) -> None:
     """Accept the recorded result, and compare the engine's entries that follow it."""
     result = context.recorded.next
     if result is None or result.tool_call_id != call.call.id:
@@ -98,7 +98,7 @@ def _answered(context: RerunContext, call: OpenCall) -> None:
     was_refused = result.metadata.get("status") == CallStatus.BLOCKED
     if was_refused and not result.metadata.get("refused_by") and not context.task.workflow:
         raise Divergence(f"entry {result.seq} was a refusal “{result.content}”, and now the call would run")
-    context.given()
+    context.accept_recorded()
     _, *following = call.result(result.content, CallStatus.SUCCEEDED)
     context.commit(*following)
 
@@ -111,20 +111,20 @@ class Comparison:
         self._requests = SessionRequests.for_session(context.session)
 
     def __call__(self, log: LLMLog) -> None:
-        adapter, where = adapter_for(log.adapter), f"step {log.iteration} (call {log.pk})"
+        adapter, location = adapter_for(log.adapter), f"step {log.iteration} (call {log.pk})"
         head = self._head(log)
         if self._context.blob(head.system) != log.system_blob:
             changed = _first_line(_blob(log.system_blob), head.system)
-            raise Divergence(f"{where} has another system prompt now: {changed}")
+            raise Divergence(f"{location} has another system prompt now: {changed}")
         if head.tools and self._context.blob(tools_text(head.tools)) != log.tools_blob:
-            raise Divergence(f"{where} has another tool list now: {_tools_that_differ(log, head.tools)}")
+            raise Divergence(f"{location} has another tool list now: {_tools_that_differ(log, head.tools)}")
         try:
             sent = self._requests.prompt(log)
         except NotRebuilt as error:
-            raise Divergence(f"{where} cannot be rebuilt: {error}") from error
-        now = Prompt(system=head.system, tools=head.tools, messages=sent.messages)
-        if not is_as_sent(log, adapter.body(now, RouteParameters.from_json(log.parameters))):
-            raise Divergence(f"{where} has other bytes now: {log.adapter} writes it differently")
+            raise Divergence(f"{location} cannot be rebuilt: {error}") from error
+        new_prompt = Prompt(system=head.system, tools=head.tools, messages=sent.messages)
+        if not is_as_sent(log, adapter.body(new_prompt, RouteParameters.from_json(log.parameters))):
+            raise Divergence(f"{location} has other bytes now: {log.adapter} writes it differently")
 
     def _head(self, log: LLMLog) -> Prompt:
         """Return system prompt and tools with the visibility that gives the recorded ones, or else the recorded
@@ -138,19 +138,19 @@ class Comparison:
         return next((head for head in heads if address(tools_text(head.tools)) == log.tools_blob), heads[0])
 
 
-def _first_line(was: str, now: str) -> str:
+def _first_line(old: str, new: str) -> str:
     """Return the first different line, old and new."""
-    lines = list(difflib.unified_diff(was.splitlines(), now.splitlines(), n=0, lineterm=""))[3:5]
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm=""))[3:5]
     return " / ".join(line[:120] for line in lines)
 
 
-def _tools_that_differ(log: LLMLog, now: Sequence[ToolSpec]) -> str:
-    was = {tool.name: tool for tool in tools_in(_blob(log.tools_blob) or "[]")}
-    is_now = {tool.name: tool for tool in now}
-    gone, new = was.keys() - is_now.keys(), is_now.keys() - was.keys()
-    changed = {name for name in was.keys() & is_now.keys() if _json(was[name]) != _json(is_now[name])}
-    parts = {"gone": gone, "new": new, "described differently": changed}
-    return "; ".join(f"{what}: {', '.join(sorted(names))}" for what, names in parts.items() if names) or "its order"
+def _tools_that_differ(log: LLMLog, new_tools: Sequence[ToolSpec]) -> str:
+    old = {tool.name: tool for tool in tools_in(_blob(log.tools_blob) or "[]")}
+    new = {tool.name: tool for tool in new_tools}
+    removed, added = old.keys() - new.keys(), new.keys() - old.keys()
+    changed = {name for name in old.keys() & new.keys() if _json(old[name]) != _json(new[name])}
+    parts = {"gone": removed, "new": added, "described differently": changed}
+    return "; ".join(f"{label}: {', '.join(sorted(names))}" for label, names in parts.items() if names) or "its order"
 
 
 def _json(tool: ToolSpec) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 from tasks_app.engine import step_settings
 from tasks_app.models import Agent, ContextEntry, ContextType, Task, TaskState, WorkspaceChange
 from tasks_app.record import Draft
-from tasks_app.replay.recorded import Recorded
+from tasks_app.replay.recorded import RecordedScript
 from tasks_app.run import History, TaskContext
 from tasks_app.run.look import Look
 from tasks_app.run.usage import Calls
@@ -26,11 +26,11 @@ class RerunContext(TaskContext):
     def __init__(self, task: Task) -> None:
         super().__init__(_fresh(task), workspace_of(task.session), sandbox())
         entries = list(ContextEntry.objects.in_session(task.session).in_context())
-        own = [place for place, entry in enumerate(entries) if entry.task_id == task.pk]
-        start = own[0] if own else len(entries)
+        own_indexes = [index for index, entry in enumerate(entries) if entry.task_id == task.pk]
+        start = own_indexes[0] if own_indexes else len(entries)
         self.history = History(task.session)
         self.history.extend(entries[:start])
-        self.recorded = Recorded([entries[place] for place in own], self.secrets.redactor)
+        self.recorded = RecordedScript([entries[index] for index in own_indexes], self.secrets.redactor)
         self.has_open_page = self.has_cut = False
         version = task.agent_version
         self._agent = version.agent_id if version else task.session.agent_id
@@ -52,7 +52,7 @@ class RerunContext(TaskContext):
         for name, value in fields.items():
             setattr(self.task, name, value)
 
-    def given(self) -> ContextEntry:
+    def accept_recorded(self) -> ContextEntry:
         """Accept and return the next entry as it was recorded."""
         entry = self.recorded.take()
         self.history.extend([entry])
@@ -76,8 +76,8 @@ class RerunContext(TaskContext):
 
     def look(self) -> Look:
         """Return the state of the task, uninterrupted and with the agent that the record implies."""
-        seen = super().look()
-        return replace(seen, epoch=self.task.epoch, stop_requested=False, message="", agent=self._agent)
+        look = super().look()
+        return replace(look, epoch=self.task.epoch, stop_requested=False, message="", agent=self._agent)
 
 
 def _fresh(task: Task) -> Task:

@@ -18,14 +18,14 @@ class RequestGone(Refusal):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
+class SentRequest:
     """The bytes of a request. If newer secrets were redacted, `is_redacted` is set; otherwise they are exact."""
 
     body: bytes
     is_redacted: bool
 
 
-def sent_request(log: LLMLog) -> Sent:
+def sent_request(log: LLMLog) -> SentRequest:
     """Rebuild the request of a call. Raises RequestGone."""
     try:
         body = SessionRequests.for_one(log).body(log)
@@ -33,21 +33,21 @@ def sent_request(log: LLMLog) -> Sent:
         raise RequestGone() from error
     if not is_as_sent(log, body):
         raise RequestGone()
-    shown = _redactor(log).redacted(text := body.decode())
-    return Sent(body=shown.encode(), is_redacted=shown != text)
+    redacted = _redactor(log).redacted(text := body.decode())
+    return SentRequest(body=redacted.encode(), is_redacted=redacted != text)
 
 
 def before(log: LLMLog) -> LLMLog | None:
     """Return the preceding call of the session with the same purpose."""
-    return _beside(log).filter(created_at__lt=log.created_at).order_by("-created_at").first()
+    return _same_purpose(log).filter(created_at__lt=log.created_at).order_by("-created_at").first()
 
 
 def after(log: LLMLog) -> LLMLog | None:
     """Return the following call of the session with the same purpose."""
-    return _beside(log).filter(created_at__gt=log.created_at).order_by("created_at").first()
+    return _same_purpose(log).filter(created_at__gt=log.created_at).order_by("created_at").first()
 
 
-def _beside(log: LLMLog) -> QuerySet[LLMLog]:
+def _same_purpose(log: LLMLog) -> QuerySet[LLMLog]:
     calls = LLMLog.objects.filter(session_id=log.session_id, purpose=log.purpose)
     return calls if log.session_id else calls.none()
 

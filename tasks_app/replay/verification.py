@@ -63,11 +63,11 @@ def _without_session() -> Findings:
     """Verify calls without a session, whose prompts are stored. Steps of deleted sessions were deleted with their
     entries.
     """
-    here = Session.objects.filter(pk=OuterRef("session_id"))
-    others = LLMLog.objects.filter(Q(session_id=None) | ~Exists(here))
+    sessions = Session.objects.filter(pk=OuterRef("session_id"))
+    others = LLMLog.objects.filter(Q(session_id=None) | ~Exists(sessions))
     findings = Findings(gone=others.filter(messages_blob="").exclude(session_id=None).count())
-    kept = others.filter(Q(session_id=None) | ~Q(messages_blob=""))
-    _compare(findings, kept.order_by("created_at").iterator(chunk_size=500), SessionRequests([]))
+    with_prompt = others.filter(Q(session_id=None) | ~Q(messages_blob=""))
+    _compare(findings, with_prompt.order_by("created_at").iterator(chunk_size=500), SessionRequests([]))
     return findings
 
 

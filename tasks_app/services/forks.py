@@ -34,7 +34,7 @@ from tasks_app.record.item import Item
 from tasks_app.run import reminders
 from tasks_app.services.sessions import require_quota
 from tasks_app.workspace import file_history
-from tasks_app.workspace.folders import bytes_of, measure, require_disk, workspace_of
+from tasks_app.workspace.folders import check_space, update_usage, used_bytes, workspace_of
 from tools_app.files import workspace_copy
 
 NOT_RUN = "Not run: forked here."
@@ -93,14 +93,14 @@ def prepare(origin: Session, seq: int, owner: Any, *, files_at: int | None = Non
     if seq != (entries[-1].seq if entries else 0):
         raise NoSuchEntry(field="seq")
     copy = _copy_session(origin, seq, owner, entries)
-    require_disk(copy)
+    check_space(copy)
     try:
         left_out = workspace_copy.copy(workspace_of(origin), workspace_of(copy))
         files = file_history.fork_files(origin, seq if files_at is None else files_at, workspace_of(copy))
         note = _HISTORY_TOO_SHORT if files.begins_later else ""
         fork_reminder = reminders.forked(left_out, files.newer, begins_later=files.begins_later)
-        measure(copy)
-        if bytes_of(copy.owner_id) + copy.files_bytes > Limits.current().user_bytes:
+        update_usage(copy)
+        if used_bytes(copy.owner_id) + copy.files_bytes > Limits.current().user_bytes:
             raise FilesQuotaFull()
         yield partial(_store, origin, copy, entries, fork_reminder, note)
     finally:

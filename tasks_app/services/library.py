@@ -11,7 +11,7 @@ from django.db import transaction
 
 from tasks_app.models import LibraryFile, Limits, Project
 from tasks_app.models.errors import DiskFull, FilesQuotaFull, Refusal
-from tasks_app.workspace.folders import bytes_of, has_disk
+from tasks_app.workspace.folders import has_free_disk, used_bytes
 from tools_app.documents.document import visible
 
 MAX_FILE_BYTES = 50 * 1000**2  # bytes per file
@@ -38,13 +38,13 @@ def add_files(project: Project, person: Any, files: Sequence[UploadedFile]) -> l
 
     Raises LibraryFileTooLarge, LibraryFull, DiskFull or FilesQuotaFull.
     """
-    if not has_disk():
+    if not has_free_disk():
         raise DiskFull()
     if any((file.size or 0) > MAX_FILE_BYTES for file in files):
         raise LibraryFileTooLarge(field="files")
     if LibraryFile.objects.of_project(project).count() + len(files) > LibraryFile.MAX_PER_PROJECT:
         raise LibraryFull()
-    if bytes_of(project.owner_id) + sum(file.size or 0 for file in files) > Limits.current().user_bytes:
+    if used_bytes(project.owner_id) + sum(file.size or 0 for file in files) > Limits.current().user_bytes:
         raise FilesQuotaFull("The files of this project's owner take up all the space that they may use.")
     return [_add(project, person, file) for file in files]
 

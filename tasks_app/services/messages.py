@@ -15,7 +15,7 @@ from tasks_app.run import children, next_task
 from tasks_app.runtime import admission, broadcast, wakeup
 from tasks_app.services.answers import answer
 from tasks_app.services.checked import checked_text, schema_text
-from tasks_app.workspace.folders import require_disk, workspace_of
+from tasks_app.workspace.folders import check_space, workspace_of
 
 Delivery = Literal["started", "reply", "interjected", "steered", "queued"]
 
@@ -87,7 +87,7 @@ def _start(message: InboxMessage, max_iterations: int | None, terminal: str) -> 
     """Start a task for the message. Raises QueueFull, DiskFull or FilesQuotaFull, unless a terminal runs it."""
     session = message.session
     if not terminal:
-        require_disk(session)
+        check_space(session)
         admission.check_queue(message.author)
     _save_to_inbox(message)
     _set_title(session, message.content)

@@ -68,7 +68,7 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
 
 
 def require_quota(owner: Any, new_sessions: int = 1) -> None:
-    """Check the quota for `wanted` more sessions. Raises SessionsQuotaFull."""
+    """Check the quota for more sessions. Raises SessionsQuotaFull."""
     (count,) = _count_of.first(owner.pk) or (0,)
     if count + new_sessions > Limits.current().user_sessions:
         raise SessionsQuotaFull()

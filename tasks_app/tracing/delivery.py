@@ -24,10 +24,10 @@ from tasks_app.tracing.events import Event, events_of
 from tasks_app.tracing.sinks import SinkFailed, send
 
 logger = logging.getLogger(__name__)
-BATCH = 100  # entries
-LONGEST_WAIT = 300.0  # seconds between two attempts
-LONGEST_ASKED = 3600.0  # seconds, if the server asks for a delay
-_PATIENCE, _PAUSE = 2.0, 0.02  # seconds to wait for open transactions, and between two checks
+BATCH_SIZE = 100  # entries
+MAX_RETRY_DELAY = 300.0  # seconds between two attempts
+MAX_REQUESTED_DELAY = 3600.0  # seconds, if the server asks for a delay
+_SETTLE_TIMEOUT, _SETTLE_INTERVAL = 2.0, 0.02  # seconds to wait for open transactions, and between two checks
 
 
 def deliver_due() -> None:
@@ -50,7 +50,7 @@ def _deliver(sink: TraceSink) -> None:
     try:
         deliver(sink)
     except Exception:
-        logger.exception("the events for the trace sink %s could not be made; they are tried again", sink)
+        logger.exception("could not build events for trace sink %s (retrying)", sink)
         _note_failure(sink, SinkFailed("The events could not be made: the log of the server says why."))
     finally:
         TraceSink.objects.filter(pk=sink.pk, claimed_by=process.name()).update(claimed_by="")
@@ -66,7 +66,7 @@ def deliver(sink: TraceSink) -> None:
             refused = send(sink, events) if events else ""
         except SinkFailed as failure:
             return _note_failure(sink, failure)
-        if not _arrived(sink, entries[-1].pk, len(events), refused):
+        if not _advance_cursor(sink, entries[-1].pk, len(events), refused):
             return None  # disabled, or claimed by another process
     return None
 
@@ -76,37 +76,37 @@ def _is_wanted(sink: TraceSink, event: Event) -> bool:
     return not sink.events or sink.kind == SinkKind.OTLP or event["type"] in sink.events
 
 
-def _arrived(sink: TraceSink, cursor: int, count: int, refused: str) -> bool:
-    told = {"last_error": _redacted(refused), "last_error_at": timezone.now()} if refused else {}
-    held = TraceSink.objects.filter(pk=sink.pk, cursor=sink.cursor, claimed_by=process.name(), enabled=True)
-    moved = held.update(
+def _advance_cursor(sink: TraceSink, cursor: int, count: int, refused: str) -> bool:
+    error_fields = {"last_error": _redacted(refused), "last_error_at": timezone.now()} if refused else {}
+    rows = TraceSink.objects.filter(pk=sink.pk, cursor=sink.cursor, claimed_by=process.name(), enabled=True)
+    updated = rows.update(
         cursor=cursor,
         delivered=F("delivered") + count,
         delivered_at=timezone.now(),
         failures=0,
         claimed_until=Now() + CLAIM_DURATION,
-        **told,
+        **error_fields,
     )
     sink.cursor, sink.failures = cursor, 0
-    return bool(moved)
+    return bool(updated)
 
 
 def _note_failure(sink: TraceSink, failure: SinkFailed) -> None:
     """Record a failure. The delay doubles each time and is randomized."""
-    wait = min(LONGEST_WAIT, 2 ** min(sink.failures, 10) * random.uniform(0.5, 1.5))  # noqa: S311
-    wait = max(wait, min(failure.after, LONGEST_ASKED))
-    logger.warning("the trace sink %s fails, next try in %.0f s: %s", sink, wait, failure)
+    delay = min(MAX_RETRY_DELAY, 2 ** min(sink.failures, 10) * random.uniform(0.5, 1.5))  # noqa: S311
+    delay = max(delay, min(failure.after, MAX_REQUESTED_DELAY))
+    logger.warning("could not send to trace sink %s (next attempt in %.0f s): %s", sink, delay, failure)
     TraceSink.objects.filter(pk=sink.pk).update(
         failures=F("failures") + 1,
         last_error=_redacted(str(failure)),
         last_error_at=timezone.now(),
-        next_at=Now() + timedelta(seconds=wait),
+        next_at=Now() + timedelta(seconds=delay),
     )
 
 
-def _redacted(words: str) -> str:
+def _redacted(text: str) -> str:
     """Redact an answer: a server may repeat the request, including the key."""
-    return active_secrets.of_everyone().redactor.redacted(words)
+    return active_secrets.of_everyone().redactor.redacted(text)
 
 
 def _new_entries(cursor: int) -> list[ContextEntry]:
@@ -115,8 +115,8 @@ def _new_entries(cursor: int) -> list[ContextEntry]:
     if newest <= cursor or not _is_settled():
         return []
     entries = ContextEntry.objects.filter(pk__gt=cursor, pk__lte=newest).order_by("pk")
-    beside = ("session__agent", "session__model", "task__started_by", "task__session", "task__parent_call")
-    return list(entries.select_related(*beside)[:BATCH])
+    related = ("session__agent", "session__model", "task__started_by", "task__session", "task__parent_call")
+    return list(entries.select_related(*related)[:BATCH_SIZE])
 
 
 def _is_settled() -> bool:
@@ -128,11 +128,11 @@ def _is_settled() -> bool:
     """
     if connection.vendor != "postgresql":
         return True
-    writing, end = _writing(), time.monotonic() + _PATIENCE
+    writing, deadline = _writing(), time.monotonic() + _SETTLE_TIMEOUT
     while writing:
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             return False
-        time.sleep(_PAUSE)
+        time.sleep(_SETTLE_INTERVAL)
         writing &= _writing()
     return True
 

@@ -20,8 +20,8 @@ from tasks_app.record import call_json, redact_entry, redactor_of
 from tasks_app.record.entry_json import plan_event
 
 Event = dict[str, Any]
-Part = tuple[EventType, dict[str, Any]]
-_AS_TOOLS = "ask_"  # prefix of agents that are called as tools
+EventPart = tuple[EventType, dict[str, Any]]
+_AGENT_PREFIX = "ask_"  # prefix of agents that are called as tools
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,38 +44,38 @@ class Facts:
         return cls(
             beginnings=dict(first),
             calls={(log.session_id, log.call_id): log for log in logs},
-            requests=_requests(entries),
+            requests=_llm_calls(entries),
         )
 
-    def told_with(self, entry: ContextEntry) -> list[LLMLog]:
+    def calls_reported_with(self, entry: ContextEntry) -> list[LLMLog]:
         """Return the LLM calls to report with an entry, so that each is reported exactly once.
 
         A reply reports its attempts, and other calls since the preceding reply. The end of a task reports the
         remaining calls.
         """
         logs = self.requests.get(entry.task_id, ())
-        if entry.context_type != ContextType.STATUS_NOTICE and (own := entry.metadata.get("llm_call")):
-            last = next((log.iteration for log in logs if str(log.pk) == own), 0)
-            return [log for log in logs if _iteration(log) == last]
+        if entry.context_type != ContextType.STATUS_NOTICE and (llm_call := entry.metadata.get("llm_call")):
+            iteration = next((log.iteration for log in logs if str(log.pk) == llm_call), 0)
+            return [log for log in logs if _reported_iteration(log) == iteration]
         if _ends_task(entry, self.calls.get((entry.session_id, entry.tool_call_id))):
-            return [log for log in logs if _iteration(log) > entry.task.iteration]
+            return [log for log in logs if _reported_iteration(log) > entry.task.iteration]
         return []
 
 
-def _requests(entries: Sequence[ContextEntry]) -> Mapping[UUID, Sequence[LLMLog]]:
+def _llm_calls(entries: Sequence[ContextEntry]) -> Mapping[UUID, Sequence[LLMLog]]:
     """Return the LLM calls of the entries' tasks, in order of their ends, without those older than the first reply."""
     replies = {UUID(str(name)) for entry in entries if (name := entry.metadata.get("llm_call"))}
     ended = [entry.task.iteration for entry in entries]
     oldest = min([*LLMLog.objects.filter(pk__in=replies).values_list("iteration", flat=True), *ended], default=0)
     logs = LLMLog.objects.filter(task_id__in={entry.task_id for entry in entries}, iteration__gte=oldest - 1)
-    found: defaultdict[UUID, list[LLMLog]] = defaultdict(list)
+    calls_by_task: defaultdict[UUID, list[LLMLog]] = defaultdict(list)
     for log in logs.order_by("created_at"):
         if log.task_id:
-            found[log.task_id].append(log)
-    return {**found}
+            calls_by_task[log.task_id].append(log)
+    return {**calls_by_task}
 
 
-def _iteration(log: LLMLog) -> int:
+def _reported_iteration(log: LLMLog) -> int:
     """Return the iteration whose reply reports the call. Calls by a tool are reported with the next reply."""
     return log.iteration if log.purpose == Purpose.STEP else log.iteration + 1
 
@@ -87,10 +87,10 @@ def events_of(entries: Sequence[ContextEntry]) -> Iterator[Event]:
     """
     facts = Facts.about(entries)
     for _, members in groupby(entries, key=lambda entry: entry.session_id):
-        own = [entry for entry in members if not _is_copy(entry.session, facts.beginnings[entry.task_id])]
-        if own:
-            redactor = redactor_of(own[0].session)
-            for entry in own:
+        original_entries = [entry for entry in members if not _is_copy(entry.session, facts.beginnings[entry.task_id])]
+        if original_entries:
+            redactor = redactor_of(original_entries[0].session)
+            for entry in original_entries:
                 yield from map(redactor.redacted_json, _events(redact_entry(entry, redactor), facts))
 
 
@@ -101,9 +101,9 @@ def _is_copy(session: Session, first_seq: int) -> bool:
 def _events(entry: ContextEntry, facts: Facts) -> Iterator[Event]:
     for kind, data in _parts(entry, facts):
         request = data.get("llm_call", "")  # an entry may report several calls
-        of_other = f"-{request}" if request != entry.metadata.get("llm_call", "") else ""
+        suffix = f"-{request}" if request != entry.metadata.get("llm_call", "") else ""
         yield {
-            "id": f"{entry.session_id}-{entry.seq}-{kind.value}{of_other if request else ''}",
+            "id": f"{entry.session_id}-{entry.seq}-{kind.value}{suffix if request else ''}",
             "type": kind.value,
             "session": str(entry.session_id),
             "task": str(entry.task_id),
@@ -113,32 +113,32 @@ def _events(entry: ContextEntry, facts: Facts) -> Iterator[Event]:
         }
 
 
-def _parts(entry: ContextEntry, facts: Facts) -> Iterator[Part]:
+def _parts(entry: ContextEntry, facts: Facts) -> Iterator[EventPart]:
     task, log = entry.task, facts.calls.get((entry.session_id, entry.tool_call_id))
     if entry.seq == facts.beginnings[entry.task_id]:
         yield EventType.TASK_STARTED, _start(task)
-    for request in facts.told_with(entry):
-        yield _told(request)
+    for request in facts.calls_reported_with(entry):
+        yield _call_event(request)
     if entry.context_type == ContextType.NO_TOOL_CALL_RETRY and "error_type" in entry.metadata:
-        about = {"llm_call": entry.metadata["llm_call"], "error_type": entry.metadata["error_type"]}
-        yield EventType.ATTEMPT_FAILED, {**about, "text": entry.content}
+        data = {"llm_call": entry.metadata["llm_call"], "error_type": entry.metadata["error_type"]}
+        yield EventType.ATTEMPT_FAILED, {**data, "text": entry.content}
     if call := call_json(entry):
         yield EventType.TOOL_CALL, {**call, "words": entry.content}
-        if call["name"] == "delegate" or call["name"].startswith(_AS_TOOLS):
+        if call["name"] == "delegate" or call["name"].startswith(_AGENT_PREFIX):
             yield EventType.DELEGATE, {"call": call["id"], "to": call["arguments"]}
     if log is not None:
         yield EventType.TOOL_RESULT, _result(entry, log)
     if plan := plan_event(entry):
         yield EventType.PLAN, plan
     if entry.metadata.get("kind") in ("summary", "cut"):
-        by = "model" if entry.metadata["kind"] == "summary" else "outline"
-        yield EventType.SUMMARIZATION, {"by": by, "text": entry.content}
+        author = "model" if entry.metadata["kind"] == "summary" else "outline"
+        yield EventType.SUMMARIZATION, {"by": author, "text": entry.content}
     if entry.context_type == EventType.HANDOFF:
         yield EventType.HANDOFF, {"text": entry.content, **entry.metadata}
     yield from _ending(entry, log)
 
 
-def _ending(entry: ContextEntry, log: ToolCallLog | None) -> Iterator[Part]:
+def _ending(entry: ContextEntry, log: ToolCallLog | None) -> Iterator[EventPart]:
     if failure := _failure(entry):
         yield EventType.TASK_ENDED, _end(entry, TaskState.FAILED) | {"code": failure, "detail": entry.content}
     elif _ends_task(entry, log):
@@ -148,15 +148,15 @@ def _ending(entry: ContextEntry, log: ToolCallLog | None) -> Iterator[Part]:
 
 def _ends_task(entry: ContextEntry, log: ToolCallLog | None) -> bool:
     """Return whether the entry is an accepted final result or the notice of a failure."""
-    is_taken = log is not None and hands_over_result(log) and entry.metadata.get("status") == "succeeded"
-    return is_taken or bool(_failure(entry))
+    is_accepted = log is not None and is_final_result(log) and entry.metadata.get("status") == "succeeded"
+    return is_accepted or bool(_failure(entry))
 
 
 def _failure(entry: ContextEntry) -> str:
     return str(entry.metadata.get("code", "")) if entry.context_type == ContextType.STATUS_NOTICE else ""
 
 
-def hands_over_result(log: ToolCallLog) -> bool:
+def is_final_result(log: ToolCallLog) -> bool:
     """Return whether the call is a `message` of type result."""
     return log.name == "message" and bool(log.arguments) and orjson.loads(log.arguments).get("type") == "result"
 
@@ -188,18 +188,18 @@ def _end(entry: ContextEntry, state: TaskState) -> dict[str, Any]:
     }
 
 
-def _told(request: LLMLog) -> Part:
+def _call_event(request: LLMLog) -> EventPart:
     if request.status != CallStatus.FAILED:
-        return EventType.METADATA, _figures(request)
+        return EventType.METADATA, _call_data(request)
     return EventType.ATTEMPT_FAILED, {
-        **_figures(request),
+        **_call_data(request),
         "attempt": request.attempt,
         "error_type": request.error_type,
         "error": request.error,
     }
 
 
-def _figures(request: LLMLog) -> dict[str, Any]:
+def _call_data(request: LLMLog) -> dict[str, Any]:
     return {
         "llm_call": str(request.pk),
         "purpose": request.purpose,

@@ -19,7 +19,7 @@ MOST_SPANS = 500  # per request
 _INTERNAL, _CLIENT = 1, 3  # kinds of spans
 _ERROR = 2  # status of a span
 _PROVIDERS = {"openai": "openai", "anthropic": "anthropic"}  # provider names by prefix of the adapter
-_FAULTLESS = (CallStatus.SUCCEEDED, CallStatus.REJECTED, CallStatus.INTERRUPTED)
+_NO_ERROR = (CallStatus.SUCCEEDED, CallStatus.REJECTED, CallStatus.INTERRUPTED)
 Span = dict[str, Any]
 
 
@@ -27,13 +27,13 @@ def requests_of(events: Sequence[Event], *, with_content: bool) -> Iterator[dict
     """Yield request bodies with spans for the LLM calls, tool calls and tasks that ended, according to the events."""
     tasks = Task.objects.select_related("session__agent", "parent_call").in_bulk({event["task"] for event in events})
     for task in tasks.values():
-        own = [event for event in events if event["task"] == str(task.pk)]
-        spans = redactor_of(task.session).redacted_json(list(_spans(task, own, with_content)))
+        task_events = [event for event in events if event["task"] == str(task.pk)]
+        spans = redactor_of(task.session).redacted_json(list(_spans(task, task_events, with_content)))
         for start in range(0, len(spans), MOST_SPANS):
-            yield _request(spans[start : start + MOST_SPANS])
+            yield _request_body(spans[start : start + MOST_SPANS])
 
 
-def _request(spans: Sequence[Span]) -> dict[str, Any]:
+def _request_body(spans: Sequence[Span]) -> dict[str, Any]:
     scope = {"scope": {"name": "agentsite"}, "spans": spans}
     return {"resourceSpans": [{"resource": _attributes({"service.name": "agentsite"}), "scopeSpans": [scope]}]}
 
@@ -42,25 +42,25 @@ def _spans(task: Task, events: Sequence[Event], with_content: bool) -> Iterator[
     """Yield the spans. The task's span comes last: until then, the others refer to a parent that does not exist
     yet.
     """
-    asked = {event["data"]["llm_call"] for event in events if "llm_call" in event["data"]}
-    failed = {event["data"]["llm_call"]: event["data"]["error_type"] for event in events if _is_failed(event)}
-    for request in LLMLog.objects.filter(pk__in=asked).order_by("created_at"):
-        yield _of_request(task, request, failed.get(str(request.pk), ""))
+    call_ids = {event["data"]["llm_call"] for event in events if "llm_call" in event["data"]}
+    errors = {event["data"]["llm_call"]: event["data"]["error_type"] for event in events if _is_failed(event)}
+    for request in LLMLog.objects.filter(pk__in=call_ids).order_by("created_at"):
+        yield _llm_call_span(task, request, errors.get(str(request.pk), ""))
     results = {event["data"]["id"]: event["data"] for event in events if event["type"] == EventType.TOOL_RESULT}
     calls = ToolCallLog.objects.filter(session_id=task.session_id, call_id__in=results)
     for call in calls.exclude(name="message").order_by("pk"):
         content = {"arguments": call.arguments, "result": results[call.call_id]["content"]} if with_content else {}
-        yield _of_call(task, call, {f"gen_ai.tool.call.{name}": text for name, text in content.items()})
+        yield _tool_call_span(task, call, {f"gen_ai.tool.call.{name}": text for name, text in content.items()})
     for event in events:
         if event["type"] == EventType.TASK_ENDED:
-            yield _of_task(task, datetime.fromisoformat(event["at"]))
+            yield _task_span(task, datetime.fromisoformat(event["at"]))
 
 
 def _is_failed(event: Event) -> bool:
     return bool(event["type"] == EventType.ATTEMPT_FAILED)
 
 
-def _of_task(task: Task, end: datetime) -> Span:
+def _task_span(task: Task, end: datetime) -> Span:
     agent = task.session.agent
     return _span(
         task,
@@ -80,9 +80,11 @@ def _of_task(task: Task, end: datetime) -> Span:
     )
 
 
-def _of_request(task: Task, request: LLMLog, error: str) -> Span:
+def _llm_call_span(task: Task, request: LLMLog, error: str) -> Span:
     """Return the span of an LLM call, which is logged at its end. `error` is a fault of its answer, if any."""
-    provider = next((name for begin, name in _PROVIDERS.items() if request.adapter.startswith(begin)), request.provider)
+    provider = next(
+        (name for prefix, name in _PROVIDERS.items() if request.adapter.startswith(prefix)), request.provider
+    )
     return _span(
         task,
         str(request.pk),
@@ -104,14 +106,14 @@ def _of_request(task: Task, request: LLMLog, error: str) -> Span:
     )
 
 
-def _of_call(task: Task, call: ToolCallLog, content: Mapping[str, Any]) -> Span:
+def _tool_call_span(task: Task, call: ToolCallLog, content: Mapping[str, Any]) -> Span:
     end = call.started_at + timedelta(milliseconds=call.duration_ms or 0)
     return _span(
         task,
         call.call_id,
         f"execute_tool {call.name}",
         (call.started_at, end),
-        error="" if call.status in _FAULTLESS else call.status,
+        error="" if call.status in _NO_ERROR else call.status,
         about={
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
@@ -133,26 +135,26 @@ def _span(
     kind: int = _INTERNAL,
     error: str = "",
 ) -> Span:
-    root, own, call = _span_id(task.pk, str(task.pk)), _span_id(task.pk, key), task.parent_call
-    above = root if own != root else _span_id(call.task_id, call.call_id) if call else ""
-    failed = {"status": {"code": _ERROR, "message": error}} if error else {}
-    more = {"error.type": error or None, "gen_ai.conversation.id": str(task.session_id)}
+    root, span_id, call = _span_id(task.pk, str(task.pk)), _span_id(task.pk, key), task.parent_call
+    parent_id = root if span_id != root else _span_id(call.task_id, call.call_id) if call else ""
+    status = {"status": {"code": _ERROR, "message": error}} if error else {}
+    common = {"error.type": error or None, "gen_ai.conversation.id": str(task.session_id)}
     return {
-        "traceId": _first(task).pk.hex,
-        "spanId": own,
-        **({"parentSpanId": above} if above else {}),
+        "traceId": _root_task(task).pk.hex,
+        "spanId": span_id,
+        **({"parentSpanId": parent_id} if parent_id else {}),
         "name": name,
         "kind": kind,
         "startTimeUnixNano": _nanoseconds(time[0]),
         "endTimeUnixNano": _nanoseconds(time[1]),
-        **_attributes({**about, **more}),
-        **failed,
+        **_attributes({**about, **common}),
+        **status,
     }
 
 
-def _first(task: Task) -> Task:
+def _root_task(task: Task) -> Task:
     """Return the task that a person started. Delegated tasks belong to its trace."""
-    return _first(task.parent_call.task) if task.parent_call else task
+    return _root_task(task.parent_call.task) if task.parent_call else task
 
 
 def _span_id(task: UUID, key: str) -> str:

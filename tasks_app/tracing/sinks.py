@@ -24,11 +24,11 @@ from tools_app.network import NetworkPolicy
 from tools_app.network.fetch import FetchedResponse, OutgoingRequest
 from tools_app.network.fetch import send as send_request
 
-KEPT_FILES = 4  # rotated files besides the current one
+ROTATED_FILES = 4  # rotated files besides the current one
 TIMEOUT_S = 20.0
-_MOST_ANSWER = 10_000  # bytes of an answer
-_SHOWN = 300  # characters of an answer in messages
-_LATER = (408, 425, 429)  # status codes for a later attempt
+_MAX_ANSWER_BYTES = 10_000  # bytes of an answer
+_MAX_ANSWER_CHARS = 300  # characters of an answer in messages
+_RETRY_STATUSES = (408, 425, 429)  # status codes for a later attempt
 
 
 class SinkFailed(Exception):
@@ -54,7 +54,7 @@ def _write(sink: TraceSink, lines: bytes) -> str:
     """Append lines and sync them to disk, after removing an incomplete line of a killed process."""
     try:
         sink.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _make_room(sink.path, sink.max_bytes - len(lines))
+        _rotate(sink.path, sink.max_bytes - len(lines))
         with os.fdopen(os.open(sink.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
             file.truncate(_end_of_lines(file))
             file.seek(0, os.SEEK_END)
@@ -75,11 +75,11 @@ def _end_of_lines(file: BinaryIO) -> int:
     return file.read().rfind(b"\n") + 1
 
 
-def _make_room(path: Path, most: int) -> None:
+def _rotate(path: Path, max_bytes: int) -> None:
     """Rotate the file if it is too long."""
     with suppress(FileNotFoundError):
-        if path.stat().st_size > max(most, 0):
-            for number in range(KEPT_FILES, 0, -1):
+        if path.stat().st_size > max(max_bytes, 0):
+            for number in range(ROTATED_FILES, 0, -1):
                 older = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
                 with suppress(FileNotFoundError):
                     older.rename(path.with_name(f"{path.name}.{number}"))
@@ -92,8 +92,8 @@ def signature(key: str, timestamp: str, body: bytes) -> str:
 
 def _post(sink: TraceSink, events: Sequence[Event]) -> str:
     body, timestamp = orjson.dumps({"sink": sink.name, "events": events}), str(int(time.time()))
-    signed = signature(_key(sink), timestamp, body)
-    _sent(sink, body, {"X-Agentsite-Timestamp": timestamp, "X-Agentsite-Signature": f"sha256={signed}"})
+    digest = signature(_key(sink), timestamp, body)
+    _post_body(sink, body, {"X-Agentsite-Timestamp": timestamp, "X-Agentsite-Signature": f"sha256={digest}"})
     return ""
 
 
@@ -102,7 +102,7 @@ def _export(sink: TraceSink, events: Sequence[Event]) -> str:
     refused, key = "", _key(sink)
     for body in requests_of(events, with_content=sink.content):
         try:
-            answer = _sent(sink, orjson.dumps(body), {"Authorization": key} if key else {})
+            answer = _post_body(sink, orjson.dumps(body), {"Authorization": key} if key else {})
         except _Refused as error:
             refused = str(error)
         else:
@@ -112,33 +112,35 @@ def _export(sink: TraceSink, events: Sequence[Event]) -> str:
 
 def _refused_spans(answer: bytes) -> str:
     try:
-        partial = orjson.loads(answer or b"{}").get("partialSuccess") or {}
-        count = int(partial.get("rejectedSpans") or 0)
+        partial_success = orjson.loads(answer or b"{}").get("partialSuccess") or {}
+        count = int(partial_success.get("rejectedSpans") or 0)
     except (ValueError, TypeError, AttributeError):
         return ""
-    return f"{count} spans were refused: {str(partial.get('errorMessage', ''))[:_SHOWN]}" if count else ""
+    if not count:
+        return ""
+    return f"{count} spans were refused: {str(partial_success.get('errorMessage', ''))[:_MAX_ANSWER_CHARS]}"
 
 
 class _Refused(SinkFailed):
     """The server rejected the request itself."""
 
 
-def _sent(sink: TraceSink, body: bytes, headers: Mapping[str, str]) -> FetchedResponse:
+def _post_body(sink: TraceSink, body: bytes, headers: Mapping[str, str]) -> FetchedResponse:
     """Send a request. Raises SinkFailed unless the answer is 2xx."""
     policy = NetworkPolicy(allow_internal=frozenset(AllowedAddress.objects.values_list("address", flat=True)))
     headers = {"Content-Type": "application/json", **headers}
     request = OutgoingRequest(url=sink.url, method="POST", headers=headers, body=body)
     try:
-        sending = send_request(request, policy, max_bytes=_MOST_ANSWER, timeout_s=TIMEOUT_S)
-        answer = event_loop.submit(sending).result(TIMEOUT_S + 10)
+        coroutine = send_request(request, policy, max_bytes=_MAX_ANSWER_BYTES, timeout_s=TIMEOUT_S)
+        answer = event_loop.submit(coroutine).result(TIMEOUT_S + 10)
     except (ToolError, TimeoutError) as error:
         raise SinkFailed(str(error) or "No answer in time.") from error
     if 200 <= answer.status < 300:
         return answer
-    words = f"The server answered {answer.status}: {answer.body.decode(errors='replace')[:_SHOWN]}"
-    if 400 <= answer.status < 500 and answer.status not in _LATER:
-        raise _Refused(words)
-    raise SinkFailed(words, answer.retry_after)
+    message = f"The server answered {answer.status}: {answer.body.decode(errors='replace')[:_MAX_ANSWER_CHARS]}"
+    if 400 <= answer.status < 500 and answer.status not in _RETRY_STATUSES:
+        raise _Refused(message)
+    raise SinkFailed(message, answer.retry_after)
 
 
 def _key(sink: TraceSink) -> str:

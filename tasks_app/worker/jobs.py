@@ -34,7 +34,7 @@ from tasks_app.runtime.broadcast import drop_broken_connections
 from tasks_app.runtime.suspects import MOST_CRASHES
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, notify_holder
 from tasks_app.services.sessions import title_from_model
-from tasks_app.workspace.folders import measure, sandbox, workspace_of
+from tasks_app.workspace.folders import sandbox, update_usage, workspace_of
 from tools_app.files import Workspace
 
 logger = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ def _advance(task: Task) -> None:
         if not task.terminal:  # a terminal's process has no broker to wake other workers
             admission.admit_waiting()
         event_loop.submit(stream_buffer.store.drop(task.id))
-    measure(task.session)  # takes longer than a lease where files are many
+    update_usage(task.session)  # takes longer than a lease where files are many
 
 
 def _withdraw_interrupted_stream(task: Task) -> None:

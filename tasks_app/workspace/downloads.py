@@ -10,7 +10,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
 CHUNK = 256 * 1024  # bytes
-INERT = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "application/json")
+INERT_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "application/json")
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -34,27 +34,29 @@ class Chunks:
         self.size = os.fstat(file.fileno()).st_size
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self.size
-        while left and (chunk := await asyncio.to_thread(self._file.read, min(CHUNK, left))):
-            left -= len(chunk)
+        remaining = self.size
+        while remaining and (chunk := await asyncio.to_thread(self._file.read, min(CHUNK, remaining))):
+            remaining -= len(chunk)
             yield chunk
 
     def close(self) -> None:
         self._file.close()
 
 
-def download(file: BinaryIO, name: str, *, shown: bool = False) -> StreamingHttpResponse:
-    """Return the open file as a download, or with `shown` as a picture for our own pages. Closes the file."""
+def download(file: BinaryIO, name: str, *, inline: bool = False) -> StreamingHttpResponse:
+    """Return the open file as a download, or `inline` as a picture for our own pages. Closes the file."""
     chunks = Chunks(file)
-    disposition = content_disposition_header(as_attachment=not shown, filename=name)
+    disposition = content_disposition_header(as_attachment=not inline, filename=name)
     headers = HEADERS | {"Content-Length": str(chunks.size), "Content-Disposition": str(disposition)}
-    return StreamingHttpResponse(chunks, content_type=_type(name), headers=headers)
+    return StreamingHttpResponse(chunks, content_type=_content_type(name), headers=headers)
 
 
 def text_download(data: bytes, name: str) -> HttpResponse:
     """Return generated data as a download."""
     disposition = content_disposition_header(as_attachment=True, filename=name)
-    return HttpResponse(data, content_type=_type(name), headers=HEADERS | {"Content-Disposition": str(disposition)})
+    return HttpResponse(
+        data, content_type=_content_type(name), headers=HEADERS | {"Content-Disposition": str(disposition)}
+    )
 
 
 def preview(file: BinaryIO) -> StreamingHttpResponse:
@@ -64,11 +66,11 @@ def preview(file: BinaryIO) -> StreamingHttpResponse:
     return StreamingHttpResponse(chunks, content_type="text/html; charset=utf-8", headers=headers)
 
 
-def _type(name: str) -> str:
+def _content_type(name: str) -> str:
     """Return the content type by name if that type is inert, plain text for other texts, else a binary type."""
     guessed, encoding = mimetypes.guess_type(name)
     if encoding or guessed is None:
         return "application/octet-stream"
     if guessed.startswith("text/"):
         return "text/plain; charset=utf-8"
-    return guessed if guessed in INERT or guessed.startswith(("audio/", "video/")) else "application/octet-stream"
+    return guessed if guessed in INERT_TYPES or guessed.startswith(("audio/", "video/")) else "application/octet-stream"

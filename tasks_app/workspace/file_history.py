@@ -34,10 +34,10 @@ from tools_app.files import (
 )
 from tools_app.files.encoding import detect_encoding
 
-_FORGETS_EACH = 8  # changes between two clean-ups
-_NAMED = 20  # paths per sentence
+_CLEANUP_INTERVAL = 8  # changes between two clean-ups
+_MAX_LISTED_PATHS = 20  # paths per sentence
 logger = logging.getLogger(__name__)
-_RAN = (CallStatus.SUCCEEDED, CallStatus.FAILED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
+_EXECUTED = (CallStatus.SUCCEEDED, CallStatus.FAILED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
 
 
 def record(
@@ -61,22 +61,24 @@ def record(
 
 
 def record_locked(
-    session: Session, workspace: Workspace, only: Collection[str] = (), **about: Any
+    session: Session, workspace: Workspace, only: Collection[str] = (), **fields: Any
 ) -> WorkspaceChange | None:
-    """Do the work of `record` for callers that hold the history's lock. `about` has fields of the change."""
+    """Do the work of `record` for callers that hold the history's lock. `fields` are those of the change."""
     history = history_of(workspace)
     if (stored := history.load()) is None:
         history.save(
-            HistoryState(snapshot=history.take_snapshot(workspace.open_root(), Snapshot()), since=first_entry(session))
+            HistoryState(
+                snapshot=history.take_snapshot(workspace.open_root(), Snapshot()), since=first_known_seq(session)
+            )
         )
         return None
     while True:
         last = with_newer_changes(session, stored)
         before = last.snapshot
-        now = history.take_snapshot(workspace.open_root(), before)
+        current = history.take_snapshot(workspace.open_root(), before)
         if only:
-            now = replace(before, files=_limited(before, now, only))
-        if not (found := differences(before, now)):
+            current = replace(before, files=_limited_to(before, current, only))
+        if not (file_differences := differences(before, current)):
             change = None
             break
         with transaction.atomic():
@@ -84,7 +86,7 @@ def record_locked(
             if not session.changes.filter(
                 pk__gt=last.change
             ).exists():  # otherwise a call's change was stored during the scan
-                change = _change_of(session, found, seq=seq, **about)
+                change = _change_of(session, file_differences, seq=seq, **fields)
                 change.save()
                 # Search indexes the newest entry again, with the names of these files.
                 indexed = Session.objects.filter(pk=session.pk, indexed_seq__gte=max(seq, 1))
@@ -92,11 +94,11 @@ def record_locked(
                 break
     if change and not change.told:
         history.mark_unreported()
-    newest = replace(last, snapshot=now, change=change.pk if change else last.change)
-    if newest.change != stored.change or _shows_other_files(now, stored.snapshot):
-        history.save(newest)
-        if change or session.changes.count() % _FORGETS_EACH == 0:
-            _forget_oldest(session, history, newest)
+    latest = replace(last, snapshot=current, change=change.pk if change else last.change)
+    if latest.change != stored.change or _differs(current, stored.snapshot):
+        history.save(latest)
+        if change or session.changes.count() % _CLEANUP_INTERVAL == 0:
+            _delete_oldest(session, history, latest)
     return change
 
 
@@ -109,8 +111,8 @@ def _lock(session: Session) -> int:
     return locked.values_list("last_seq", flat=True).get()
 
 
-def _shows_other_files(now: Snapshot, stored: Snapshot) -> bool:
-    return now.files != stored.files or now.left_out != stored.left_out
+def _differs(current: Snapshot, stored: Snapshot) -> bool:
+    return current.files != stored.files or current.left_out != stored.left_out
 
 
 def record_before(task: Task, workspace: Workspace) -> None:
@@ -121,7 +123,7 @@ def record_before(task: Task, workspace: Workspace) -> None:
         OSError,
         ToolError,
     ):  # e.g. a full disk, or a folder replaced by a link: the task continues without a history
-        logger.exception("the files of session %s have no history", task.session_id)
+        logger.exception("could not record file changes of session %s (the task continues)", task.session_id)
 
 
 def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> list[WorkspaceChange]:
@@ -132,30 +134,32 @@ def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> l
     history = history_of(workspace)
     try:
         with history.locked():
-            last = last_look(task.session, history)
-            found = (
+            last = latest_snapshot(task.session, history)
+            file_differences = (
                 differences(last.snapshot, history.take_snapshot(workspace.open_root(), last.snapshot)) if last else []
             )
     except (OSError, ToolError):
-        logger.exception("the files of session %s have no history of %s", task.session_id, call.name)
+        logger.exception(
+            "could not record file changes of session %s by %s (the task continues)", task.session_id, call.name
+        )
         return []
-    about = {"seq": seq, "task": task, "tool": call.name, "call_id": call.id}
-    return [_change_of(task.session, found, **about)] if found else []
+    fields = {"seq": seq, "task": task, "tool": call.name, "call_id": call.id}
+    return [_change_of(task.session, file_differences, **fields)] if file_differences else []
 
 
-def so_far(changes: Iterable[WorkspaceChange]) -> list[str]:
+def changed_files_note(changes: Iterable[WorkspaceChange]) -> list[str]:
     """Return a line that names the files changed by a call that ended early, or no line. The changes are unsaved."""
     rows = [row for change in changes for row in change.unsaved]
-    words = [f"{as_text(row.path)} ({_deed(row)})" for row in rows[:_NAMED]]
-    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
-    return [f"[files that it had changed by then: {', '.join(words)}{more}]"] if rows else []
+    descriptions = [f"{as_text(row.path)} ({_change_word(row)})" for row in rows[:_MAX_LISTED_PATHS]]
+    more = f" and {len(rows) - _MAX_LISTED_PATHS} more" if len(rows) > _MAX_LISTED_PATHS else ""
+    return [f"[files that it had changed by then: {', '.join(descriptions)}{more}]"] if rows else []
 
 
-def _deed(row: FileChange) -> str:
+def _change_word(row: FileChange) -> str:
     return "new" if row.before_mode is None else "deleted" if row.after_mode is None else "changed"
 
 
-def look_first(session: Session, workspace: Workspace) -> None:
+def ensure_snapshot(session: Session, workspace: Workspace) -> None:
     """Scan before the first change of files, to keep their earlier contents."""
     if history_of(workspace).load() is None:
         record(session, workspace)
@@ -166,7 +170,7 @@ def history_of(workspace: Workspace) -> FileHistory:
     return workspace.history
 
 
-def last_look(session: Session, history: FileHistory) -> HistoryState | None:
+def latest_snapshot(session: Session, history: FileHistory) -> HistoryState | None:
     """Return the stored snapshot with newer changes applied, or None before the first scan."""
     stored = history.load()
     return with_newer_changes(session, stored) if stored else None
@@ -184,11 +188,11 @@ def with_newer_changes(session: Session, last: HistoryState) -> HistoryState:
     return replace(last, snapshot=replace(last.snapshot, files=files), change=rows[-1].change_id)
 
 
-def _limited(before: Snapshot, now: Snapshot, only: Collection[str]) -> dict[str, FileState]:
-    """Return the files of `before`, with these files and folders as they are `now`."""
-    inside = tuple(f"{path}/" for path in only)
-    files = {path: state for path, state in before.files.items() if path not in only and not path.startswith(inside)}
-    return files | {path: state for path, state in now.files.items() if path in only or path.startswith(inside)}
+def _limited_to(before: Snapshot, current: Snapshot, only: Collection[str]) -> dict[str, FileState]:
+    """Return the files of `before`, with these files and folders as they are in `current`."""
+    prefixes = tuple(f"{path}/" for path in only)
+    files = {path: state for path, state in before.files.items() if path not in only and not path.startswith(prefixes)}
+    return files | {path: state for path, state in current.files.items() if path in only or path.startswith(prefixes)}
 
 
 def row_of(change: WorkspaceChange | None, path: str, before: FileState | None, after: FileState | None) -> FileChange:
@@ -200,49 +204,49 @@ def row_of(change: WorkspaceChange | None, path: str, before: FileState | None, 
     return row
 
 
-def _change_of(session: Session, found: Sequence[Difference], **about: Any) -> WorkspaceChange:
-    change = WorkspaceChange(session=session, **about)
-    change.unsaved = [row_of(change, *difference) for difference in found]
+def _change_of(session: Session, file_differences: Sequence[Difference], **fields: Any) -> WorkspaceChange:
+    change = WorkspaceChange(session=session, **fields)
+    change.unsaved = [row_of(change, *difference) for difference in file_differences]
     return change
 
 
-def newest_entry(session: Session) -> int:
+def newest_seq(session: Session) -> int:
     return Session.objects.values_list("last_seq", flat=True).filter(pk=session.pk).first() or 0
 
 
-def first_entry(session: Session) -> int:
+def first_known_seq(session: Session) -> int:
     """Return the entry from which files are known: 0, or the newest if calls ran before the first scan."""
-    ran = ToolCallLog.objects.filter(session_id=session.pk, status__in=_RAN).exclude(danger="safe")
-    return newest_entry(session) if ran.exists() else 0
+    executed = ToolCallLog.objects.filter(session_id=session.pk, status__in=_EXECUTED).exclude(danger="safe")
+    return newest_seq(session) if executed.exists() else 0
 
 
-def _forget_oldest(session: Session, history: FileHistory, look: HistoryState) -> None:
+def _delete_oldest(session: Session, history: FileHistory, last: HistoryState) -> None:
     """Delete changes beyond the bounds on number, age and bytes.
 
     The newest change always fits, because the current files use at most half of the bytes.
     """
     bounds, changes = history.bounds, WorkspaceChange.objects.filter(session=session)
     oldest = timezone.now() - timedelta(days=bounds.days)
-    held = {state.sha256: state.size for state in look.snapshot.files.values()}
-    now = sum(held.values())
+    current_sizes = {state.sha256: state.size for state in last.snapshot.files.values()}
+    current_bytes = sum(current_sizes.values())
     size = Sum("files__before_size")
-    all_of = changes.aggregate(count=Count("pk", distinct=True), first=Min("created_at"), bytes=size)
-    few = all_of["count"] <= bounds.changes and (all_of["bytes"] or 0) + now <= bounds.size
-    if not all_of["count"] or (few and all_of["first"] >= oldest):
+    totals = changes.aggregate(count=Count("pk", distinct=True), first=Min("created_at"), bytes=size)
+    is_within_bounds = totals["count"] <= bounds.changes and (totals["bytes"] or 0) + current_bytes <= bounds.size
+    if not totals["count"] or (is_within_bounds and totals["first"] >= oldest):
         return
-    kept = held
+    sizes = current_sizes
     for number, change in enumerate(changes.prefetch_related("files"), 1):
-        with_it = kept | {row.before_sha256: row.before_size for row in change.files.all()}
+        sizes_with_change = sizes | {row.before_sha256: row.before_size for row in change.files.all()}
         is_too_old = number > bounds.changes or change.created_at < oldest
-        if is_too_old or _bytes(with_it) > bounds.size:
+        if is_too_old or _total_bytes(sizes_with_change) > bounds.size:
             changes.filter(pk__lte=change.pk).delete()
-            history.save(replace(look, since=max(look.since, change.seq + 1)))
+            history.save(replace(last, since=max(last.since, change.seq + 1)))
             break
-        kept = with_it
-    history.delete_unused(kept.keys())
+        sizes = sizes_with_change
+    history.delete_unused(sizes.keys())
 
 
-def _bytes(contents: dict[str, int]) -> int:
+def _total_bytes(contents: dict[str, int]) -> int:
     return sum(size for sha256, size in contents.items() if sha256)
 
 
@@ -257,14 +261,14 @@ class NotChanged(Refusal):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Undone:
-    """An undo: `change` is the undo itself, which can also be undone. `left` are paths that could not be restored."""
+class UndoResult:
+    """An undo: `change` is the undo itself, which can also be undone. `unrestored` are paths that still differ."""
 
     change: WorkspaceChange
-    left: Sequence[str] = ()
+    unrestored: Sequence[str] = ()
 
 
-def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redactor | None = None) -> Undone:
+def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redactor | None = None) -> UndoResult:
     """Restore files to their state before the change: all files changed by it or later, or only `paths`.
 
     Paths may be written as `redactor` shows them. A task that starts now scans the files before its first call that
@@ -277,66 +281,67 @@ def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redacto
     with history_of(workspace).locked():
         if Task.objects.runnable().filter(in_workspace).exists():
             raise TaskRunning()
-        undone = _undo(change, workspace, paths, redactor)
+        undo_result = _undo(change, workspace, paths, redactor)
     broadcast.files_changed(change.session)
-    return undone
+    return undo_result
 
 
-def _undo(change: WorkspaceChange, workspace: Workspace, paths: Collection[str], redactor: Redactor | None) -> Undone:
+def _undo(
+    change: WorkspaceChange, workspace: Workspace, paths: Collection[str], redactor: Redactor | None
+) -> UndoResult:
     session = change.session
     record_locked(session, workspace)  # keep changes since the last scan
-    wanted = first_changes(session, from_change=change.pk)
+    first_by_path = first_changes(session, from_change=change.pk)
     if paths:
-        shown = {as_text(redactor.redacted(path) if redactor else path): path for path in wanted}
-        named = {path if path in wanted else shown.get(path, "") for path in paths}
-        if not named <= wanted.keys():
+        paths_by_display = {as_text(redactor.redacted(path) if redactor else path): path for path in first_by_path}
+        chosen_paths = {path if path in first_by_path else paths_by_display.get(path, "") for path in paths}
+        if not chosen_paths <= first_by_path.keys():
             raise NotChanged(field="paths")
-        wanted = {path: wanted[path] for path in named}
+        first_by_path = {path: first_by_path[path] for path in chosen_paths}
     history = history_of(workspace)
-    last = last_look(session, history)
-    left = _put_back(wanted.values(), workspace, history, last.snapshot.files if last else {})
-    if (undone := record_locked(session, workspace, tool=WorkspaceChange.UNDO, told=False)) is None:
+    last = latest_snapshot(session, history)
+    unrestored = _restore(first_by_path.values(), workspace, history, last.snapshot.files if last else {})
+    if (undo_change := record_locked(session, workspace, tool=WorkspaceChange.UNDO, told=False)) is None:
         raise NothingToPutBack()
-    return Undone(change=undone, left=left)
+    return UndoResult(change=undo_change, unrestored=unrestored)
 
 
 def first_changes(session: Session, *, from_change: int = 0, from_seq: int = 0) -> dict[str, FileChange]:
     """Return, by path, each file's first change from then on, which has its earlier content."""
     rows = FileChange.objects.filter(change__session=session, change__pk__gte=from_change, change__seq__gte=from_seq)
-    found: dict[str, FileChange] = {}
+    changes: dict[str, FileChange] = {}
     for row in rows.order_by("change_id", "pk").iterator():
-        found.setdefault(row.path, row)
-    return found
+        changes.setdefault(row.path, row)
+    return changes
 
 
-def _put_back(
-    rows: Collection[FileChange], workspace: Workspace, history: FileHistory, now: Mapping[str, FileState]
+def _restore(
+    rows: Collection[FileChange], workspace: Workspace, history: FileHistory, current: Mapping[str, FileState]
 ) -> list[str]:
-    """Restore files that differ `now` from their state before these changes. Return paths that could not be restored.
+    """Restore `current` files to their state before these changes. Return paths that could not be restored.
 
     A file whose content was not kept may have moved to another path. Therefore a file of that size without stored
     content is
     left in place.
     """
     lost_sizes = {row.before_size for row in rows if row.before_mode is not None and not row.before_sha256}
-    left = []
-    for row in sorted(
-        rows, key=lambda row: (row.before_mode is not None, row.path)
-    ):  # deletions first: a file may have replaced a folder
-        state = now.get(row.path)
+    unrestored = []
+    # Deletions first: a file may have replaced a folder.
+    for row in sorted(rows, key=lambda row: (row.before_mode is not None, row.path)):
+        state = current.get(row.path)
         try:
             if state and not state.sha256 and state.size in lost_sizes:
-                left.append(row.path)
+                unrestored.append(row.path)
             elif row.before_mode is None:
                 workspace.delete_with_empty_parents(row.path)
             elif not row.before_sha256:
-                left.append(row.path)
-            elif not _is_already(row, state):
+                unrestored.append(row.path)
+            elif not _is_unchanged(row, state):
                 content = history.content_path(row.before_sha256).read_bytes()
                 workspace.restore(row.path, content, row.before_mode)
         except (ToolError, FileNotFoundError):
-            left.append(row.path)
-    return left
+            unrestored.append(row.path)
+    return unrestored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,16 +364,16 @@ def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
     """
     workspace = workspace_of(origin)
     history = history_of(workspace)
-    if seq >= newest_entry(origin):
+    if seq >= newest_seq(origin):
         return ForkedFiles()
-    if (last := last_look(origin, history)) is None:
-        return ForkedFiles(begins_later=seq < first_entry(origin))
+    if (last := latest_snapshot(origin, history)) is None:
+        return ForkedFiles(begins_later=seq < first_known_seq(origin))
     rows = first_changes(origin, from_seq=seq)
-    for found in differences(
+    for difference in differences(
         last.snapshot, history.take_snapshot(workspace.open_root(), last.snapshot)
     ):  # changes by running programs
-        rows.setdefault(found.path, row_of(None, *found))
-    return ForkedFiles(newer=_put_back(rows.values(), target, history, {}), begins_later=seq < last.since)
+        rows.setdefault(difference.path, row_of(None, *difference))
+    return ForkedFiles(newer=_restore(rows.values(), target, history, {}), begins_later=seq < last.since)
 
 
 def diff_of(row: FileChange, redactor: Redactor) -> str:
@@ -396,5 +401,5 @@ def _content(session: Session, mode: int | None, sha256: str) -> bytes | None:
         return None
 
 
-def _is_already(row: FileChange, now: FileState | None) -> bool:
-    return now is not None and (now.mode, now.sha256) == (row.before_mode, row.before_sha256)
+def _is_unchanged(row: FileChange, current: FileState | None) -> bool:
+    return current is not None and (current.mode, current.sha256) == (row.before_mode, row.before_sha256)

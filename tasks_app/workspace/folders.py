@@ -18,7 +18,7 @@ from tools_app.sandbox import Layer, Sandbox, workshop
 from tools_app.sandbox.choice import choose_sandbox
 from tools_app.sandbox.docker import Docker
 
-_TAKEN = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MOUNT))  # noqa: S108
+_RESERVED = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MOUNT))  # noqa: S108
 
 
 def workspace_of(session: Session) -> Workspace:
@@ -26,10 +26,14 @@ def workspace_of(session: Session) -> Workspace:
     path, limits = session.workspace_path, Limits.current()
     history = FileHistory(session.history_path, limits.history_bounds)
     root = session.root or session
-    left = limits.user_bytes - bytes_of(session.owner_id, session.pk, root.pk)
-    most = None if root.workdir else min(limits.workspace_bytes, max(0, left))  # a person's own folder has no quota
+    remaining = limits.user_bytes - used_bytes(session.owner_id, session.pk, root.pk)
+    max_bytes = (
+        None if root.workdir else min(limits.workspace_bytes, max(0, remaining))
+    )  # a person's own folder has no quota
     owner = _owner_of(root.workspace_path) if root.workdir and workspace_owner() else workspace_owner()
-    return Workspace(path, owner=owner, max_bytes=most, home=session.home_path, history=history, views=_views(session))
+    return Workspace(
+        path, owner=owner, max_bytes=max_bytes, home=session.home_path, history=history, views=_views(session)
+    )
 
 
 def files_of(session: Session) -> Workspace:
@@ -46,32 +50,32 @@ def _views(session: Session) -> list[Path]:
     return list(session.workspace_path.parents)[1 : 2 * session.depth : 2]
 
 
-def require_disk(session: Session) -> None:
+def check_space(session: Session) -> None:
     """Check the free disk space, which running work needs to end cleanly, and the owner's quota.
 
     Raises DiskFull or FilesQuotaFull.
     """
-    if not has_disk():
+    if not has_free_disk():
         raise DiskFull()
-    if bytes_of(session.owner_id) >= Limits.current().user_bytes:
+    if used_bytes(session.owner_id) >= Limits.current().user_bytes:
         raise FilesQuotaFull()
 
 
-def has_disk() -> bool:
+def has_free_disk() -> bool:
     free = os.statvfs(settings.VAR_DIR)
     least: int = settings.LEAST_FREE_DISK
     return free.f_bavail * free.f_frsize >= least
 
 
-def bytes_of(owner_id: int, *without: UUID) -> int:
+def used_bytes(owner_id: int, *without: UUID) -> int:
     """Return the bytes used by a person's projects and sessions, except the sessions `without`."""
-    found = (*_of_libraries.rows(owner_id), *_of_sessions.rows(owner_id, *without))
-    return sum(size or 0 for (size,) in found)
+    rows = (*_of_libraries.rows(owner_id), *_of_sessions.rows(owner_id, *without))
+    return sum(size or 0 for (size,) in rows)
 
 
 def _sum(rows: QuerySet[Any], field: str) -> QuerySet[Any, Any]:
-    found: QuerySet[Any, Any] = rows.order_by().values_list(Value(1)).annotate(all=Sum(field)).values_list("all")
-    return found
+    sums: QuerySet[Any, Any] = rows.order_by().values_list(Value(1)).annotate(all=Sum(field)).values_list("all")
+    return sums
 
 
 _two_users = Select(lambda: get_user_model().objects.order_by().values_list("pk")[:2])
@@ -81,12 +85,12 @@ _of_sessions = Select(
 )
 
 
-def measure(session: Session) -> None:
+def update_usage(session: Session) -> None:
     """Measure the session's files for its owner's quota."""
     if session.workdir:
         return
-    own = [] if session.root_id else [session.workspace_path]  # a delegated task's files count for its root
-    used = sum(bytes_held(folder) for folder in (*own, session.home_path) if folder.exists())
+    folders = [] if session.root_id else [session.workspace_path]  # a delegated task's files count for its root
+    used = sum(bytes_held(folder) for folder in (*folders, session.home_path) if folder.exists())
     if used != session.files_bytes:
         Session.objects.filter(pk=session.pk).update(files_bytes=used)
         session.files_bytes = used
@@ -103,9 +107,9 @@ def layers(sandbox: Sandbox, agent: Agent | None) -> tuple[Layer, ...]:
     The workshop is built for this machine's Python, so Docker images do not get it.
     """
     folders = [Path(folder) for folder in (agent.environments if agent else ())]
-    own = [Layer(folder=folder, mount=folder) for folder in folders if folder.is_dir()]
-    found = None if sandbox.name == Docker.name else workshop.layer(settings.WORKSHOP, settings.VAR_DIR)
-    return (*own, found) if found else tuple(own)
+    environments = [Layer(folder=folder, mount=folder) for folder in folders if folder.is_dir()]
+    workshop_layer = None if sandbox.name == Docker.name else workshop.layer(settings.WORKSHOP, settings.VAR_DIR)
+    return (*environments, workshop_layer) if workshop_layer else tuple(environments)
 
 
 def check_environment(text: str) -> str:
@@ -116,8 +120,8 @@ def check_environment(text: str) -> str:
     if not (real / "bin").is_dir():
         raise ValueError(f"{text} is not a folder of this server with a folder bin in it.")
     private = (settings.BASE_DIR, settings.VAR_DIR, Path.home())
-    if any(place.is_relative_to(real) for place in private) or real.is_relative_to(settings.VAR_DIR):
+    if any(reserved.is_relative_to(real) for reserved in private) or real.is_relative_to(settings.VAR_DIR):
         raise ValueError(f"{text} holds what commands must not see.")
-    if any(folder.is_relative_to(place) for place in _TAKEN) or folder.parent == folder:
+    if any(folder.is_relative_to(reserved) for reserved in _RESERVED) or folder.parent == folder:
         raise ValueError(f"{text} is a place that commands have for something else. Choose another, such as /srv.")
     return text

@@ -12,11 +12,11 @@ from tasks_app.models.errors import Refusal
 from tasks_app.record import images
 from tasks_app.runtime import broadcast
 from tasks_app.workspace import file_history
-from tasks_app.workspace.folders import measure, require_disk, workspace_of
+from tasks_app.workspace.folders import check_space, update_usage, workspace_of
 from tools_app.files import UNWRITABLE, folded, to_stored
 
-LARGEST = 50 * 1000**2  # bytes per file
-LONGEST_NAME = 120  # characters
+MAX_FILE_BYTES = 50 * 1000**2  # bytes per file
+MAX_NAME_CHARS = 120  # characters
 
 
 class FileTooLarge(Refusal):
@@ -41,20 +41,20 @@ def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
     """
     files, workspace = list(files), workspace_of(session)
     if files:
-        require_disk(session)
-    file_history.look_first(session, workspace)
-    if any((file.size or 0) > LARGEST for file in files):
+        check_space(session)
+    file_history.ensure_snapshot(session, workspace)
+    if any((file.size or 0) > MAX_FILE_BYTES for file in files):
         raise FileTooLarge(field="files")
-    taken = {folded(entry.name) for entry in workspace.entries()} if files else set()
+    used_names = {folded(entry.name) for entry in workspace.entries()} if files else set()
     paths = []
     for file in files:
-        path = next(name for name in _names(file.name or "") if folded(name) not in taken)
+        path = next(name for name in _candidate_names(file.name or "") if folded(name) not in used_names)
         workspace.write_file(path, file, file.size or 0)
-        taken.add(folded(path))
+        used_names.add(folded(path))
         paths.append(path)
     if paths:
         file_history.record(session, workspace, tool="upload", only=paths)
-        measure(session)
+        update_usage(session)
         broadcast.files_changed(session)
     return paths
 
@@ -65,14 +65,14 @@ def replace(session: Session, path: str, file: UploadedFile) -> str:
     Raises:
         DiskFull, FilesQuotaFull, ToolError.
     """
-    require_disk(session)
+    check_space(session)
     workspace = workspace_of(session)
     real_path = workspace.real_path(path)
-    place = to_stored(real_path)
-    file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
+    stored_path = to_stored(real_path)
+    file_history.record(session, workspace, only=[stored_path])  # what a program has written there since the last look
     workspace.write_file(path, file, file.size or 0)
-    file_history.record(session, workspace, tool="upload", only=[place])
-    measure(session)
+    file_history.record(session, workspace, tool="upload", only=[stored_path])
+    update_usage(session)
     broadcast.files_changed(session)
     return real_path
 
@@ -80,19 +80,19 @@ def replace(session: Session, path: str, file: UploadedFile) -> str:
 def delete(session: Session, path: str) -> None:
     """Delete a file or folder. Raises ToolError."""
     workspace = workspace_of(session)
-    place = to_stored(workspace.real_path(path))
-    file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
+    stored_path = to_stored(workspace.real_path(path))
+    file_history.record(session, workspace, only=[stored_path])  # what a program has written there since the last look
     workspace.delete(path)
     is_known = session.last_seq > 0
-    file_history.record(session, workspace, tool="delete", only=[place], told=not is_known)
-    measure(session)
+    file_history.record(session, workspace, tool="delete", only=[stored_path], told=not is_known)
+    update_usage(session)
     broadcast.files_changed(session)
 
 
-def _names(given: str) -> Iterator[str]:
+def _candidate_names(file_name: str) -> Iterator[str]:
     """Yield a safe form of the name's last part, then the same with numbers."""
-    name = UNWRITABLE.sub("_", PurePosixPath(given.replace("\\", "/")).name).lstrip(".")
-    path = PurePosixPath(name[-LONGEST_NAME:] or "file")
+    name = UNWRITABLE.sub("_", PurePosixPath(file_name.replace("\\", "/")).name).lstrip(".")
+    path = PurePosixPath(name[-MAX_NAME_CHARS:] or "file")
     yield str(path)
     for number in count(2):
         yield f"{path.stem}-{number}{path.suffix}"

@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_is_a_folder_with_programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "_TAKEN", ())
+    monkeypatch.setattr(folders, "_RESERVED", ())
     assert folders.check_environment(str(folder)) == str(folder)
 
 

@@ -197,7 +197,7 @@ class StoredMemory:
         notes = self._notes()
         number = number_or_text.strip().lstrip("#")
         same = notes.filter(pk=number) if number.isdecimal() and len(number) < 19 else notes.filter(text=number_or_text)
-        candidates = [search.as_read(row) for row in same] or search.nearest_by_words(notes, number_or_text, SHOWN)
+        candidates = [search.as_note(row) for row in same] or search.nearest_by_words(notes, number_or_text, SHOWN)
         if not candidates:
             raise ToolError("No note of the person is like that. Search for it.")
         if len(candidates) > 1:

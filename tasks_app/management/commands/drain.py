@@ -36,16 +36,16 @@ class Command(BaseCommand):
         """Wait until the workers hold no task. A worker may take one more task within a second before it sees the
         order.
         """
-        end, said, quiet = time.monotonic() + timeout, -1, 0
+        deadline, reported, quiet = time.monotonic() + timeout, -1, 0
         while quiet < 4:
             time.sleep(_POLL_SECONDS)
-            held = Task.objects.active().filter(lease_owner__in=workers).count()
-            quiet = 0 if held else quiet + 1
-            if held and held != said:
-                self.stdout.write(f"{held} tasks finish their step …")
+            busy = Task.objects.active().filter(lease_owner__in=workers).count()
+            quiet = 0 if busy else quiet + 1
+            if busy and busy != reported:
+                self.stdout.write(f"{busy} tasks finish their step …")
                 self.stdout.flush()
-                said = held
-            if held and time.monotonic() > end:
+                reported = busy
+            if busy and time.monotonic() > deadline:
                 raise CommandError(
-                    f"{held} tasks are still in a step after {timeout:.0f} s. The workers go on draining."
+                    f"{busy} tasks are still in a step after {timeout:.0f} s. The workers go on draining."
                 )

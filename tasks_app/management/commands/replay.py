@@ -5,7 +5,7 @@ The exit status is 1 if a request or a chain is not what it was, or a re-run goe
 
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -23,22 +23,24 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument("task", nargs="?", type=_uuid, metavar="TASK")
-        which.add_argument("--all", action="store_true", help="All tasks, and the calls that belong to none.")
-        how = parser.add_mutually_exclusive_group()
-        how.add_argument("--verify", action="store_true", help="Compares each request with the hash of what was sent.")
-        how.add_argument("--rerun", action="store_true", help="Runs against the recorded answers, without a model.")
+        target = parser.add_mutually_exclusive_group(required=True)
+        target.add_argument("task", nargs="?", type=_uuid, metavar="TASK")
+        target.add_argument("--all", action="store_true", help="All tasks, and the calls that belong to none.")
+        action = parser.add_mutually_exclusive_group()
+        action.add_argument(
+            "--verify", action="store_true", help="Compares each request with the hash of what was sent."
+        )
+        action.add_argument("--rerun", action="store_true", help="Runs against the recorded answers, without a model.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         tasks = Task.objects.select_related("session", "started_by").order_by("created_at")
         if options["task"] and not (tasks := tasks.filter(pk=options["task"])).exists():
             raise CommandError(f"There is no task {options['task']}.")
         if options["verify"]:
-            ok = self._verify(verification.of_everything() if options["all"] else _of_task(tasks.get()))
+            ok = self._verify(verification.of_everything() if options["all"] else [_task_findings(tasks.get())])
         else:
-            act = self._rerun if options["rerun"] else self._print
-            ok = not sum(act(task) for task in tasks.iterator(chunk_size=100))
+            function = self._rerun if options["rerun"] else self._print
+            ok = not sum(function(task) for task in tasks.iterator(chunk_size=100))
         if not ok:
             sys.exit(1)
 
@@ -73,9 +75,9 @@ class Command(BaseCommand):
         return bool(outcome.divergence)
 
 
-def _of_task(task: Task) -> Iterator[Findings]:
+def _task_findings(task: Task) -> Findings:
     """Verify the task's requests and its session's chain."""
-    yield verification.of_session(task.session, LLMLog.objects.filter(task_id=task.pk))
+    return verification.of_session(task.session, LLMLog.objects.filter(task_id=task.pk))
 
 
 def _uuid(text: str) -> UUID:

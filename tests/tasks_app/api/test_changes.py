@@ -17,7 +17,7 @@ SECRET = "s3cr3t-abcdefgh-1234"
 def workspace(session, task):
     """Two changes: a file is made, then replaced beside a new one."""
     workspace = workspace_of(session)
-    file_history.look_first(session, workspace)
+    file_history.ensure_snapshot(session, workspace)
     for number, content in enumerate((b"one\n", f"{SECRET}\n".encode())):
         workspace.write_bytes("a.txt", content)
         if number:

@@ -16,7 +16,7 @@ from agentsite.accounts.models import ApiToken
 from tasks_app.api.files import files_after
 from tasks_app.pages.file_tree import tree_of
 from tasks_app.workspace import file_history, uploads
-from tasks_app.workspace.downloads import Chunks, _type
+from tasks_app.workspace.downloads import Chunks, _content_type
 from tasks_app.workspace.folders import workspace_of
 from tools_app.files import Workspace
 
@@ -194,7 +194,7 @@ def test_what_is_no_file_in_here_is_404(path, fetch, workspace):
     ],
 )
 def test_a_type_that_could_act_is_not_told(name, content_type):
-    assert _type(name) == content_type
+    assert _content_type(name) == content_type
 
 
 async def test_a_file_that_grows_while_it_is_fetched_keeps_to_its_length(tmp_path):

@@ -73,7 +73,7 @@ def test_everything_goes_back_to_before_a_call(worked: Session) -> None:
     undone = file_history.undo(change(worked, 2))
     assert files(worked) == {"a.txt": b"two"}
     assert changes(worked)[-1] == ("undo", [("a.txt", "created"), ("b.txt", "deleted"), ("run.sh", "deleted")])
-    assert not undone.left
+    assert not undone.unrestored
 
 
 def test_one_file_goes_back_and_the_others_stay(worked: Session) -> None:
@@ -100,7 +100,7 @@ def test_nothing_else_begins_while_files_are_put_back(worked: Session, monkeypat
 
 def test_contents_go_whichever_numbers_the_changes_have(worked: Session, monkeypatch: Any) -> None:
     """Those of two sessions that work by turns are odd for one of them, and were never looked at."""
-    monkeypatch.setattr(file_history, "_FORGETS_EACH", 2)
+    monkeypatch.setattr(file_history, "_CLEANUP_INTERVAL", 2)
     Limits.objects.create(pk=1, history_bytes=8)
     workspace, task = workspace_of(worked), worked.tasks.get()
     for number in range(4):
@@ -122,7 +122,7 @@ def test_an_undo_deletes_no_repository_that_has_taken_a_files_place(play: Callab
     assert run.advance().state == "done"
     session = run.task.session
     undone = file_history.undo(change(session, 1))
-    assert list(undone.left) == ["a"]
+    assert list(undone.unrestored) == ["a"]
     assert [entry.name for entry in workspace_of(session).entries("a")] == [".git"]
     with pytest.raises(NothingToPutBack):
         file_history.undo(change(session, 0))
@@ -280,7 +280,7 @@ def test_a_message_that_is_sent_again_has_its_files(play: Callable[..., Run], ow
     first = play(write("a.txt", "one"), result())
     first.advance()
     session = first.task.session
-    file_history.look_first(session, workspace_of(session))
+    file_history.ensure_snapshot(session, workspace_of(session))
     workspace_of(session).write_bytes("photo.txt", b"p")
     file_history.record(session, workspace_of(session), tool="upload", only=["photo.txt"])
     task = services.post_message(
@@ -316,7 +316,7 @@ def test_a_crash_leaves_its_changes_to_the_call_that_was_cut_short(play: Callabl
     run = play(call("shell", command="true"), result())
     session, workspace = run.task.session, workspace_of(run.task.session)
     run.advance()
-    file_history.look_first(session, workspace)
+    file_history.ensure_snapshot(session, workspace)
     log = ToolCallLog.objects.get(session_id=session.pk, name="shell")
     workspace.write_bytes("half.txt", b"half")
     from llm_app.types import ToolCall
@@ -387,7 +387,7 @@ def test_a_server_that_is_killed_around_a_look_makes_the_history_no_lie(
     run = play(write("a.txt", "new"), write("b.txt", "b"), result())
     session = run.task.session
     workspace_of(session).write_bytes("a.txt", b"old")
-    file_history.look_first(session, workspace_of(session))
+    file_history.ensure_snapshot(session, workspace_of(session))
     crash(run, monkeypatch, where, name)
     assert files(session) == {"a.txt": b"new"}
     assert run.advance().state == "done"

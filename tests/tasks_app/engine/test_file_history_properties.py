@@ -105,7 +105,7 @@ class Checked:
         self.session: Session = factories.SessionFactory(owner=owner, model=model)
         self.root = self.session.workspace_path
         self.history = file_history.history_of(workspace_of(self.session))
-        file_history.look_first(self.session, workspace_of(self.session))
+        file_history.ensure_snapshot(self.session, workspace_of(self.session))
         self.at_entry: dict[int, Files] = {0: {}}
         self.known: Files = {}
 
@@ -194,7 +194,7 @@ class Checked:
         except NothingToPutBack:
             assert before == wanted
         else:
-            assert list(undone.left) == []
+            assert list(undone.unrestored) == []
         self.known = self.files
         assert self.known == wanted
 

@@ -103,12 +103,12 @@ def test_another_model_that_answers_in_its_place_is_not_mixed_in(bring, embedder
 
 
 def test_many_passages_are_done_in_parts_by_one_process_at_a_time(bring, embedder, monkeypatch):
-    monkeypatch.setattr(search_of_library, "AT_ONCE", 2)
+    monkeypatch.setattr(search_of_library, "EMBED_BATCH", 2)
     bring(("long.txt", b"\n".join(b"%d " % n + b"word " * 190 for n in range(5))))
     first, second = search_of_library.VectorIndex(), search_of_library.VectorIndex()
     assert first.work()
     assert PassageVector.objects.count() == 2
-    LibraryFile.objects.update(held_until=timezone.now() + search_of_library.HOLD)  # by the first one
+    LibraryFile.objects.update(held_until=timezone.now() + search_of_library.HOLD_DURATION)  # by the first one
     assert not second.work()
     LibraryFile.objects.update(held_until=None)
     index()

@@ -177,7 +177,7 @@ def test_files_that_a_person_changes_make_a_call_worth_repeating(play, owner):
     run = play(*[LIST] * 5, call("message", type="ask", text="Look?"), LIST, result())
     run.advance()
     workspace = workspace_of(run.task.session)
-    file_history.look_first(run.task.session, workspace)
+    file_history.ensure_snapshot(run.task.session, workspace)
     workspace.write_bytes("new.txt", b"new")
     services.reply(run.task, owner, "yes")
     assert run.advance().state == "done"

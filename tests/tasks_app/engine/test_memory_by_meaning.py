@@ -94,7 +94,7 @@ def test_a_note_gets_its_vector_once_and_another_when_its_text_changes(ask, embe
     ids=["refused", "empty", "no numbers", "no direction"],
 )
 def test_without_an_answer_words_are_enough(ask, embedder, notes, answer, monkeypatch):
-    monkeypatch.setattr(embedder_module, "PATIENCE", 1.0)
+    monkeypatch.setattr(embedder_module, "TIMEOUT", 1.0)
     embedder.replies = [answer]
     run = ask("When does the invoice go out?")
     assert run.task.state == "done"
@@ -103,7 +103,7 @@ def test_without_an_answer_words_are_enough(ask, embedder, notes, answer, monkey
 
 
 def test_a_provider_that_is_silent_is_not_waited_for(ask, embedder, notes, monkeypatch):
-    monkeypatch.setattr(embedder_module, "PATIENCE", 0.3)
+    monkeypatch.setattr(embedder_module, "TIMEOUT", 0.3)
     embedder.replies = [Reply(stall_at=0, stall_s=60)]
     run = ask("When does the invoice go out?")
     assert "Tuesdays" in start_of(run)
@@ -112,7 +112,7 @@ def test_a_provider_that_is_silent_is_not_waited_for(ask, embedder, notes, monke
 
 
 def test_a_stop_ends_the_wait_for_it(play, embedder, notes, monkeypatch):
-    monkeypatch.setattr(embedder_module, "PATIENCE", 60)
+    monkeypatch.setattr(embedder_module, "TIMEOUT", 60)
     embedder.replies = [Reply(stall_at=0, stall_s=60)]
     run = play(result("invoice"))
     thread = run.in_thread()

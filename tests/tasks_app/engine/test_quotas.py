@@ -10,7 +10,7 @@ from tasks_app.models import Limits, Session
 from tasks_app.models.errors import DiskFull, FilesQuotaFull, SessionsQuotaFull
 from tasks_app.services import forks
 from tasks_app.workspace import uploads
-from tasks_app.workspace.folders import bytes_of, workspace_of
+from tasks_app.workspace.folders import used_bytes, workspace_of
 from tests import factories
 from tests.tasks_app.api.conftest import Program
 from tests.tasks_app.engine.conftest import Run, call, result
@@ -68,9 +68,9 @@ def test_what_a_task_wrote_is_counted_when_it_ends(play: Any) -> None:
 def test_the_files_of_a_fork_count_at_once(session: Any, alice: Any, bob: Any) -> None:
     upload(session, 50_000)
     Limits.objects.create(pk=1, user_bytes=120_000)
-    before = bytes_of(alice.pk)
+    before = used_bytes(alice.pk)
     forks.fork(session, 0, alice)
-    assert bytes_of(alice.pk) >= before + 50_000
+    assert used_bytes(alice.pk) >= before + 50_000
     folders = set(workspace_of(session).root.parent.iterdir())
     with pytest.raises(FilesQuotaFull):
         forks.fork(session, 0, alice)

@@ -71,7 +71,7 @@ def test_every_file_comes_back(made: Session, kind: str) -> None:
     answered = next(entry for entry in run.entries if entry.tool_call_id == deleted.call_id)
     assert files_in(forks.fork(made, answered.seq, made.owner).workspace_path) == after
     undone = file_history.undo(deleted)
-    assert list(undone.left) == []
+    assert list(undone.unrestored) == []
     assert files_in(made.workspace_path) == before
     file_history.undo(undone.change)
     assert files_in(made.workspace_path) == after
@@ -90,13 +90,13 @@ def test_no_undo_deletes_a_file_that_moved_and_is_too_large_to_be_kept(made: Ses
     files = files_in(made.workspace_path)
     assert files["b.txt"][1] == b"two\n"
     (path,) = (path for path, file in files.items() if file[1] == large)
-    assert {"big", path} <= {*undone.left}
+    assert {"big", path} <= {*undone.unrestored}
 
 
 def test_undo_deletes_a_large_file_that_the_call_made(made: Session) -> None:
     before = files_in(made.workspace_path)
     run = work(made, call("shell", command="head -c 11000000 /dev/urandom > big"))
-    assert list(file_history.undo(WorkspaceChange.objects.get(task=run.task)).left) == []
+    assert list(file_history.undo(WorkspaceChange.objects.get(task=run.task)).unrestored) == []
     assert files_in(made.workspace_path) == before
 
 

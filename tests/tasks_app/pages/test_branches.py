@@ -9,7 +9,7 @@ import pytest
 from llm_app.models import LLMLog, Secret
 from tasks_app import services
 from tasks_app.models import ContextEntry, ContextType, Session, Task
-from tasks_app.replay.readable import compared
+from tasks_app.replay.readable import compare
 from tasks_app.worker import jobs
 from tests.tasks_app.engine.conftest import call, result, script
 
@@ -61,7 +61,7 @@ def test_a_moved_mark_of_a_cache_is_no_news_and_what_is_sent_no_longer_is_counte
         messages[marked]["content"][0]["cache_control"] = {"type": "ephemeral"}
         return json.dumps({"model": "m", "system": "Be brief.", "messages": messages}).encode()
 
-    found = compared(body("one", "two", marked=1), body("two", "three", marked=1))
+    found = compare(body("one", "two", marked=1), body("two", "three", marked=1))
     assert [piece.gist for piece in found.new] == ["three"]
     assert ([piece.name for piece in found.kept], found.gone) == (["parameters", "user"], 1)
 

@@ -6,7 +6,7 @@ from llm_app.models import Blob, LogicalModel, Secret
 from tasks_app.engine.compaction.plan import ABOUT
 from tasks_app.models import ContextCut
 from tasks_app.record import Cut, notice
-from tasks_app.replay.readable import lines_of
+from tasks_app.replay.readable import outline_lines
 from tests import factories
 
 BLOCK = f"""<compacted_history>
@@ -123,7 +123,7 @@ def test_others_do_not_see_it(browser, charlie, bob, address, entries, cut):
 
 
 def test_lines_are_read_whole_whatever_people_wrote():
-    lines = list(lines_of(BLOCK.replace("</note>", "<\\/note>")))
+    lines = list(outline_lines(BLOCK.replace("</note>", "<\\/note>")))
     assert [(line.label, line.seq, line.last) for line in lines] == [
         ("The person", 1, 0),
         ("The agent asked", 0, 0),
@@ -136,4 +136,4 @@ def test_lines_are_read_whole_whatever_people_wrote():
 
 def test_the_text_of_a_skill_stands_between_the_lines():
     block = BLOCK.replace("</note>", "<\\/note>").replace("</compacted", "How to read.\nSlowly.\n</compacted")
-    assert [(line.label, line.text) for line in lines_of(block)][-1] == ("Kept whole", "How to read.\nSlowly.")
+    assert [(line.label, line.text) for line in outline_lines(block)][-1] == ("Kept whole", "How to read.\nSlowly.")

@@ -71,7 +71,7 @@ def test_a_name_is_made_harmless(given, kept, session, workspace):
 
 
 def test_a_file_that_is_too_large_is_refused_and_nothing_is_stored(put, workspace, monkeypatch):
-    monkeypatch.setattr(uploads, "LARGEST", 10)
+    monkeypatch.setattr(uploads, "MAX_FILE_BYTES", 10)
     response = put(("small.txt", b"x"), ("large.txt", b"x" * 11))
     assert response.status_code == 413
     assert "50 MB" in response.content.decode()

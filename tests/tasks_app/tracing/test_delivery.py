@@ -102,7 +102,7 @@ def test_a_file_is_begun_anew_when_it_is_long_and_four_are_kept(play, sink, deli
         play(call("message", type="info", text="x" * 9_000), result()).advance()
         deliver(file)
     names = sorted(path.name for path in file.path.parent.iterdir())
-    assert names == ["main.jsonl", *(f"main.jsonl.{n}" for n in range(1, sinks.KEPT_FILES + 1))]
+    assert names == ["main.jsonl", *(f"main.jsonl.{n}" for n in range(1, sinks.ROTATED_FILES + 1))]
     assert file.path.stat().st_mode & 0o077 == 0
 
 
@@ -127,7 +127,7 @@ def test_the_tracer_sends_beside_the_tasks(play, sink, endpoint):
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
 def test_an_entry_that_is_committed_after_a_later_one_is_not_passed_over(owner, sink, deliver, monkeypatch):
-    monkeypatch.setattr(delivery, "_PATIENCE", 0.1)
+    monkeypatch.setattr(delivery, "_SETTLE_TIMEOUT", 0.1)
     file = sink("file")
     slow, quick = (factories.TaskFactory(session__owner=owner) for _ in range(2))
     holds, may_commit = threading.Event(), threading.Event()
