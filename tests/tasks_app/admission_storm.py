@@ -1,6 +1,6 @@
-"""Many tasks of several people are admitted and end at once; how many ran at the same moment, as JSON.
+"""Several people's tasks are admitted and end concurrently. Prints the highest number of running tasks as JSON.
 
-In a process of its own, against the database of DATABASE_URL: PostgreSQL is where transactions do run side by side.
+Runs as a separate process on the database of DATABASE_URL: on PostgreSQL, transactions run in parallel.
 """
 
 import json
@@ -37,7 +37,7 @@ def main() -> None:
         connection.close()
 
     def work(task: Task) -> int:
-        """Tries until it has a place, as a worker that is told again and again does; then ends."""
+        """Try until the task is admitted, as a repeatedly notified worker does; then end it."""
         claimed = None
         while claimed is None:
             claimed = lease.claim(task.pk)

@@ -1,4 +1,4 @@
-"""How many tasks run at once, and who is next."""
+"""Admission of tasks: the number that runs concurrently, and the order of the queue."""
 
 import threading
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def end(task: Task) -> None:
     Task.objects.filter(pk=task.pk).update(ended_at=timezone.now(), **failure)
 
 
-def test_only_so_many_run_and_the_others_have_a_position(alice: Any, limits: Any) -> None:
+def test_tasks_beyond_the_limit_have_a_queue_position(alice: Any, limits: Any) -> None:
     limits(3, 10)
     tasks = queued(alice, 5)
     admission.admit()
@@ -60,12 +60,12 @@ def test_only_so_many_run_and_the_others_have_a_position(alice: Any, limits: Any
     assert [position(task) for task in tasks] == [None, None, None, 1, 2]
 
 
-def test_a_task_for_which_there_is_room_has_no_position(alice: Any, limits: Any) -> None:
+def test_admissible_task_has_no_queue_position(alice: Any, limits: Any) -> None:
     limits(3, 10)
     assert position(*queued(alice)) is None
 
 
-def test_a_place_that_is_free_goes_to_the_next_at_once(alice: Any, limits: Any, woken: Any) -> None:
+def test_free_slot_admits_the_next_task_immediately(alice: Any, limits: Any, woken: Any) -> None:
     limits(1, 10)
     first, second, _ = queued(alice, 3)
     admission.admit()
@@ -74,7 +74,7 @@ def test_a_place_that_is_free_goes_to_the_next_at_once(alice: Any, limits: Any, 
     assert woken == [first.pk, second.pk]
 
 
-def test_people_take_turns(alice: Any, bob: Any, carol: Any, limits: Any) -> None:
+def test_admission_alternates_between_users(alice: Any, bob: Any, carol: Any, limits: Any) -> None:
     limits(1, 10)
     flood, (bobs,), (carols,) = queued(alice, 4), queued(bob), queued(carol)
     order = [flood[0], bobs, carols, *flood[1:]]
@@ -84,7 +84,7 @@ def test_people_take_turns(alice: Any, bob: Any, carol: Any, limits: Any) -> Non
         end(task)
 
 
-def test_those_who_have_little_running_come_first(alice: Any, bob: Any, limits: Any) -> None:
+def test_users_with_fewer_running_tasks_come_first(alice: Any, bob: Any, limits: Any) -> None:
     limits(3, 10)
     flood = queued(alice, 5)
     admission.admit()
@@ -94,7 +94,7 @@ def test_those_who_have_little_running_come_first(alice: Any, bob: Any, limits: 
     assert Task.objects.running().filter(started_by=bob).count() == 1
 
 
-def test_nobody_has_more_than_their_share(alice: Any, bob: Any, limits: Any) -> None:
+def test_user_limit_caps_running_tasks(alice: Any, bob: Any, limits: Any) -> None:
     limits(10, 2)
     flood, bobs = queued(alice, 5), queued(bob, 1)
     admission.admit()
@@ -102,7 +102,7 @@ def test_nobody_has_more_than_their_share(alice: Any, bob: Any, limits: Any) -> 
     assert [position(task) for task in flood[2:]] == [1, 2, 3]
 
 
-def test_what_resumes_comes_first(alice: Any, bob: Any, limits: Any) -> None:
+def test_resumed_tasks_come_first(alice: Any, bob: Any, limits: Any) -> None:
     limits(1, 10)
     (new,) = queued(alice)
     (resumed,) = queued(bob, state="executing_tool")
@@ -110,14 +110,14 @@ def test_what_resumes_comes_first(alice: Any, bob: Any, limits: Any) -> None:
     assert admitted([new, resumed]) == [False, True]
 
 
-def test_a_task_without_room_is_not_claimed(alice: Any, limits: Any) -> None:
+def test_queued_task_is_not_claimed(alice: Any, limits: Any) -> None:
     limits(1, 10)
     first, second = queued(alice, 2)
     admission.admit()
     assert (lease.claim(second.pk), lease.claim(first.pk)) == (None, first)
 
 
-def test_a_task_that_shall_stop_needs_no_room(alice: Any, limits: Any) -> None:
+def test_task_to_be_stopped_is_not_queued(alice: Any, limits: Any) -> None:
     limits(1, 10)
     _, second = queued(alice, 2)
     admission.admit()
@@ -125,7 +125,7 @@ def test_a_task_that_shall_stop_needs_no_room(alice: Any, limits: Any) -> None:
     assert lease.claim(second.pk) == second
 
 
-def test_a_queued_task_that_shall_stop_is_woken_at_once(
+def test_stop_wakes_a_queued_task_immediately(
     alice: Any, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     told: list[Any] = []
@@ -136,7 +136,7 @@ def test_a_queued_task_that_shall_stop_is_woken_at_once(
     assert told == [task.pk]
 
 
-def test_a_terminals_task_is_never_queued(alice: Any, limits: Any) -> None:
+def test_terminal_task_is_never_queued(alice: Any, limits: Any) -> None:
     limits(1, 10)
     queued(alice, 1)
     (own,) = queued(alice, 1, terminal="here")
@@ -145,7 +145,7 @@ def test_a_terminals_task_is_never_queued(alice: Any, limits: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_admit_no_more_than_there_is_room_for(limits: Any) -> None:
+def test_concurrent_admissions_respect_the_limit(limits: Any) -> None:
     limits(5, 3)
     people = [factories.UserFactory() for _ in range(3)]
     tasks = [task for person in people for task in queued(person, 6)]
@@ -162,24 +162,24 @@ def test_many_at_once_admit_no_more_than_there_is_room_for(limits: Any) -> None:
     assert running() == 5
 
 
-class TestTheEndOfTheQueue:
-    def test_what_cannot_be_queued_is_refused_and_not_stored(self, session: Any, alice: Any, limits: Any) -> None:
+class TestFullQueue:
+    def test_full_queue_refuses_and_stores_nothing(self, session: Any, alice: Any, limits: Any) -> None:
         limits(1, 10)
         queued(alice, 10)
         with pytest.raises(admission.QueueFull):
             services.post_message(session, alice, "Hello")
         assert [session.entries.count(), session.tasks.count(), InboxMessage.objects.count()] == [0, 0, 0]
 
-    def test_one_persons_flood_keeps_nobody_else_out(self, session: Any, alice: Any, bob: Any, limits: Any) -> None:
+    def test_full_queue_of_one_user_does_not_block_others(
+        self, session: Any, alice: Any, bob: Any, limits: Any
+    ) -> None:
         limits(1, 10)
         queued(bob, 10)
         assert services.post_message(session, alice, "Hello").delivered_as == "started"
         with pytest.raises(admission.QueueFull):
             services.post_message(factories.SessionFactory(owner=alice), alice, "And more")
 
-    def test_a_disk_that_is_nearly_full_takes_no_task_and_no_file(
-        self, session: Any, alice: Any, settings: Any, client: Any
-    ) -> None:
+    def test_full_disk_refuses_tasks_and_files(self, session: Any, alice: Any, settings: Any, client: Any) -> None:
         settings.LEAST_FREE_DISK = 2**80
         client.force_login(alice)
         sent = client.post(
@@ -190,7 +190,7 @@ class TestTheEndOfTheQueue:
         assert "disk is nearly full" in sent.json()["detail"]
         assert session.tasks.count() == 0
 
-    def test_rest_says_when_to_try_again_and_takes_the_same_key_then(
+    def test_rest_sends_retry_after_and_accepts_the_key_later(
         self, session: Any, alice: Any, limits: Any, client: Any
     ) -> None:
         limits(1, 10)
@@ -208,9 +208,7 @@ class TestTheEndOfTheQueue:
         end(waiting[0])
         assert send().status_code == 202
 
-    def test_the_first_page_says_it_in_a_notice_and_keeps_no_session(
-        self, alice: Any, limits: Any, client: Any
-    ) -> None:
+    def test_home_page_shows_a_notice_and_stores_no_session(self, alice: Any, limits: Any, client: Any) -> None:
         limits(1, 10)
         queued(alice, 10)
         client.force_login(alice)
@@ -220,7 +218,7 @@ class TestTheEndOfTheQueue:
         assert "toast bad" in answer.content.decode()
 
 
-def test_the_position_is_in_rest_and_on_the_page(alice: Any, limits: Any, client: Any) -> None:
+def test_queue_position_is_in_rest_and_on_the_page(alice: Any, limits: Any, client: Any) -> None:
     limits(1, 10)
     *_, last = queued(alice, 3)
     admission.admit()

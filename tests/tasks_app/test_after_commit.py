@@ -1,4 +1,4 @@
-"""What follows a commit may fail, and nothing else with it."""
+"""Callbacks after a commit can fail without affecting anything else."""
 
 import pytest
 from django.core.files.storage import default_storage
@@ -16,7 +16,7 @@ def _fail(*_):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_session_goes_with_its_files_while_nobody_can_be_told(session, monkeypatch):
+def test_session_and_files_are_deleted_when_broadcast_fails(session, monkeypatch):
     monkeypatch.setattr(affinity, "release", _fail)
     root = workspace_of(session).make_root()
     services.delete_session(session)
@@ -25,7 +25,7 @@ def test_a_session_goes_with_its_files_while_nobody_can_be_told(session, monkeyp
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_project_goes_while_the_storage_is_away(alice, monkeypatch):
+def test_project_is_deleted_when_storage_fails(alice, monkeypatch):
     project = Project.objects.create(owner=alice, name="Apollo")
     library.add_files(project, alice, [SimpleUploadedFile("legs.txt", b"Four legs.")])
     monkeypatch.setattr(default_storage, "delete", _fail)

@@ -1,4 +1,4 @@
-"""The folders that an administrator names for an agent's commands, and what decides which layers they have."""
+"""Environments of an agent's commands: validation of folders, and the order of layers."""
 
 from pathlib import Path
 from typing import Any
@@ -33,18 +33,18 @@ def test_is_a_folder_with_programs(folder: Path, monkeypatch: pytest.MonkeyPatch
         ("/", "must not see"),
     ],
 )
-def test_is_nothing_else(text: str, why: str) -> None:
+def test_other_paths_are_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         folders.check_environment(text)
 
 
-def test_is_not_the_servers_data(folder: Path, settings: Any) -> None:
+def test_server_data_is_refused(folder: Path, settings: Any) -> None:
     settings.VAR_DIR = folder.parent
     with pytest.raises(ValueError, match="must not see"):
         folders.check_environment(str(folder))
 
 
-def test_hides_the_workshop_and_is_left_out_when_it_is_gone(folder: Path, settings: Any) -> None:
+def test_environment_precedes_the_workshop_and_may_be_missing(folder: Path, settings: Any) -> None:
     settings.WORKSHOP = str(folder)
     agent = Agent(environments=[str(folder), str(folder / "gone")])
     shared = Layer(folder=folder, mount=workshop.MOUNT)

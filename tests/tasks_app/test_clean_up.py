@@ -1,4 +1,4 @@
-"""What beat has deleted: rows that nobody needs any more, and no others."""
+"""Periodic deletion of expired rows."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from tasks_app.models import IdempotencyKey
 from tasks_app.worker import jobs
 
 
-def test_what_has_expired_goes(transactional_db: None, alice: Any) -> None:
+def test_expired_rows_are_deleted(transactional_db: None, alice: Any) -> None:
     for key in ("old", "new"):
         IdempotencyKey.objects.create(user=alice, key=key, request_sha256="")
         Session.objects.create(session_key=key, expire_date=timezone.now() + timedelta(days=1))
@@ -24,5 +24,5 @@ def test_what_has_expired_goes(transactional_db: None, alice: Any) -> None:
     assert list(Session.objects.values_list("pk", flat=True)) == ["new"]
 
 
-def test_beat_sends_what_workers_know() -> None:
+def test_scheduled_tasks_are_registered() -> None:
     assert {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()} <= set(current_app.tasks)

@@ -1,4 +1,4 @@
-"""What somebody deletes while somebody else is about to change it: it goes, and the other one is told that it is gone."""
+"""Deletions that race with changes: the deletion wins, and the change reports that its object is gone."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -32,13 +32,13 @@ def task(session):
 
 
 def first(monkeypatch, deletion, *verbs):
-    """Lets each of these verbs find that it is gone."""
+    """Run `deletion` directly before each of these functions."""
     for place, name in verbs:
         verb = getattr(place, name)
         monkeypatch.setattr(place, name, lambda *given, verb=verb, **named: (deletion(), verb(*given, **named))[1])
 
 
-def test_a_session_moves_to_no_project_that_has_gone(alice, session, project, monkeypatch):
+def test_session_cannot_move_to_a_deleted_project(alice, session, project, monkeypatch):
     first(monkeypatch, project.delete, (services, "move_session"))
     answer = Program(alice).call("PATCH", f"sessions/{session.pk}/", {"project": str(project.pk)})
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
@@ -46,7 +46,7 @@ def test_a_session_moves_to_no_project_that_has_gone(alice, session, project, mo
     assert session.project is None
 
 
-def test_a_project_that_has_gone_takes_neither_a_session_nor_a_file_nor_words(alice, project, monkeypatch):
+def test_deleted_project_refuses_sessions_files_and_notes(alice, project, monkeypatch):
     gone = Project.objects.filter(pk=project.pk).delete
     first(monkeypatch, gone, (services, "create_session"), (library, "add_files"), (services, "change_project"))
     program, path = Program(alice), f"projects/{project.pk}/"
@@ -60,7 +60,7 @@ def test_a_project_that_has_gone_takes_neither_a_session_nor_a_file_nor_words(al
         assert send().status_code == 404
 
 
-def test_a_page_says_so_too(alice, session, task, monkeypatch):
+def test_pages_report_a_deleted_project(alice, session, task, monkeypatch):
     gone = Session.objects.filter(pk=session.pk).delete
     first(monkeypatch, gone, (services, "post_message"))
     answer = Browser(alice).htmx(f"/s/{session.pk}/messages/", {"content": "Hi"})
@@ -68,19 +68,19 @@ def test_a_page_says_so_too(alice, session, task, monkeypatch):
     assert "does not exist" in answer.content.decode()
 
 
-def test_rights_of_a_member_who_has_gone_are_404(alice, session, monkeypatch):
+def test_changing_a_deleted_member_is_404(alice, session, monkeypatch):
     first(monkeypatch, session.memberships.all().delete, (MemberRights, "is_valid"))
     path = f"sessions/{session.pk}/members/{session.memberships.first().pk}/"
     assert Program(alice).call("PATCH", path, {"may_write": True}).status_code == 404
 
 
-def test_the_title_of_a_session_that_has_gone_is_404(alice, session, monkeypatch):
+def test_changing_the_title_of_a_deleted_session_is_404(alice, session, monkeypatch):
     first(monkeypatch, Session.objects.filter(pk=session.pk).delete, (services, "change_session"))
     assert Program(alice).call("PATCH", f"sessions/{session.pk}/", {"title": "x"}).status_code == 404
 
 
 @pytest.mark.parametrize("refer", [sharing.make_link, lambda origin, _: forks.fork(origin, 0, origin.owner)])
-def test_a_session_goes_while_something_new_refers_to_it(refer, session, task):
+def test_session_is_deleted_while_new_rows_refer_to_it(refer, session, task):
     ended = threading.Event()
 
     def refers():

@@ -1,4 +1,4 @@
-"""Why a task does not go on: the page and `doctor` say it from its rows."""
+"""Reasons why a task makes no progress, on the page and in `doctor`."""
 
 from datetime import timedelta
 from typing import Any
@@ -37,18 +37,18 @@ def leased(**fields: Any) -> dict[str, Any]:
     return {"state": "thinking", "lease_owner": "host:1", "lease_expires_at": NOW + timedelta(hours=1), **fields}
 
 
-def test_without_a_worker_that_is_the_reason(session: Any) -> None:
+def test_missing_worker(session: Any) -> None:
     task = task_in(session)
     assert reason(task) == (ReasonKind.FAULT, "No worker is running.")
     assert [stuck.pk for stuck in diagnosis.stuck_tasks()] == [task.pk]
 
 
-def test_it_waits_for_a_free_worker(session: Any) -> None:
+def test_waiting_for_a_free_worker(session: Any) -> None:
     worker()
     assert reason(task_in(session))[1] == "It waits for a free worker."
 
 
-def test_it_waits_for_the_worker_that_holds_its_page(session: Any) -> None:
+def test_waiting_for_the_worker_with_the_browser_page(session: Any) -> None:
     worker("other:2")
     session.held_by, session.held = "other:2", {"browser": "the browser's page"}
     session.save()
@@ -58,7 +58,7 @@ def test_it_waits_for_the_worker_that_holds_its_page(session: Any) -> None:
     )
 
 
-def test_a_dead_worker_is_named(session: Any) -> None:
+def test_dead_worker_is_named(session: Any) -> None:
     worker("other:2")
     task = task_in(session, **leased(lease_expires_at=AGO))
     assert reason(task)[0] == ReasonKind.FAULT
@@ -67,14 +67,14 @@ def test_a_dead_worker_is_named(session: Any) -> None:
     assert [stuck.pk for stuck in diagnosis.stuck_tasks()] == [task.pk]
 
 
-def test_a_stop_that_is_not_heard_is_a_fault(session: Any) -> None:
+def test_late_stop_is_a_fault(session: Any) -> None:
     worker()
     task = task_in(session, **leased(stop_requested_at=AGO))
     assert reason(task) == (ReasonKind.FAULT, "Somebody has stopped it, and its worker has not ended it yet.")
     assert [stuck.pk for stuck in diagnosis.stuck_tasks()] == [task.pk]
 
 
-def test_a_running_tool_and_a_paused_provider_are_named(session: Any) -> None:
+def test_running_tool_and_paused_provider_are_named(session: Any) -> None:
     worker()
     task = task_in(session, **leased())
     provider = session.model.routes.get().provider
@@ -88,7 +88,7 @@ def test_a_running_tool_and_a_paused_provider_are_named(session: Any) -> None:
     assert reason(task) == (ReasonKind.NORMAL, "The tool shell is running.")
 
 
-def test_what_a_notice_says_is_the_reason(session: Any) -> None:
+def test_newest_notice_is_the_reason(session: Any) -> None:
     worker()
     task = task_in(session, **leased())
     factories.append(task, Draft(context_type=ContextType.STATUS_NOTICE, content="Trying again in 32 s."))
@@ -96,7 +96,7 @@ def test_what_a_notice_says_is_the_reason(session: Any) -> None:
     assert diagnosis.stuck_tasks() == []
 
 
-def test_what_became_secret_after_it_was_said_is_in_no_reason(session: Any) -> None:
+def test_reasons_are_redacted_with_current_secrets(session: Any) -> None:
     worker()
     task = task_in(session, **leased())
     factories.append(task, Draft(context_type=ContextType.STATUS_NOTICE, content="Refused: key s3cr3t-value."))
@@ -104,7 +104,7 @@ def test_what_became_secret_after_it_was_said_is_in_no_reason(session: Any) -> N
     assert "s3cr3t-value" not in reason(task)[1]
 
 
-def test_processes_are_named_to_those_who_operate_them(session: Any, client: Any, alice: Any) -> None:
+def test_only_operators_see_process_names(session: Any, client: Any, alice: Any) -> None:
     task_in(session, **leased(lease_expires_at=AGO))
     client.force_login(alice)
     assert "host:1" not in client.get(f"/s/{session.pk}/why/").content.decode()
@@ -112,7 +112,7 @@ def test_processes_are_named_to_those_who_operate_them(session: Any, client: Any
     assert "(host:1)" in client.get(f"/s/{session.pk}/why/").content.decode()
 
 
-def test_an_approval_says_until_when(session: Any) -> None:
+def test_approval_shows_its_expiry(session: Any) -> None:
     task = task_in(session, state="executing_tool", waiting_for="approval")
     log = ToolCallLog.objects.create(
         task=task, session_id=session.pk, call_id="c", name="shell", fingerprint="f", status="waiting"
@@ -128,11 +128,11 @@ def test_an_approval_says_until_when(session: Any) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"crashes": 2}])
-def test_a_question_waits_for_a_person(session: Any, fields: dict[str, Any]) -> None:
+def test_question_waits_for_a_person(session: Any, fields: dict[str, Any]) -> None:
     assert "asked a question" in reason(task_in(session, state="executing_tool", waiting_for="reply", **fields))[1]
 
 
-def test_the_page_is_for_those_who_see_the_session(session: Any, client: Any, alice: Any, charlie: Any) -> None:
+def test_page_requires_access_to_the_session(session: Any, client: Any, alice: Any, charlie: Any) -> None:
     task = task_in(session)
     client.force_login(alice)
     page = client.get(f"/s/{session.pk}/why/").content.decode()
@@ -143,13 +143,13 @@ def test_the_page_is_for_those_who_see_the_session(session: Any, client: Any, al
     assert client.get(f"/s/{session.pk}/why/").status_code == 404
 
 
-def test_a_session_without_a_task_says_so(client: Any, alice: Any) -> None:
+def test_session_without_a_task(client: Any, alice: Any) -> None:
     client.force_login(alice)
     session = factories.SessionFactory(owner=alice)
     assert "no task yet" in client.get(f"/s/{session.pk}/why/").content.decode()
 
 
-def test_a_task_without_room_says_its_place_and_is_not_stuck(session: Any, settings: Any) -> None:
+def test_queued_task_shows_its_position_and_is_not_stuck(session: Any, settings: Any) -> None:
     settings.MAX_RUNNING = 0
     task = task_in(session)
     worker()

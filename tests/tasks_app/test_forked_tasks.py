@@ -1,4 +1,4 @@
-"""Copies in forks: they neither failed nor ran here, so nothing counts, lists or announces them as failed."""
+"""Task copies in forks, which neither failed nor ran: not counted, listed or announced as failures."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def origin(play: Any) -> Session:
 
 @pytest.fixture
 def cut_off(origin: Session, owner: Any) -> Task:
-    """Only the first entry of the task is in the fork."""
+    """A fork with only the first entry of the task."""
     return forks.fork(origin, 1, owner).tasks.get()
 
 
@@ -36,13 +36,13 @@ def whole(origin: Session, owner: Any) -> Task:
     return forks.fork(origin, origin.last_seq, owner).tasks.get()
 
 
-def test_pages_show_it_as_stopped(cut_off: Task) -> None:
+def test_pages_show_a_cut_off_copy_as_stopped(cut_off: Task) -> None:
     session = Session.objects.filter(pk=cut_off.session_id).with_newest_task().get()
     assert [str(badge.words) for badge in (task_badge(cut_off), session_badge(session))] == ["Stopped", "Stopped"]
     assert diagnosis.reasons(cut_off)[0].sentence == "The task has ended. This fork has only its beginning."
 
 
-def test_copies_are_in_no_figures(cut_off: Task, whole: Task) -> None:
+def test_copies_are_not_counted(cut_off: Task, whole: Task) -> None:
     client = APIClient()
     client.force_authenticate(factories.UserFactory(is_superuser=True))
     figures = client.get("/metrics").content.decode().splitlines()
@@ -51,7 +51,7 @@ def test_copies_are_in_no_figures(cut_off: Task, whole: Task) -> None:
     ]
 
 
-def test_copies_are_no_news(
+def test_copies_are_not_announced(
     cut_off: Task, whole: Task, origin: Session, owner: Any, client: Client, mailoutbox: Any
 ) -> None:
     client.force_login(owner)
@@ -63,7 +63,7 @@ def test_copies_are_no_news(
     assert [mail.subject for mail in mailoutbox] == [f"“{origin}” has failed"]
 
 
-def test_the_admin_lists_it_among_no_failed_tasks(cut_off: Task, origin: Session, client: Client) -> None:
+def test_admin_filter_for_failed_tasks_excludes_copies(cut_off: Task, origin: Session, client: Client) -> None:
     client.force_login(factories.UserFactory(is_staff=True, is_superuser=True))
     failed = client.get("/admin/tasks_app/task/?state__exact=failed").content.decode()
     every = client.get("/admin/tasks_app/task/").content.decode()

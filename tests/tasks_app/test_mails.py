@@ -1,4 +1,4 @@
-"""Mails about tasks: to whom has asked for them, once, and again when the mail server was away."""
+"""Mails about tasks: sent once to people who asked for them, and again after a failure of the mail server."""
 
 import pytest
 from django.utils import timezone
@@ -27,7 +27,7 @@ def waits(task: Task, iteration: int) -> None:
     )
 
 
-def test_a_mail_is_sent_once_for_each_time_that_a_task_waits(task, alice, subjects):
+def test_one_mail_per_wait(task, alice, subjects):
     waits(task, 1)
     assert subjects() == []
     alice.mails, alice.email = ["waiting"], "alice@example.org"
@@ -41,7 +41,7 @@ def test_a_mail_is_sent_once_for_each_time_that_a_task_waits(task, alice, subjec
     assert subjects() == []
 
 
-def test_who_sees_the_session_no_longer_is_not_written_to(task, bob, subjects):
+def test_no_mail_after_access_was_revoked(task, bob, subjects):
     bob.mails, bob.email = ["waiting"], "bob@example.org"
     bob.save()
     waits(task, 1)
@@ -50,7 +50,7 @@ def test_who_sees_the_session_no_longer_is_not_written_to(task, bob, subjects):
     assert subjects() == []
 
 
-def test_a_mail_that_the_server_does_not_take_is_tried_again(task, alice, subjects, settings):
+def test_failed_mail_is_sent_again(task, alice, subjects, settings):
     alice.mails, alice.email = ["waiting"], "alice@example.org"
     alice.save()
     waits(task, 1)

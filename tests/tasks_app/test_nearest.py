@@ -1,4 +1,4 @@
-"""The terms that texts are found by, and which text is nearest."""
+"""Terms of texts, and ranking of texts by a question."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ def test_words_become_terms(text, terms):
 
 
 @given(st.text())
-def test_a_term_means_nothing_to_a_database(text):
+def test_terms_have_no_search_syntax(text):
     assert all(term.isalnum() and 0 < len(term) <= LONGEST for term in terms_of(text))
 
 
@@ -31,23 +31,23 @@ def ask(question, *texts, most=5):
     return bm25(terms_of(question), texts, terms_of, most)
 
 
-def test_who_says_more_of_the_question_is_nearer():
+def test_more_matching_words_rank_higher():
     assert ask("red car", "a red car", "a red house", "a blue car and a red one", "nothing")[0] == "a red car"
 
 
-def test_a_rare_word_counts_more_than_a_common_one():
+def test_rare_words_rank_higher():
     assert ask("red zebra", "red a", "red b", "red c", "zebra d")[0] == "zebra d"
 
 
-def test_a_short_text_is_nearer_than_a_long_one_that_says_the_same():
+def test_shorter_texts_rank_higher():
     assert ask("tea", "tea " + "and much else " * 20, "tea")[0] == "tea"
 
 
-def test_what_says_nothing_of_it_is_left_out():
+def test_texts_without_a_match_are_excluded():
     assert ask("tea", "coffee") == ask("tea") == ask("", "tea") == []
 
 
 @given(st.lists(st.text()), st.text(), st.integers(0, 5))
-def test_each_is_given_once_and_never_more_than_asked_for(texts, question, most):
+def test_results_are_unique_and_limited(texts, question, most):
     places = bm25(terms_of(question), range(len(texts)), lambda n: terms_of(texts[n]), most)
     assert len(places) == len(set(places)) <= most

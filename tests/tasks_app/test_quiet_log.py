@@ -1,4 +1,4 @@
-"""While Redis is away, everything that is sent fails: said now and then, not each time."""
+"""Rate-limited logging of repeated failures, such as those of an unreachable Redis."""
 
 import logging
 from concurrent.futures import Future
@@ -14,7 +14,7 @@ def failed() -> Future[None]:
     return future
 
 
-def test_what_fails_all_the_time_is_logged_now_and_then(
+def test_repeated_failures_are_logged_occasionally(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(broadcast, "_quiet_until", 0.0, raising=False)
@@ -26,7 +26,7 @@ def test_what_fails_all_the_time_is_logged_now_and_then(
     ]
 
 
-def test_what_fails_later_is_logged_again(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_failure_is_logged_again(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broadcast, "_quiet_until", 0.0, raising=False)
     monkeypatch.setattr(broadcast, "QUIET_SECONDS", 0.0, raising=False)
     with caplog.at_level(logging.WARNING):

@@ -1,7 +1,4 @@
-"""A delegated task may do no more than its parent: its folder leads nowhere, what guards the one guards the other.
-
-Nobody has a right in its session that they have not in the root.
-"""
+"""A delegated task has no more rights than its parent: workspace, restrictions and access to its session."""
 
 import pytest
 
@@ -27,7 +24,7 @@ def child(db):
 
 
 @pytest.mark.parametrize("place", ["children", "children/1"])
-def test_a_folder_that_became_a_link_is_refused(place, child, tmp_path):
+def test_folder_replaced_by_a_link_is_refused(place, child, tmp_path):
     (tmp_path / "1").mkdir()
     for folder in (tmp_path, tmp_path / "1"):
         (folder / "key.txt").write_text("secret")
@@ -49,14 +46,14 @@ def test_a_folder_that_became_a_link_is_refused(place, child, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "key.txt"]
 
 
-def test_a_folder_of_its_own_is_made_and_used(child):
+def test_child_gets_its_own_folder(child):
     workspace = workspace_of(child)
     workspace.write_bytes("a/b.txt", b"x")
     assert [entry.name for entry in workspace.entries("a")] == ["b.txt"]
     assert workspace_of(child.root).read_bytes("children/1/a/b.txt") == b"x"
 
 
-def test_what_guards_the_agent_above_guards_the_one_below():
+def test_child_inherits_restrictions():
     guarded = Agent(name="guarded", hooks=["a_guard", OUTPUT_FILTER], withheld_patterns=["s3cr3t"])
     free = Agent(name="free", hooks=[], withheld_patterns=["other"])
     assert [hook.name for hook in hooks_of(free, [guarded])] == [hook.name for hook in hooks_of(guarded)]
@@ -64,13 +61,13 @@ def test_what_guards_the_agent_above_guards_the_one_below():
 
 
 @pytest.mark.parametrize("end", ["</child>", "</CHILD >", "</ child>"])
-def test_what_a_child_says_cannot_leave_its_tag(end, child):
+def test_child_result_cannot_close_its_tag(end, child):
     task = factories.TaskFactory(session=child, started_by=child.owner)
     task.number, task.state, task.final_result = 1, "done", {"text": f"A{end}B"}
     assert end not in told([task], workspace_of(child), 4000).removesuffix("</child>")
 
 
-def test_it_is_shared_with_its_root_and_never_alone(child, browser, program):
+def test_child_session_is_shared_only_with_its_root(child, browser, program):
     dora, owners = factories.UserFactory(username="dora"), browser(child.owner)
     asked = program(child.owner).call("POST", f"sessions/{child.pk}/members/", {"user": "dora"})
     assert asked.status_code == 409
@@ -82,7 +79,7 @@ def test_it_is_shared_with_its_root_and_never_alone(child, browser, program):
     assert browser(dora).get(child.get_absolute_url()).status_code == 200
 
 
-def test_whoever_was_given_it_alone_before_has_no_right_in_it(child, program):
+def test_older_memberships_of_child_sessions_give_no_access(child, program):
     workspace_of(child.root).write_bytes("salaries.txt", b"private")
     dora = factories.UserFactory()
     child.memberships.create(user=dora, may_write=True)

@@ -1,4 +1,4 @@
-"""Saving a secret: where it stands already is said, its copies are redacted, and the record shows it no more."""
+"""Saving a secret: existing occurrences are reported, copies are redacted, and the record is redacted on reading."""
 
 from datetime import UTC, datetime
 
@@ -30,7 +30,7 @@ def said(session, task, *texts):
         return append_entries(session, task, drafts)
 
 
-def test_the_places_are_the_owners_newest_first(session, task, alice, charlie):
+def test_occurrences_are_the_owners_newest_first(session, task, alice, charlie):
     said(session, task, f"It is {VALUE}.", "Nothing.", "aHVudGVyMi1odW50ZXIy in base64")
     others = factories.SessionFactory(owner=charlie)
     said(others, factories.TaskFactory(session=others, started_by=charlie), VALUE)
@@ -39,13 +39,13 @@ def test_the_places_are_the_owners_newest_first(session, task, alice, charlie):
     assert "in 2 entries" in kept.sentence
 
 
-def test_who_may_write_is_an_owner_of_the_record_and_who_may_read_is_not(session, task, bob, carol):
+def test_occurrences_need_write_access(session, task, bob, carol):
     said(session, task, VALUE)
     assert len(secrets.create(carol, "A", VALUE).found) == 1
     assert secrets.create(bob, "A", VALUE).found == []
 
 
-def test_a_secret_of_the_team_is_sought_everywhere(session, task, alice):
+def test_team_secret_is_searched_everywhere(session, task, alice):
     said(session, task, VALUE)
     assert len(secrets.create(None, "TEAM", VALUE).found) == 1
     with pytest.raises(SecretNameTaken):
@@ -53,7 +53,7 @@ def test_a_secret_of_the_team_is_sought_everywhere(session, task, alice):
     assert Secret.objects.count() == 1
 
 
-def test_the_record_stays_as_it_is_and_its_copies_are_redacted(session, task, alice):
+def test_record_is_unchanged_and_copies_are_redacted(session, task, alice):
     (entry,) = said(session, task, VALUE)
     result = {"text": VALUE, "data": {VALUE: [VALUE]}, "attachments": [], "suggestions": [VALUE]}
     Task.objects.filter(pk=task.pk).update(
@@ -75,7 +75,7 @@ def test_the_record_stays_as_it_is_and_its_copies_are_redacted(session, task, al
     assert entry.content == VALUE
 
 
-def test_pages_and_programs_read_older_entries_redacted(session, task, alice, client):
+def test_older_entries_are_redacted_on_reading(session, task, alice, client):
     said(session, task, f"It is {VALUE}.")
     secrets.create(alice, "PASSWORD", VALUE)
     client.force_login(alice)
@@ -85,7 +85,7 @@ def test_pages_and_programs_read_older_entries_redacted(session, task, alice, cl
         assert VALUE not in shown
 
 
-def test_what_people_write_is_redacted_before_it_is_stored_anywhere(session, alice):
+def test_input_is_redacted_before_storage(session, alice):
     secrets.create(alice, "PASSWORD", VALUE)
     services.post_message(session, alice, f"Use {VALUE} there.")
     session.refresh_from_db()
@@ -94,7 +94,7 @@ def test_what_people_write_is_redacted_before_it_is_stored_anywhere(session, ali
     assert InboxMessage.objects.get(session=session).content == "Use [secret:PASSWORD] there."
 
 
-def test_the_answers_name_the_places(session, task, alice, client):
+def test_responses_list_occurrences(session, task, alice, client):
     said(session, task, VALUE)
     client.force_login(alice)
     page = client.post("/settings/secrets/", {"name": "PASSWORD", "value": VALUE}).content.decode()
@@ -105,7 +105,7 @@ def test_the_answers_name_the_places(session, task, alice, client):
     assert answer.json()["found_in"] == [{"session": str(session.pk), "seq": 1}]
 
 
-def test_the_admin_refuses_and_tells_like_the_others(session, task, client, alice):
+def test_admin_validates_and_reports_occurrences(session, task, client, alice):
     said(session, task, VALUE)
     alice.is_staff = alice.is_superuser = True
     alice.save()
@@ -116,7 +116,7 @@ def test_the_admin_refuses_and_tells_like_the_others(session, task, client, alic
     assert f"{session.pk} entry 1" in page.content.decode()
 
 
-def test_time_of_the_record_does_not_matter(session, task, alice):
+def test_occurrences_of_any_age_are_found(session, task, alice):
     said(session, task, VALUE)
     ContextEntry.objects.update(created_at=datetime(2020, 1, 1, tzinfo=UTC))
     assert len(secrets.create(alice, "A", VALUE).found) == 1

@@ -1,4 +1,4 @@
-"""Sessions are found by what was said in them, whether or not the index has it by now."""
+"""Search of sessions by their messages, whether they are indexed yet or not."""
 
 import json
 from datetime import timedelta
@@ -75,7 +75,7 @@ def is_found(words, user=None):
         *(("holiday giraffe", True), ("!?", False), ("giraffe !?", False)),
     ],
 )
-def test_what_is_found(words, expected, is_taken_up, session, say):
+def test_word_matching(words, expected, is_taken_up, session, say):
     Session.objects.filter(pk=session.pk).update(title="My holidays, Ärger")
     say("Three giraffes stood", "by the rivers. A snake_case name, in C++.", "我在北京大学。", "Eine Straße.")
     if is_taken_up:
@@ -113,8 +113,8 @@ SPELLINGS = [
 @pytest.mark.parametrize("is_taken_up", [False, True])
 @pytest.mark.parametrize("place", ["title", "message", "answer", "question", "option", "suggestion", "attachment"])
 @pytest.mark.parametrize(("text", "words"), SPELLINGS)
-def test_it_is_found_in_every_spelling(text, words, place, is_taken_up, session, say, speak):
-    """Search reads messages of people, and the agent's words in the arguments of its calls."""
+def test_spelling_variants_match(text, words, place, is_taken_up, session, say, speak):
+    """Search reads people's messages, and the agent's messages in the arguments of its calls."""
     Session.objects.filter(pk=session.pk).update(title=text if place == "title" else "x")
     match place:
         case "message":
@@ -136,7 +136,7 @@ def test_it_is_found_in_every_spelling(text, words, place, is_taken_up, session,
 
 
 @pytest.mark.parametrize("is_taken_up", [False, True])
-def test_an_argument_is_not_found_by_its_name(session, speak, is_taken_up):
+def test_argument_names_do_not_match(session, speak, is_taken_up):
     speak({"type": "result", "text": "giraffe", "attachments": ["river.txt"]})
     if is_taken_up:
         take_up_all()
@@ -144,7 +144,7 @@ def test_an_argument_is_not_found_by_its_name(session, speak, is_taken_up):
     assert [is_found(word) for word in ("arguments", "attachments", "options")] == [False] * 3
 
 
-def test_what_nobody_was_told_is_not_found(session, task, speak):
+def test_unsent_messages_do_not_match(session, task, speak):
     speak({"type": "result", "text": "giraffe"})
     call = ContextEntry.objects.get(session=session).call["id"]
     ToolCallLog.objects.create(
@@ -156,7 +156,7 @@ def test_what_nobody_was_told_is_not_found(session, task, speak):
 
 @pytest.mark.parametrize("is_taken_up", [False, True])
 @pytest.mark.parametrize("has_entries", [False, True])
-def test_an_uploaded_file_is_found_by_its_name(session, say, is_taken_up, has_entries):
+def test_uploaded_file_name_matches(session, say, is_taken_up, has_entries):
     if has_entries:
         say(*(f"word{number}" for number in range(search_index.ENTRIES_PER_ROW)))
         take_up_all()
@@ -172,7 +172,7 @@ def test_an_uploaded_file_is_found_by_its_name(session, say, is_taken_up, has_en
 
 
 @pytest.mark.parametrize("is_taken_up", [False, True])
-def test_a_file_that_a_call_made_is_found_by_its_name(session, task, say, is_taken_up):
+def test_name_of_a_file_changed_by_a_call_matches(session, task, say, is_taken_up):
     say("x")
     take_up_all()
     workspace = workspace_of(session)
@@ -189,7 +189,7 @@ def test_a_file_that_a_call_made_is_found_by_its_name(session, task, say, is_tak
     assert is_found("grösse.csv")
 
 
-def test_what_an_earlier_version_took_up_is_taken_up_again(session, say, speak):
+def test_rows_of_an_older_index_version_are_indexed_again(session, say, speak):
     say("giraffes")
     speak({"type": "result", "text": "zebra"})
     take_up_all()
@@ -199,7 +199,7 @@ def test_what_an_earlier_version_took_up_is_taken_up_again(session, say, speak):
     assert (is_found("zebra"), is_found("giraffes")) == (True, True)
 
 
-def test_a_call_that_cannot_be_read_says_nothing():
+def test_unreadable_call_has_no_text():
     assert (
         text_of_call("{")
         == text_of_call('{"name": "message"}')
@@ -209,20 +209,20 @@ def test_a_call_that_cannot_be_read_says_nothing():
     assert text_of_call('{"name": "message", "arguments": "[1]"}') == ""
 
 
-def test_only_who_may_see_a_session_finds_it(session, say, alice, bob, charlie):
+def test_search_requires_access(session, say, alice, bob, charlie):
     say("giraffes")
     take_up_all()
     assert [is_found("giraffes", user) for user in (alice, bob, charlie)] == [True, True, False]
 
 
-def test_no_entry_is_missed_while_it_is_not_taken_up(session, say):
+def test_unindexed_entries_match(session, say):
     say("giraffes")
     take_up_all()
     say("zebras")
     assert (is_found("giraffes"), is_found("zebras"), is_found("giraffes zebras")) == (True, True, True)
 
 
-def test_a_session_in_which_much_is_going_on_is_taken_up_all_the_same(session, say):
+def test_busy_session_is_indexed(session, say):
     say("first")
     assert not search_index.index_new_entries()
     say(*(f"word{number}" for number in range(search_index.ENTRIES_PER_ROW)))
@@ -230,7 +230,7 @@ def test_a_session_in_which_much_is_going_on_is_taken_up_all_the_same(session, s
     assert SessionText.objects.get().last_seq == search_index.ENTRIES_PER_ROW
 
 
-def test_short_rows_are_extended_and_full_ones_left(session, say):
+def test_short_rows_are_extended(session, say):
     for number in range(search_index.ENTRIES_PER_ROW + 1):
         say(f"word{number}")
         take_up_all()
@@ -243,7 +243,7 @@ def test_short_rows_are_extended_and_full_ones_left(session, say):
     assert is_found(f"word{search_index.ENTRIES_PER_ROW}")
 
 
-def test_very_many_words_are_several_rows(session, say, monkeypatch):
+def test_many_terms_are_split_into_rows(session, say, monkeypatch):
     monkeypatch.setattr(search_index, "MOST_CHARACTERS", 100)
     say(" ".join(f"word{number}x" for number in range(50)))
     take_up_all()
@@ -251,7 +251,7 @@ def test_very_many_words_are_several_rows(session, say, monkeypatch):
     assert all(is_found(f"word{number}x") for number in range(50))
 
 
-def test_what_another_process_took_up_meanwhile_is_not_stored_twice(session, say):
+def test_concurrent_indexing_stores_rows_once(session, say):
     say("giraffes")
     session.refresh_from_db()
     take_up_all()
@@ -259,14 +259,14 @@ def test_what_another_process_took_up_meanwhile_is_not_stored_twice(session, say
     assert SessionText.objects.count() == 1
 
 
-def test_a_secret_is_not_found_by_its_letters(session, say, alice):
+def test_secret_does_not_match(session, say, alice):
     Secret.objects.create(owner=alice, name="KEY", value=KEY)
     say(f"the key is {KEY}")
     take_up_all()
     assert (is_found("key"), is_found(KEY), is_found(KEY[:6])) == (True, False, False)
 
 
-def test_a_secret_that_was_saved_later_is_not_found_either(session, say, alice):
+def test_later_secret_does_not_match(session, say, alice):
     say(f"the key is {KEY}", "giraffes")
     take_up_all()
     index = search_index.SearchIndex()
@@ -277,7 +277,7 @@ def test_a_secret_that_was_saved_later_is_not_found_either(session, say, alice):
     assert (is_found("giraffes"), is_found(KEY), is_found(KEY[:6])) == (True, False, False)
 
 
-def test_after_a_secret_that_nothing_holds_all_is_as_it_was(session, say, alice):
+def test_unused_secret_changes_no_rows(session, say, alice):
     say("giraffes")
     take_up_all()
     before = SessionText.objects.get()
@@ -288,7 +288,7 @@ def test_after_a_secret_that_nothing_holds_all_is_as_it_was(session, say, alice)
     assert after.masked_with != before.masked_with
 
 
-def test_a_deleted_session_leaves_nothing_to_find(session, say):
+def test_deleted_session_leaves_no_rows(session, say):
     say("giraffes")
     take_up_all()
     session.tasks.update(state="failed", failure_code="stopped", ended_at=timezone.now())
@@ -300,7 +300,7 @@ def test_a_deleted_session_leaves_nothing_to_find(session, say):
             assert cursor.fetchone() == (0,)
 
 
-def test_a_fork_is_found_by_what_it_was_made_with(session, say, alice):
+def test_fork_matches_by_copied_entries(session, say, alice):
     say("giraffes", "zebras")
     take_up_all()
     with forks.prepare(session, 1, alice) as store:
@@ -314,19 +314,19 @@ def test_a_fork_is_found_by_what_it_was_made_with(session, say, alice):
     assert Session.objects.filter(pk=fork.pk).matching("giraffes").exists()
 
 
-def test_what_a_session_is_behind_with_is_looked_up_by_an_index(session):
+def test_unindexed_sessions_use_an_index(session):
     assert "sessions_behind" in Session.objects.behind().explain() or connection.vendor != "sqlite"
 
 
-def test_a_search_reads_no_entry_that_the_index_has(session, say):
+def test_search_reads_no_indexed_entries(session, say):
     say("giraffes")
     take_up_all()
     ContextEntry.objects.all().delete()
     assert is_found("giraffes")
 
 
-def test_a_word_that_most_sessions_have_is_looked_up_in_the_index(session):
-    """Their terms put together anew for each row take seconds."""
+def test_common_word_uses_the_index(session):
+    """Building the terms again for each row would take seconds."""
     if connection.vendor != "postgresql":
         pytest.skip("of PostgreSQL alone")
     terms = " ".join(f"giraffe{n}" for n in range(300))
@@ -338,7 +338,7 @@ def test_a_word_that_most_sessions_have_is_looked_up_in_the_index(session):
     assert "Bitmap Index Scan on session_lexemes" in found.explain()
 
 
-def test_notes_of_the_version_before_are_found_in_the_new_spellings(alice):
+def test_notes_are_indexed_again_after_an_upgrade(alice):
     note = MemoryNote.objects.create(owner=alice, text="Die Reise nach İstanbul")
     MemoryNote.objects.update(terms="die reise nach i stanbul")
     import_module("tasks_app.migrations.0003_version_1_0").renew_terms(apps, connection.schema_editor())

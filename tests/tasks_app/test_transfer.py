@@ -1,4 +1,6 @@
-"""Sessions go out as files, and conversations of other programs come in. The files in `chats` are ours, in their shapes."""
+"""Export of sessions, and import of conversations from other programs. The files in `chats` are ours, in their
+formats.
+"""
 
 import io
 import json
@@ -33,7 +35,7 @@ def words(name):
     return [(said.role, said.text) for said in read_chats((CHATS / name).read_bytes())[0].messages]
 
 
-def test_of_chatgpt_the_open_branch_is_read_without_hidden_prompts_and_tools():
+def test_chatgpt_import_reads_the_current_branch_only():
     newest, older = read_chats((CHATS / "chatgpt.json").read_bytes())
     assert (newest.origin, newest.title, newest.at.year) == ("ChatGPT", "A trip to Lisbon", 2025)
     assert [said.text for said in newest.messages] == [
@@ -45,7 +47,7 @@ def test_of_chatgpt_the_open_branch_is_read_without_hidden_prompts_and_tools():
     assert (older.title, [said.text for said in older.messages]) == ("", ["Capital of France?", "Paris."])
 
 
-def test_chatgpts_archive_is_as_good_as_the_file_in_it():
+def test_chatgpt_archive_is_accepted():
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("conversations.json", (CHATS / "chatgpt.json").read_bytes())
@@ -54,12 +56,12 @@ def test_chatgpts_archive_is_as_good_as_the_file_in_it():
 
 
 @pytest.mark.parametrize("fault", ["encrypted", "unknown method", "damaged"])
-def test_an_archive_that_cannot_be_unpacked_is_refused(fault, program, alice):
+def test_damaged_archive_is_refused(fault, program, alice):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b"[" + b"1," * 10_000 + b"1]")
     data = bytearray(packed.getvalue())
-    entry = data.index(b"PK\x01\x02")  # which says, as the head of the file does, how it is packed
+    entry = data.index(b"PK\x01\x02")  # has the compression method, as the local header does
     if fault == "encrypted":
         data[6] = data[entry + 8] = 1
     elif fault == "unknown method":
@@ -72,7 +74,7 @@ def test_an_archive_that_cannot_be_unpacked_is_refused(fault, program, alice):
     assert "cannot be read" in answer.json()["detail"]
 
 
-def test_of_open_webui_the_open_branch_is_read():
+def test_open_webui_import_reads_the_current_branch():
     assert words("open_webui.json") == [
         ("user", "Write a haiku."),
         ("assistant", "Rain on the tin roof."),
@@ -81,7 +83,7 @@ def test_of_open_webui_the_open_branch_is_read():
 
 
 @pytest.mark.parametrize("name", ["librechat.json", "librechat_tree.json"])
-def test_of_librechat_the_last_branch_is_read(name):
+def test_librechat_import_reads_the_last_branch(name):
     assert words(name) == [("user", "Which colour?"), ("assistant", "Blue."), ("user", "Why?")]
 
 
@@ -104,7 +106,7 @@ def test_of_librechat_the_last_branch_is_read(name):
         b"[" * 100_000,
     ],
 )
-def test_what_is_no_export_is_refused(data):
+def test_other_files_are_refused(data):
     with pytest.raises(UnreadableChats):
         read_chats(data)
 
@@ -114,7 +116,7 @@ def imported(alice):
     return import_sessions(alice, (CHATS / "chatgpt.json").read_bytes()).sessions
 
 
-def test_an_import_is_history_in_a_tag_that_names_its_origin(imported):
+def test_import_is_tagged_history(imported):
     first, *entries = ContextEntry.objects.in_session(imported[0])
     assert first.metadata["kind"] == "imported"
     assert [(entry.context_type, entry.role) for entry in entries] == [
@@ -127,20 +129,20 @@ def test_an_import_is_history_in_a_tag_that_names_its_origin(imported):
     assert message.content == f'<client_history origin="ChatGPT">\n{closed}\n</client_history>'
 
 
-def test_imported_turns_stay_whole_when_they_are_cut(imported):
+def test_imported_turns_are_cut_as_wholes(imported):
     turns = group(ContextEntry.objects.in_session(imported[0]))
     lines = [line_of(turn, lambda name, arguments: name).text for turn in turns]
     assert [re.match(r"<(\w+)", line)[1] for line in lines] == ["note", "user", "agent", "user", "agent"]
     assert 'type="imported"' in lines[2]
 
 
-def test_an_import_can_be_forked(imported, alice):
+def test_import_can_be_forked(imported, alice):
     copy = forks.fork(imported[0], 3, alice)
     kinds = [(entry.context_type, entry.role) for entry in ContextEntry.objects.in_session(copy)]
     assert kinds[1:3] == [("client_history", "user"), ("client_history", "assistant")]
 
 
-def test_an_import_keeps_no_secret(alice):
+def test_import_is_redacted(alice):
     Secret.objects.create(owner=alice, name="KEY", value="Alfama-s3cr3t")
     data = (
         (CHATS / "chatgpt.json").read_bytes().replace(b"Alfama", b"Alfama-s3cr3t").replace(b"A trip", b"Alfama-s3cr3t")
@@ -151,7 +153,7 @@ def test_an_import_keeps_no_secret(alice):
     assert not any("s3cr3t" in content for content in contents)
 
 
-def test_the_page_takes_a_file_and_shows_what_came_of_it(browser, alice):
+def test_page_imports_a_file_and_lists_the_sessions(browser, alice):
     alices = browser(alice)
     with (CHATS / "open_webui.json").open("rb") as file:
         page = alices.post("/sessions/import/", {"file": file}, follow=True).content.decode()
@@ -163,7 +165,7 @@ def test_the_page_takes_a_file_and_shows_what_came_of_it(browser, alice):
     assert "cannot be read" in alices.post("/sessions/import/", {}, follow=True).content.decode()
 
 
-def test_what_goes_out_comes_in_again(session, called, recorded, program, alice):
+def test_export_can_be_imported(session, called, recorded, program, alice):
     recorded("user_message", "Count to three.", metadata={"author": "alice"})
     called("file", '{"action": "read", "path": "a.txt"}', "one\n```\ntwo")
     called("message", '{"type": "result", "text": "One, two, three."}', "")
@@ -197,7 +199,7 @@ def chats(*lengths):
     ).encode()
 
 
-def test_an_import_is_bounded_and_says_what_it_has_left_out(alice, browser, monkeypatch):
+def test_import_is_limited_and_reports_omitted_chats(alice, browser, monkeypatch):
     monkeypatch.setattr(transfer, "MAX_IMPORTED_MESSAGES", 5)
     sessions, left_out = import_sessions(alice, chats(2, 3, 2))
     assert ([session.title for session in sessions], left_out) == (["3", "2"], 1)
@@ -206,7 +208,7 @@ def test_an_import_is_bounded_and_says_what_it_has_left_out(alice, browser, monk
     assert "Older conversations left out: 1." in page
 
 
-def test_where_there_is_no_place_for_all_of_it_nothing_is_made(alice):
+def test_import_beyond_the_quota_creates_nothing(alice):
     Limits.objects.create(pk=1, user_sessions=3)
     factories.SessionFactory(owner=alice)
     with pytest.raises(SessionsQuotaFull):
@@ -215,7 +217,7 @@ def test_where_there_is_no_place_for_all_of_it_nothing_is_made(alice):
     assert len(import_sessions(alice, chats(1, 1)).sessions) == 2
 
 
-def test_a_file_larger_than_what_is_held_in_memory_may_have_a_key(program, alice, settings):
+def test_large_file_with_an_idempotency_key(program, alice, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
     alices = program(alice)
 
@@ -228,7 +230,7 @@ def test_a_file_larger_than_what_is_held_in_memory_may_have_a_key(program, alice
     assert (other.status_code, Session.objects.count()) == (422, 2)
 
 
-def test_markdown_has_words_and_calls_in_fences_that_hold(session, called, recorded):
+def test_markdown_has_messages_and_fenced_calls(session, called, recorded):
     recorded("user_message", "Read it.", metadata={"author": "alice"})
     called("file", '{"action": "read", "path": "a.txt"}', "one\n````\ntwo")
     text = transfer.as_markdown(session)
@@ -237,7 +239,7 @@ def test_markdown_has_words_and_calls_in_fences_that_hold(session, called, recor
     assert "`````\none\n````\ntwo\n`````" in text
 
 
-def test_an_export_is_redacted(session, recorded):
+def test_export_is_redacted(session, recorded):
     recorded("user_message", "My key is late-s3cr3t.", metadata={"author": "alice"})
     Secret.objects.create(owner=session.owner, name="LATE", value="late-s3cr3t")
     for text in (transfer.as_markdown(session), transfer.as_json(session).decode()):
@@ -246,7 +248,7 @@ def test_an_export_is_redacted(session, recorded):
     assert redact_entries(session, ContextEntry.objects.in_session(session))
 
 
-def test_others_export_nothing(session, browser, charlie, bob):
+def test_export_requires_access(session, browser, charlie, bob):
     address = f"/s/{session.pk}/export/?kind=markdown"
     assert browser(charlie).get(address).status_code == 404
     assert browser(bob).get(address).status_code == 200
@@ -254,7 +256,7 @@ def test_others_export_nothing(session, browser, charlie, bob):
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00", "9999-12-31T23:59:59", -62135596800, 253402300799])
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
-def test_a_time_that_cannot_be_closes_nobodys_pages(at, zone, browser, alice, bob):
+def test_impossible_times_do_not_break_pages(at, zone, browser, alice, bob):
     chat = {"format": "agentsite-session", "title": "Odd", "updated_at": at}
     data = json.dumps({**chat, "messages": [{"role": "user", "text": "Hello.", "at": at}]}).encode()
     (session,) = import_sessions(alice, data).sessions
@@ -265,14 +267,14 @@ def test_a_time_that_cannot_be_closes_nobodys_pages(at, zone, browser, alice, bo
     assert "Hello." in bobs.page(session.get_absolute_url())
 
 
-def test_no_database_is_given_a_nul(alice):
+def test_nul_is_replaced(alice):
     chat = {"format": "agentsite-session", "title": "A\0B", "messages": [{"role": "user", "text": "C\0D"}]}
     (session,) = import_sessions(alice, json.dumps(chat).encode()).sessions
     contents = "".join(ContextEntry.objects.in_session(session).values_list("content", flat=True))
     assert "\0" not in session.title + contents
 
 
-def test_a_small_archive_of_very_many_values_is_refused_unread(monkeypatch):
+def test_compressed_bomb_is_refused_unread(monkeypatch):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b"[" + b"[]," * 3_000_000 + b"[]]")

@@ -1,4 +1,4 @@
-"""Tasks that play a script, and sinks that receive what becomes of them."""
+"""Scripted tasks, and sinks that receive their events."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,7 +58,7 @@ def sink(transactional_db: None, request: pytest.FixtureRequest) -> Callable[...
 
 @pytest.fixture
 def deliver() -> Callable[[TraceSink], TraceSink]:
-    """One round of a sink, as the tracer begins it."""
+    """Return a function that claims a sink and delivers to it, as the tracer does."""
 
     def work(sink: TraceSink) -> TraceSink:
         sink.refresh_from_db()

@@ -1,5 +1,4 @@
-"""What stands at the other end of a sink: an endpoint that checks signatures, and a collector that refuses what real
-ones refuse."""
+"""Receivers of events: an endpoint that checks signatures, and a collector that is as strict as real ones."""
 
 import hashlib
 import hmac
@@ -19,7 +18,7 @@ def said(status: int, words: str = "{}") -> Reply:
 
 
 class Endpoint:
-    """Keeps the events of requests that are signed well and new; `status` is its answer."""
+    """An endpoint that stores the events of correctly signed, recent requests. `status` is its answer."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -40,7 +39,9 @@ class Endpoint:
 
 
 class Collector:
-    """Reads the JSON of OTLP as its protocol asks: ids in hex, 64-bit numbers as texts, numbers for enumerations."""
+    """A collector that parses OTLP's JSON strictly: ids in hex, 64-bit numbers as strings, numbers for
+    enumerations.
+    """
 
     def __init__(self) -> None:
         self.spans: dict[str, dict[str, Any]] = {}

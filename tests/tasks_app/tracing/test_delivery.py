@@ -1,4 +1,4 @@
-"""Events arrive at least once: a sink that fails gets them later, and none is lost with a process."""
+"""Delivery at least once: failing sinks receive events later, and killed processes lose none."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ from tests.waiting import until
 from tools_app.models import AllowedAddress
 
 
-def test_a_signed_request_has_the_events(play, sink, deliver, endpoint, server):
+def test_signed_request_has_the_events(play, sink, deliver, endpoint, server):
     main = sink("http")
     play(result()).advance()
     deliver(main)
@@ -27,7 +27,7 @@ def test_a_signed_request_has_the_events(play, sink, deliver, endpoint, server):
     assert server.received[0].body["sink"] == "main"
 
 
-def test_a_sink_that_fails_is_asked_again_later_and_loses_nothing(play, sink, deliver, endpoint):
+def test_failing_sink_receives_events_later(play, sink, deliver, endpoint):
     main, endpoint.status = sink("http"), 503
     run = play(result())
     assert run.advance().state == "done"
@@ -43,7 +43,7 @@ def test_a_sink_that_fails_is_asked_again_later_and_loses_nothing(play, sink, de
     assert {event["seq"] for event in endpoint.events} >= {1, run.entries[-1].seq}
 
 
-def test_a_server_may_say_when_to_come_again(play, sink, deliver, server):
+def test_retry_after_is_respected(play, sink, deliver, server):
     answer = said(429)
     answer.headers = {"Retry-After": "120"}
     server.replies = [answer]
@@ -53,18 +53,18 @@ def test_a_server_may_say_when_to_come_again(play, sink, deliver, server):
     assert (main.next_at - timezone.now()).total_seconds() > 100
 
 
-def test_what_arrived_before_the_cursor_moved_comes_again_under_the_same_ids(play, sink, deliver, endpoint):
+def test_events_are_sent_again_with_the_same_ids(play, sink, deliver, endpoint):
     main = sink("http")
     before = main.cursor
     play(result()).advance()
     deliver(main)
     once = list(endpoint.events)
-    TraceSink.objects.update(cursor=before)  # as after a kill
+    TraceSink.objects.update(cursor=before)  # the state after a kill
     deliver(main)
     assert endpoint.events == once + once
 
 
-def test_one_process_at_a_time_sends_and_a_dead_one_holds_nothing(sink):
+def test_claim_is_exclusive_and_ends_with_the_process(sink):
     main = sink("file")
     assert delivery.claim(main)
     assert not delivery.claim(main)
@@ -79,7 +79,7 @@ def test_one_process_at_a_time_sends_and_a_dead_one_holds_nothing(sink):
     assert delivery.claim(main)
 
 
-def test_an_internal_address_is_reached_only_where_it_is_allowed(play, sink, deliver, endpoint):
+def test_internal_address_must_be_allowed(play, sink, deliver, endpoint):
     AllowedAddress.objects.all().delete()
     main = sink("http")
     play(result()).advance()
@@ -88,7 +88,7 @@ def test_an_internal_address_is_reached_only_where_it_is_allowed(play, sink, del
     assert endpoint.events == []
 
 
-def test_a_key_in_an_answer_is_not_shown(play, sink, deliver, server):
+def test_key_in_an_answer_is_redacted(play, sink, deliver, server):
     server.replies = [said(500, "bad signature with a-key-that-signs")]
     main = sink("http")
     play(result()).advance()
@@ -96,7 +96,7 @@ def test_a_key_in_an_answer_is_not_shown(play, sink, deliver, server):
     assert "a-key-that-signs" not in main.last_error
 
 
-def test_a_file_is_begun_anew_when_it_is_long_and_four_are_kept(play, sink, deliver):
+def test_long_file_is_rotated(play, sink, deliver):
     file = sink("file", max_bytes=10_000)
     for _ in range(7):
         play(call("message", type="info", text="x" * 9_000), result()).advance()
@@ -106,7 +106,7 @@ def test_a_file_is_begun_anew_when_it_is_long_and_four_are_kept(play, sink, deli
     assert file.path.stat().st_mode & 0o077 == 0
 
 
-def test_a_half_line_of_a_killed_process_is_taken_back(play, sink, deliver):
+def test_incomplete_line_is_removed(play, sink, deliver):
     file = sink("file")
     file.path.parent.mkdir(parents=True)
     file.path.write_text('{"whole": 1}\n{"half')
@@ -116,7 +116,7 @@ def test_a_half_line_of_a_killed_process_is_taken_back(play, sink, deliver):
     assert (first, second["type"]) == ({"whole": 1}, "task_started")
 
 
-def test_the_tracer_sends_beside_the_tasks(play, sink, endpoint):
+def test_due_sinks_are_sent_in_threads(play, sink, endpoint):
     main = sink("http")
     play(result()).advance()
     delivery.deliver_due()
@@ -153,7 +153,7 @@ def test_an_entry_that_is_committed_after_a_later_one_is_not_passed_over(owner, 
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
-def test_a_long_transaction_that_writes_no_entries_keeps_no_events_back(owner, sink, deliver):
+def test_unrelated_transaction_does_not_delay_events(owner, sink, deliver):
     import psycopg
 
     file = sink("file")
@@ -169,7 +169,7 @@ def test_a_long_transaction_that_writes_no_entries_keeps_no_events_back(owner, s
 
 
 @pytest.mark.parametrize("wait", ["9" * 400, "99999999999"])
-def test_no_server_puts_a_sink_off_for_ever(wait, play, sink, deliver, server):
+def test_requested_delay_is_limited(wait, play, sink, deliver, server):
     answer = said(429)
     answer.headers = {"Retry-After": wait}
     server.replies = [answer]
@@ -179,7 +179,7 @@ def test_no_server_puts_a_sink_off_for_ever(wait, play, sink, deliver, server):
     assert main.next_at < timezone.now() + timedelta(hours=2)
 
 
-def test_events_that_cannot_be_made_are_tried_again_ever_later(play, sink, monkeypatch):
+def test_failed_events_are_retried_with_growing_delay(play, sink, monkeypatch):
     main = sink("file")
     play(result()).advance()
     assert delivery.claim(main)

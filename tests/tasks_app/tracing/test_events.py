@@ -1,4 +1,4 @@
-"""Which events a task has: each with an id that stays, without what is secret, none of them for a fork's copies."""
+"""The events of a task: stable ids, redacted, and none for copies in forks."""
 
 import json
 
@@ -23,7 +23,7 @@ def types(sink):
     return [event["type"] for event in events(sink)]
 
 
-def test_a_task_from_its_start_to_its_end(play, sink, deliver):
+def test_events_of_a_whole_task(play, sink, deliver):
     file = sink("file")
     run = play(call("plan", action="update", steps=PLAN), call("file", action="list", path="."), result("All is well."))
     run.advance()
@@ -45,7 +45,7 @@ def test_a_task_from_its_start_to_its_end(play, sink, deliver):
     assert (file.lag, file.delivered, file.failures) == (0, 13, 0)
 
 
-def test_a_reply_without_a_call_is_a_failed_attempt(play, sink, deliver):
+def test_reply_without_a_call_is_a_failed_attempt(play, sink, deliver):
     file = sink("file")
     play("I think it is done.", result()).advance()
     deliver(file)
@@ -61,9 +61,7 @@ def test_a_reply_without_a_call_is_a_failed_attempt(play, sink, deliver):
 @pytest.mark.parametrize(
     ("replies", "ends"), [([Reply(status=500), openai_result("Hello.")], 1), ([Reply(status=500)], 3)]
 )
-def test_each_failed_attempt_is_told_once_with_the_reply_or_the_end(
-    replies, ends, ask_http, http_provider, sink, deliver, monkeypatch
-):
+def test_each_failed_attempt_is_reported_once(replies, ends, ask_http, http_provider, sink, deliver, monkeypatch):
     monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.RetryDecision(retry.Action.RETRY, 0.0))
     file = sink("file")
     http_provider.replies = replies
@@ -75,7 +73,7 @@ def test_each_failed_attempt_is_told_once_with_the_reply_or_the_end(
     assert len({event["id"] for event in events(file)}) == len(events(file))
 
 
-def test_a_failed_task_says_why(play, sink, deliver):
+def test_failed_task_has_its_reason(play, sink, deliver):
     file = sink("file")
     play(call("file", action="list", path="."), max_iterations=1).advance()
     deliver(file)
@@ -83,7 +81,7 @@ def test_a_failed_task_says_why(play, sink, deliver):
     assert (ended["type"], ended["data"]["state"], ended["data"]["code"]) == ("task_ended", "failed", "max_iterations")
 
 
-def test_a_delegated_task_names_its_parent_and_the_calls_result_its_children(play, sink, deliver):
+def test_delegated_task_names_its_parent_and_children(play, sink, deliver):
     file = sink("file")
     run = play(call("delegate", tasks=[part(result("First."))]), result())
     work_off(run)
@@ -99,7 +97,7 @@ def test_a_delegated_task_names_its_parent_and_the_calls_result_its_children(pla
     assert told["children"] == [str(child.pk)]
 
 
-def test_what_each_check_and_hook_said_comes_with_the_result(play, sink, deliver, owner):
+def test_result_has_the_remarks_of_checks_and_hooks(play, sink, deliver, owner):
     file = sink("file")
     agent = Agent.objects.create(name="careful", hooks=["self_verification"])
     run = play(call("file", action="list", path="."), result(), result())
@@ -117,7 +115,7 @@ def test_what_each_check_and_hook_said_comes_with_the_result(play, sink, deliver
     assert types(file).count("task_ended") == 1
 
 
-def test_what_became_secret_since_is_not_sent(play, sink, deliver, owner):
+def test_events_are_redacted_with_current_secrets(play, sink, deliver, owner):
     file = sink("file")
     play(call("message", type="info", text="The word is xylophone-7."), result("It was xylophone-7.")).advance()
     Secret.objects.create(owner=owner, name="WORD", value="xylophone-7")
@@ -126,14 +124,14 @@ def test_what_became_secret_since_is_not_sent(play, sink, deliver, owner):
     assert "[secret:WORD]" in file.path.read_text()
 
 
-def test_a_new_sink_gets_what_happens_from_then_on(play, sink, deliver):
+def test_new_sink_gets_later_events_only(play, sink, deliver):
     play(result()).advance()
     file = sink("file")
     deliver(file)
     assert not file.path.exists()
 
 
-def test_a_fork_tells_nothing_of_what_it_copied(play, sink, deliver, owner):
+def test_copied_entries_of_a_fork_have_no_events(play, sink, deliver, owner):
     run = play(result("One."))
     run.advance()
     file = sink("file")
@@ -143,7 +141,7 @@ def test_a_fork_tells_nothing_of_what_it_copied(play, sink, deliver, owner):
     assert not file.path.exists()
 
 
-def test_only_the_chosen_events_are_sent(play, sink, deliver):
+def test_only_selected_events_are_sent(play, sink, deliver):
     file = sink("file", events=["final_answer"])
     play(call("file", action="list", path="."), result("x")).advance()
     deliver(file)

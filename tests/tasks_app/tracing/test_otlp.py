@@ -1,4 +1,4 @@
-"""A task that has ended is a trace of OpenTelemetry: its own span, one for each request to a model, one for each tool."""
+"""OpenTelemetry traces of tasks: a span for the task, each LLM call and each tool call."""
 
 import json
 
@@ -15,7 +15,7 @@ def spans(collector):
     return {span["name"]: span for span in collector.spans.values()}
 
 
-def test_a_task_is_a_trace_by_the_conventions(play, sink, deliver, collector):
+def test_task_is_a_trace_by_the_conventions(play, sink, deliver, collector):
     main = sink("otlp")
     run = play(call("file", action="list", path="."), result("A word."))
     run.advance()
@@ -36,7 +36,7 @@ def test_a_task_is_a_trace_by_the_conventions(play, sink, deliver, collector):
     assert "gen_ai.tool.call.arguments" not in attributes(tool)
 
 
-def test_what_has_ended_is_told_while_the_task_goes_on(play, sink, deliver, collector, owner):
+def test_finished_spans_are_sent_during_the_task(play, sink, deliver, collector, owner):
     main = sink("otlp")
     ask = call("message", type="ask", text="Go on?")
     run = play("No call.", call("file", action="list", path="."), ask, result())
@@ -55,7 +55,7 @@ def test_what_has_ended_is_told_while_the_task_goes_on(play, sink, deliver, coll
     assert len(sent) == len(collector.spans) == 6, "each once"
 
 
-def test_delegated_tasks_are_in_the_trace_of_the_task_that_a_person_started(play, sink, deliver, collector):
+def test_delegated_tasks_share_the_root_trace(play, sink, deliver, collector):
     main = sink("otlp")
     run = play(call("delegate", tasks=[part(result("First.")), part(result("Second."))]), result())
     work_off(run)
@@ -66,7 +66,7 @@ def test_delegated_tasks_are_in_the_trace_of_the_task_that_a_person_started(play
     assert [span.get("parentSpanId") for span in agents].count(delegating["spanId"]) == 2
 
 
-def test_the_same_task_sent_twice_is_the_same_spans(play, sink, deliver, collector):
+def test_repeated_export_has_the_same_spans(play, sink, deliver, collector):
     main = sink("otlp")
     play(result()).advance()
     deliver(main)
@@ -78,7 +78,7 @@ def test_the_same_task_sent_twice_is_the_same_spans(play, sink, deliver, collect
     assert collector.spans == once
 
 
-def test_contents_are_sent_where_an_administrator_wants_them(play, sink, deliver, collector):
+def test_contents_are_sent_if_enabled(play, sink, deliver, collector):
     main = sink("otlp", content=True)
     play(call("file", action="write", path="a.txt", content="x"), result()).advance()
     deliver(main)
@@ -87,7 +87,7 @@ def test_contents_are_sent_where_an_administrator_wants_them(play, sink, deliver
     assert about["gen_ai.tool.call.result"]
 
 
-def test_a_failed_task_is_an_error(play, sink, deliver, collector):
+def test_failed_task_is_an_error(play, sink, deliver, collector):
     main = sink("otlp")
     play(call("file", action="read", path="nowhere"), max_iterations=1).advance()
     deliver(main)
@@ -97,7 +97,7 @@ def test_a_failed_task_is_an_error(play, sink, deliver, collector):
     assert attributes(found["execute_tool file"])["error.type"] == "failed"
 
 
-def test_what_a_collector_finds_wrong_is_said_and_not_sent_again(play, sink, deliver, collector):
+def test_rejected_request_is_reported_and_not_sent_again(play, sink, deliver, collector):
     main = sink("otlp")
     collector.answer = said(400, '{"message": "no such thing"}')
     play(result()).advance()
@@ -113,7 +113,7 @@ def test_what_a_collector_finds_wrong_is_said_and_not_sent_again(play, sink, del
     assert main.last_error == "2 spans were refused: too old"
 
 
-def test_a_collector_that_is_busy_is_asked_again(play, sink, deliver, collector):
+def test_busy_collector_is_retried(play, sink, deliver, collector):
     main = sink("otlp")
     collector.answer = said(503)
     play(result()).advance()
@@ -126,7 +126,7 @@ def test_a_collector_that_is_busy_is_asked_again(play, sink, deliver, collector)
 @pytest.mark.parametrize(
     "words", ['{"partialSuccess": [1]}', '{"partialSuccess": {"rejectedSpans": "many"}}', "[]", "x"]
 )
-def test_an_answer_that_nobody_understands_is_none(words, play, sink, deliver, collector):
+def test_unreadable_answer_is_ignored(words, play, sink, deliver, collector):
     main = sink("otlp")
     collector.answer = said(200, words)
     play(result()).advance()
@@ -135,7 +135,7 @@ def test_an_answer_that_nobody_understands_is_none(words, play, sink, deliver, c
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_key_that_a_collector_repeats_is_not_shown(status, play, sink, deliver, collector):
+def test_key_repeated_by_a_collector_is_redacted(status, play, sink, deliver, collector):
     main = sink("otlp")
     ServiceKey.put(main.key_name, "Bearer s3cr3t-value-9")
     echo = {"rejectedSpans": "1", "errorMessage": "Authorization: Bearer s3cr3t-value-9"}
