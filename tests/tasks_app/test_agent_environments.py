@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_is_a_folder_with_programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_with_programs_is_accepted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "_RESERVED", ())
     assert folders.check_environment(str(folder)) == str(folder)
 

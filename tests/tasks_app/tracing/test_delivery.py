@@ -126,7 +126,7 @@ def test_due_sinks_are_sent_in_threads(play, sink, endpoint):
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
-def test_an_entry_that_is_committed_after_a_later_one_is_not_passed_over(owner, sink, deliver, monkeypatch):
+def test_late_commit_of_an_earlier_entry_is_sent(owner, sink, deliver, monkeypatch):
     monkeypatch.setattr(delivery, "_SETTLE_TIMEOUT", 0.1)
     file = sink("file")
     slow, quick = (factories.TaskFactory(session__owner=owner) for _ in range(2))
