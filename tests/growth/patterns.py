@@ -1,4 +1,4 @@
-"""The project's regular expressions, read from its source, and hostile texts made from each of them."""
+"""The project's regular expressions, read from its source, and hostile texts for each of them."""
 
 import ast
 import importlib
@@ -15,11 +15,11 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 APPS = ("agentsite", "llm_app", "tasks_app", "tools_app")
-_GO_ON = ("sub", "subn", "split", "findall", "finditer")  # after a match
+_GO_ON = ("sub", "subn", "split", "findall", "finditer")  # follows a match
 _METHODS = ("match", "fullmatch", "search", *_GO_ON)
 _DJANGO = ("RegexValidator", "RegexField", "re_path")
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
-_LONG = 20  # times; what repeats no more often is no loop
+_LONG = 20  # repetitions; fewer do not count as a loop
 _MOST_PREFIXES = 3
 _MOST_SAMPLES = 6
 _MOST_LITERALS = 10
@@ -27,9 +27,9 @@ _MOST_LITERALS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class SourcePattern:
-    """A pattern of a module: its name or expression, and the methods that it is used with.
+    """A pattern of a module: its name or expression, and the methods used with it.
 
-    `text` is None where the expression needs local values.
+    `text` is None where the expression depends on local values.
     """
 
     path: str
@@ -43,7 +43,7 @@ class SourcePattern:
         return f"{self.path}: {self.expression}"
 
     def uses(self) -> Iterator[tuple[str, Callable[[Any], object]]]:
-        """One use for each kind: from the beginning, anywhere, everywhere."""
+        """Return one use for each kind: at the start, anywhere, everywhere."""
         assert self.text is not None
         pattern = re.compile(self.text, self.flags)
         nothing: Any = self.text[:0]
@@ -63,7 +63,7 @@ def modules() -> list[str]:
 
 
 def module(path: str) -> dict[str, Any]:
-    """The module's values by name."""
+    """Return the module's values by name."""
     return vars(importlib.import_module(path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")))
 
 
@@ -81,7 +81,7 @@ def patterns_of(path: str) -> Iterator[SourcePattern]:
         except (NameError, AttributeError):
             yield SourcePattern(path=path, expression=expression, methods=methods, text=None)
             continue
-        if not isinstance(text, re.Pattern):  # one that is compiled already is found where it is compiled
+        if not isinstance(text, re.Pattern):  # a compiled pattern is found at its compilation
             yield SourcePattern(path=path, expression=expression, methods=methods, text=text, flags=flags)
 
 
@@ -103,7 +103,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _method(call: ast.Call) -> str:
-    """Empty for a call that takes no pattern."""
+    """Return the method of `re`, '' for a call without a pattern."""
     function = call.func
     if isinstance(function, ast.Attribute) and _name(function.value) in ("re", "regex"):
         return function.attr if function.attr in ("compile", *_METHODS) else ""
@@ -127,7 +127,7 @@ def _value(expression: ast.expr, path: str) -> Any:
 
 
 def _methods_of(tree: ast.Module, name: str) -> frozenset[str]:
-    """Return the methods that a pattern is used with; all of them if no use is seen."""
+    """Return the methods that a pattern is used with, or all if no use is visible."""
     trees = [tree] if name.startswith("_") else map(_tree, modules())
     methods = frozenset(
         node.attr
@@ -153,9 +153,9 @@ class Pump:
 
 
 def pumps(pattern: str | bytes, flags: int) -> list[Pump]:
-    """Long runs of what a repetition accepts, after what leads to it and before what may end the match.
+    """Yield long runs of text that a repetition accepts, after its prefix and before a possible end of the match.
 
-    The prefix is repeated as well: a search begins again at each of its occurrences.
+    The prefix is repeated as well, because a search restarts at each occurrence.
     """
     tree = _parser.parse(pattern, flags)
     literals = list(dict.fromkeys(_literals(tree)))
@@ -179,7 +179,7 @@ def _literals(tree: Any) -> Iterator[str]:
 
 
 def _inner(code: Any, value: Any) -> Sequence[Any]:
-    """The patterns within a part of a pattern."""
+    """Return the patterns within a part of a pattern."""
     if code in _REPEATS:
         return [value[2]]
     if code is _constants.BRANCH:
@@ -192,7 +192,7 @@ def _inner(code: Any, value: Any) -> Sequence[Any]:
 
 
 def _repetitions(tree: Sequence[Any], prefixes: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Each repetition that may be long, with texts that lead to it."""
+    """Yield each repetition that may be long, with texts that lead to it."""
     for place, (code, value) in enumerate(tree):
         before = [prefix + text for prefix in prefixes for text in _samples(tree[:place])[:2]][:_MOST_PREFIXES]
         if code in _REPEATS and value[1] > _LONG:
@@ -202,7 +202,7 @@ def _repetitions(tree: Sequence[Any], prefixes: Sequence[str]) -> Iterator[tuple
 
 
 def _samples(tree: Any) -> list[str]:
-    """Some texts that it accepts: with and without what is optional, one of each branch."""
+    """Return some accepted texts: with and without optional parts, and one for each branch."""
     texts = [""]
     for code, value in tree:
         texts = [text + more for text, more in product(texts, _sample(code, value))][:_MOST_SAMPLES]
@@ -244,7 +244,7 @@ def _raise(*_: object) -> None:
 
 
 def seconds(use: Callable[[Any], object], text: Any, limit: float) -> float:
-    """The processor time of one use, which a busy machine does not change; infinite from `limit` on."""
+    """Return the CPU time of one use, which is independent of load; infinite from `limit` on."""
     before = signal.signal(signal.SIGVTALRM, _raise)
     signal.setitimer(signal.ITIMER_VIRTUAL, limit)
     start = time.process_time()
@@ -259,9 +259,9 @@ def seconds(use: Callable[[Any], object], text: Any, limit: float) -> float:
 
 
 class GrowthMeter:
-    """Tells uses whose time grows faster than their text: four times the text takes over eight times as long.
+    """A measurement that detects superlinear uses: four times the text takes over eight times as long.
 
-    Uses that take no longer than one that was found to be linear are not measured again.
+    Uses that take no longer than a use known to be linear are not measured again.
     """
 
     def __init__(self, length: int) -> None:

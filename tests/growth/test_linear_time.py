@@ -1,4 +1,4 @@
-"""Readers of strangers' texts in the server's process take time that grows with the text, and no faster."""
+"""Tests that readers of untrusted text in the server's process take linear time."""
 
 from contextlib import suppress
 
@@ -32,7 +32,7 @@ from tools_app.shell.terminal import TerminalStream, render_terminal
 from tools_app.web.reader import decode_text
 from tools_app.web.untrusted import enclose
 
-LENGTH = 3_000  # characters; four times as many where that takes some time
+LENGTH = 3_000  # characters; four times as many for slow uses
 REDACTOR = Redactor([("KEY", "aaaa1111secret"), ("REPEATS", "abababababab")])
 UNITS = [
     *(
@@ -201,7 +201,7 @@ def test_time_grows_with_the_text(name):
     assert not slow
 
 
-def test_stream_redactor_gives_what_the_redactor_gives_of_a_long_secret():
+def test_stream_redactor_equals_redactor_for_a_long_secret():
     text = "x" + "ab" * 10_000 + "y" + "ab" * 3 + "z"
     stream = StreamRedactor(REDACTOR)
     shown = "".join(stream.feed(text[start : start + 100]) for start in range(0, len(text), 100)) + stream.flush()

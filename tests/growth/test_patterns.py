@@ -1,4 +1,4 @@
-"""No regular expression of the project takes more than linear time, whatever text it is given."""
+"""Tests that every regular expression of the project takes linear time on any text."""
 
 import re
 from dataclasses import replace
@@ -7,9 +7,9 @@ import pytest
 
 from tests.growth.patterns import GrowthMeter, Pump, SourcePattern, module, modules, patterns_of, pumps, seconds
 
-LENGTH = 10_000  # characters; four times as many where that takes some time
+LENGTH = 10_000  # characters; four times as many for slow uses
 
-# Patterns that are put together from local values: an expression of their module that gives all or typical ones.
+# Patterns built from local values: an expression of their module that yields all or typical ones.
 EXAMPLES = {
     "llm_app/call/families.py: family.names": "[each.names for each in _FAMILIES]",
     "llm_app/call/learned_quirks.py: rule.message_pattern": "[each.message_pattern for each in _RULES]",
@@ -40,7 +40,7 @@ EXAMPLES = {
     "tools_app/shell/secrets.py: '|'.join(map(re.escape, secrets))": "[placeholders({'[secret:A]': '', '[[': ''}).pattern]",
     "tools_app/shell/syntax.py: f'^\\\\t*{re.escape(document.end)}$'": r"[r'(?m)^\t*EOF$', r'(?m)^\t*$']",
 }
-# Patterns that people write. They are only compiled to see whether they can be, or have a timeout, or run in a child.
+# Patterns written by people. They are only compiled for validation, or have a timeout, or run in a child process.
 BY_PEOPLE = {
     "agentsite/configuration/agents.py: pattern",
     "tasks_app/admin/agents.py: pattern",
@@ -48,13 +48,13 @@ BY_PEOPLE = {
     "tasks_app/models/routing_rule.py: self.pattern",
     "tools_app/hooks/builtin.py: pattern",
     "tools_app/matching/document_child.py: expression",
-    "tools_app/matching/patterns.py: re.escape(beneath) + ('' if anchored else '(?:.*/)?') + f'(?:{body})'",
+    "tools_app/matching/patterns.py: re.escape(folder) + ('' if anchored else '(?:.*/)?') + f'(?:{body})'",
     "tools_app/matching/patterns.py: characters",
     "tools_app/matching/worker.py: expression",
 }
-# Patterns that take longer but see no more than so many characters: the name of the limit in their module.
+# Slower patterns with a bounded text: the name of the limit in their module.
 BOUNDED = {"tasks_app/text/languages.py: _NOT_PROSE": "LOOKED_AT"}
-# Patterns whose use is out of sight, as they are handed on: the one method that they are used with.
+# Patterns that are passed on, so that their use is not visible: the only method used with them.
 METHODS = {
     **{f"tools_app/shell/syntax.py: {name}": "match" for name in ("_BLANK", "_REDIRECTION", "_OPERATOR", "WORD")},
     "tasks_app/text/sentences.py: _as_pattern(text)": "fullmatch",
@@ -73,7 +73,7 @@ def _concrete(found: SourcePattern) -> list[SourcePattern]:
 
 
 def _slow(pattern: SourcePattern) -> str:
-    """The text for which it takes too long, or nothing."""
+    """Return the text that takes too long, or ''."""
     assert pattern.text is not None
     limit = BOUNDED.get(pattern.place)
     for method, use in pattern.uses():
@@ -93,7 +93,7 @@ def test_time_grows_with_the_text(path):
     assert not slow, "\n".join(slow)
 
 
-def test_lists_name_patterns_that_there_are():
+def test_lists_name_existing_patterns():
     places = {found.place for path in modules() for found in patterns_of(path)}
     assert not {*EXAMPLES, *BY_PEOPLE, *BOUNDED, *METHODS} - places
 
@@ -112,7 +112,7 @@ def test_lists_name_patterns_that_there_are():
         (r"(?s)<(b|i)>.*?</\1>", "finditer"),
     ],
 )
-def test_hostile_texts_find_what_is_not_linear(pattern, method):
+def test_hostile_texts_detect_nonlinear_patterns(pattern, method):
     assert _slow(SourcePattern(path="", expression="", methods=frozenset([method]), text=pattern))
 
 

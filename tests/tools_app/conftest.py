@@ -1,4 +1,4 @@
-"""What every tool's test starts from: a workspace in a fresh folder, and a context around it."""
+"""Fixtures for the tests of tools: a workspace in a new folder, and a context around it."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ Call = Callable[..., Awaitable[ToolResult]]
 
 
 class NoSandbox:
-    """Stands where a tool must not run a program."""
+    """A sandbox for tools that must not run a program."""
 
     name: ClassVar[str] = "none"
     weakness: ClassVar[str] = ""
@@ -42,7 +42,7 @@ def reported() -> list[str]:
 
 @pytest.fixture
 def tool_context(workspace: Workspace, reported: list[str]) -> Iterator[ToolContext]:
-    """Its sandbox ends with the test: to later tests of this process "a session" would be one that is held."""
+    """A context whose sandbox ends with the test. Otherwise later tests would find the session in this process."""
     yield ToolContext(
         session="a session",
         workspace=workspace,
@@ -58,7 +58,7 @@ def tool_context(workspace: Workspace, reported: list[str]) -> Iterator[ToolCont
 
 @pytest.fixture
 def call(tool_context: ToolContext) -> Call:
-    """Calls a tool as the engine does: by its name, with arguments that went through JSON."""
+    """Call a tool as the engine does: by its name, with arguments that went through JSON."""
 
     async def run(name: str, /, **arguments: Any) -> ToolResult:
         definition = registry.get(name)

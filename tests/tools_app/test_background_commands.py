@@ -1,4 +1,4 @@
-"""Commands that run on in a session: read, written to, killed, and gone with the session's idle time."""
+"""Tests of background commands: reading, writing, killing, and the end of idle ones."""
 
 import asyncio
 import re
@@ -54,7 +54,7 @@ async def eventually(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_it_runs_on_is_written_to_and_read(call: Call) -> None:
+async def test_job_keeps_running_and_can_be_written_to_and_read(call: Call) -> None:
     begun = await call(
         "shell", command="echo ready; while read line; do echo got $line; done; echo bye", background=True
     )
@@ -67,7 +67,7 @@ async def test_it_runs_on_is_written_to_and_read(call: Call) -> None:
 
 
 @pytest.mark.parametrize("command", ["exit 3", "echo up; echo no such module >&2; sleep 0.2; exit 3"])
-async def test_one_that_dies_at_its_start_is_not_said_to_run(call: Call, command: str) -> None:
+async def test_job_that_dies_at_start_is_not_reported_as_running(call: Call, command: str) -> None:
     begun = await call("shell", command=command, background=True)
     *said, ending = begun.content.splitlines()
     assert said == (["up", "no such module"] if "echo" in command else [])
@@ -76,19 +76,19 @@ async def test_one_that_dies_at_its_start_is_not_said_to_run(call: Call, command
     assert not held_resources.resources_of("a session")
 
 
-async def test_one_that_prints_without_a_pause_is_running(call: Call) -> None:
+async def test_job_that_prints_continuously_is_running(call: Call) -> None:
     begun = await call("shell", command="while :; do echo x; sleep 0.1; done", background=True)
     assert begun.content.startswith("x\nx\n")
     assert "[job 1 is running; " in begun.content
 
 
-async def test_what_it_left_behind_is_named(call: Call) -> None:
+async def test_left_behind_processes_are_named(call: Call) -> None:
     begun = await call("shell", command="sleep 1000 & echo started", background=True)
     assert begun.content.startswith("started\n[job 1 ended with exit code 0 after ")
     assert ": it runs no more; ended with it: `sleep 1000`. Run that itself with background" in begun.content
 
 
-async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
+async def test_ended_job_is_dropped_after_its_output_was_read(call: Call) -> None:
     await call("shell", command="sleep 1.5; exit 3", background=True)
     await eventually(lambda: jobs.get("a session", 1).has_ended)
     assert held_resources.resources_of("a session").keys() == {"job 1", "ended job 1"}
@@ -99,14 +99,14 @@ async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
         await call("job", action="read", id=1)
 
 
-async def test_killed_it_leaves_no_process(call: Call, started: list[ProcessIdentity]) -> None:
+async def test_killed_job_leaves_no_process(call: Call, started: list[ProcessIdentity]) -> None:
     await call("shell", command="sleep 1000 & sleep 1000", background=True)
     killed = await call("job", action="kill", id=1)
     assert killed.content == "[job 1 was ended]"
     assert not runs(started)
 
 
-async def test_what_nobody_reads_is_kept_up_to_a_bound(call: Call) -> None:
+async def test_unread_output_is_kept_up_to_a_limit(call: Call) -> None:
     await call("shell", command="sleep 2; seq 300000; echo last; sleep 1000", background=True)
     await eventually(lambda: "last\n" in jobs.get("a session", 1)._unread.text()[-10:])
     read = (await call("job", action="read", id=1)).content
@@ -115,7 +115,7 @@ async def test_what_nobody_reads_is_kept_up_to_a_bound(call: Call) -> None:
     assert re.search(r"\n\[… [\d,]+ of 300,001 lines \(.*\) of output were not kept …\]\n", read)
 
 
-def test_a_call_of_an_older_conversation_is_understood() -> None:
+def test_call_in_an_old_format_is_accepted() -> None:
     definition = registry.get("job")
     assert base.read_arguments(definition, '{"action": "read", "number": 2}') == base.read_arguments(
         definition, '{"action": "read", "id": 2}'
@@ -123,16 +123,14 @@ def test_a_call_of_an_older_conversation_is_understood() -> None:
     assert {compact_line("job", {"action": "read", name: 2}) for name in ("id", "number")} == {"job read 2"}
 
 
-async def test_there_are_not_more_than_four(call: Call) -> None:
+async def test_at_most_four_jobs_run(call: Call) -> None:
     for _ in range(room.MAX_JOBS):
         await call("shell", command="sleep 1000", background=True)
     with pytest.raises(ToolError, match="4 commands run in the background already"):
         await call("shell", command="sleep 1000", background=True)
 
 
-async def test_unused_they_end_with_the_idle_time(
-    call: Call, started: list[ProcessIdentity], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_idle_jobs_end(call: Call, started: list[ProcessIdentity], monkeypatch: pytest.MonkeyPatch) -> None:
     await call("shell", command="sleep 1000", background=True)
     monkeypatch.setattr(room, "IDLE_S", 0.2)
     await call("job", action="read", id=1)
@@ -140,7 +138,7 @@ async def test_unused_they_end_with_the_idle_time(
     assert not held_resources.resources_of("a session")
 
 
-async def test_a_limit_that_it_meets_is_named(call: Call) -> None:
+async def test_reached_limit_is_named(call: Call) -> None:
     begun = await call("shell", command="python3 -c 'held = bytearray(3 << 30)'", background=True)
     notes = begun.notes or (await call("job", action="read", id=1, wait_s=10)).notes
     assert "2 GiB" in notes[0]

@@ -1,4 +1,4 @@
-"""A fetch is bounded, whatever the other side does: in time, in bytes, in memory."""
+"""Tests that a fetch is limited in time, bytes and memory, whatever the server does."""
 
 import asyncio
 import gzip
@@ -28,7 +28,7 @@ async def get(server: BaseTestServer, *, max_bytes: int = MB, timeout_s: float =
     return await fetch(str(server.make_url("/")), policy, max_bytes=max_bytes, timeout_s=timeout_s)
 
 
-async def test_it_tells_what_the_server_says_of_the_body() -> None:
+async def test_response_has_content_type_and_charset() -> None:
     async def handler(request: web.Request) -> web.Response:
         return web.Response(body=b"caf\xe9", headers={"Content-Type": "text/Plain; charset=Latin-1"})
 
@@ -38,7 +38,7 @@ async def test_it_tells_what_the_server_says_of_the_body() -> None:
     assert (fetched.body, fetched.truncated) == (b"caf\xe9", False)
 
 
-async def test_a_missing_content_type_stays_missing() -> None:
+async def test_missing_content_type_stays_empty() -> None:
     async def raw(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
@@ -52,7 +52,7 @@ async def test_a_missing_content_type_stays_missing() -> None:
 
 
 @pytest.mark.parametrize(("size", "truncated"), [(MB - 1, False), (MB, False), (MB + 1, True)])
-async def test_it_cuts_a_body_that_is_larger_than_the_limit(size: int, truncated: bool) -> None:
+async def test_large_body_is_truncated(size: int, truncated: bool) -> None:
     async def handler(request: web.Request) -> web.Response:
         return web.Response(body=b"x" * size)
 
@@ -61,7 +61,7 @@ async def test_it_cuts_a_body_that_is_larger_than_the_limit(size: int, truncated
     assert (len(fetched.body), fetched.truncated) == (min(size, MB), truncated)
 
 
-async def test_a_decompression_bomb_is_as_large_as_the_limit() -> None:
+async def test_decompression_bomb_is_truncated_at_the_limit() -> None:
     bomb = gzip.compress(bytes(200 * MB), compresslevel=1)
 
     async def handler(request: web.Request) -> web.Response:
@@ -78,7 +78,7 @@ async def test_a_decompression_bomb_is_as_large_as_the_limit() -> None:
     assert peak < 20 * MB
 
 
-async def test_it_leaves_an_endless_body() -> None:
+async def test_endless_body_is_truncated() -> None:
     left = asyncio.Event()
 
     async def endless(request: web.Request) -> web.StreamResponse:
@@ -96,7 +96,7 @@ async def test_it_leaves_an_endless_body() -> None:
 
 
 @pytest.mark.parametrize("silent_from", ["the start", "the body"])
-async def test_it_does_not_wait_longer_than_its_time(silent_from: str) -> None:
+async def test_slow_response_times_out(silent_from: str) -> None:
     async def slow(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         if silent_from == "the body":
@@ -121,7 +121,7 @@ async def test_it_does_not_wait_longer_than_its_time(silent_from: str) -> None:
     ],
     ids=["nothing", "no HTTP", "a cut body", "a false encoding", "an endless header"],
 )
-async def test_a_broken_answer_is_a_failure_with_a_reason(answer: bytes) -> None:
+async def test_malformed_response_fails_with_a_reason(answer: bytes) -> None:
     async def raw(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
@@ -134,7 +134,7 @@ async def test_a_broken_answer_is_a_failure_with_a_reason(answer: bytes) -> None
             await fetch(f"http://127.0.0.1:{port}/", policy, max_bytes=MB, timeout_s=10)
 
 
-async def test_a_closed_port_is_a_failure_with_a_reason() -> None:
+async def test_closed_port_fails_with_a_reason() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closing:
         port = closing.getsockname()[1]
     policy = NetworkPolicy(allow_internal=frozenset({f"127.0.0.1:{port}"}))

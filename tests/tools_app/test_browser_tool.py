@@ -1,4 +1,4 @@
-"""The tool browser, called as a model calls it: a real Chromium, real pages on loopback."""
+"""Tests of the tool browser with calls like a model's, a real Chromium, and pages on loopback."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def groups() -> list[ProcessIdentity]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_browser(site: Site, groups: list[ProcessIdentity]) -> Iterator[None]:
-    """A page that stays open keeps the browser running from test to test."""
+    """Keep a page open, so that the browser runs from test to test."""
     from tools_app.browser.pages import pages as open_pages
 
     policy = NetworkPolicy()
@@ -81,7 +81,7 @@ def context(tool_context: ToolContext, site: Site, groups: list[ProcessIdentity]
 
 @pytest.fixture
 def use(context: ToolContext) -> Iterator[Use]:
-    """Runs on the process's own event loop, like every call of a tool."""
+    """Call the tool on the process's own event loop, like every call."""
 
     def run(action: str, **arguments: object) -> ToolResult:
         return event_loop.submit(_call(context, action=action, **arguments)).result(60)
@@ -96,12 +96,12 @@ async def _call(context: ToolContext, **arguments: object) -> ToolResult:
 
 
 def ref(result: ToolResult, words: str) -> str:
-    """The reference of the line that contains `words`."""
+    """Return the reference in the line that contains `words`."""
     line = next(line for line in result.content.splitlines() if words in line)
     return line.partition("[ref=")[2].partition("]")[0]
 
 
-def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open(workspace: Workspace) -> None:
+def test_dangers_and_actions_depend_on_an_open_page(workspace: Workspace) -> None:
     definition = registry.get("browser")
     assert definition.target is Target.BROWSER
     levels = {
@@ -143,12 +143,12 @@ def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open(w
         {"action": "evaluate"},
     ],
 )
-def test_arguments_that_do_not_belong_together_are_refused(use: Use, arguments: dict[str, str]) -> None:
+def test_incompatible_arguments_are_refused(use: Use, arguments: dict[str, str]) -> None:
     with pytest.raises(InvalidArguments):
         use(**arguments)
 
 
-def test_a_visit_shows_the_page_as_data_with_references(use: Use, site: Site) -> None:
+def test_visit_shows_the_page_as_data_with_references(use: Use, site: Site) -> None:
     seen = use("visit", url=site.url())
     assert seen.content.startswith(f'<web_page url="{site.url()}">\nTitle: The shop\n')
     assert 'heading "Apples"' in seen.content
@@ -158,7 +158,7 @@ def test_a_visit_shows_the_page_as_data_with_references(use: Use, site: Site) ->
     assert seen.metadata["url"] == site.url()
 
 
-def test_it_clicks_writes_chooses_and_sends(use: Use, site: Site) -> None:
+def test_click_input_select_and_submit(use: Use, site: Site) -> None:
     seen = use("visit", url=site.url())
     assert "Bought" in use("click", ref=ref(seen, 'button "Buy"')).content
     seen = use("input", ref=ref(seen, 'textbox "How many"'), text="three", submit=True)
@@ -170,14 +170,14 @@ def test_it_clicks_writes_chooses_and_sends(use: Use, site: Site) -> None:
     assert "/found?q=pears" in site.asked
 
 
-def test_the_value_of_a_secret_is_put_in_on_the_page_only(use: Use, site: Site, context: ToolContext) -> None:
+def test_secret_value_appears_on_the_page_only(use: Use, site: Site, context: ToolContext) -> None:
     seen = use("visit", url=site.url())
     with_secret = replace(context, secrets={"[secret:SHOP]": "hunter2"})
     typed = _call(with_secret, action="input", ref=ref(seen, 'textbox "How many"'), text="[secret:SHOP]!", submit=True)
     assert "Many: hunter2!" in event_loop.submit(typed).result(60).content
 
 
-def test_it_scrolls_and_takes_screenshots_into_the_workspace(use: Use, site: Site, context: ToolContext) -> None:
+def test_scroll_and_screenshot_into_the_workspace(use: Use, site: Site, context: ToolContext) -> None:
     seen = use("visit", url=site.url())
     assert "Scrolled" in use("scroll").content
     shots = [use("screenshot"), use("screenshot", ref=ref(seen, 'button "Buy"'))]
@@ -186,7 +186,7 @@ def test_it_scrolls_and_takes_screenshots_into_the_workspace(use: Use, site: Sit
         assert context.workspace.read_bytes(shot.images[0]).startswith(b"\x89PNG")
 
 
-def test_windows_are_followed_and_dialogs_dismissed(use: Use, site: Site) -> None:
+def test_new_windows_become_current_and_dialogs_are_dismissed(use: Use, site: Site) -> None:
     seen = use("visit", url=site.url())
     asked = use("click", ref=ref(seen, 'button "Ask"'))
     assert "A dialog (alert) was dismissed. It said: 'Sure?'" in asked.content
@@ -195,16 +195,16 @@ def test_windows_are_followed_and_dialogs_dismissed(use: Use, site: Site) -> Non
     assert "Another page" in use("view").content
 
 
-def test_a_page_that_does_not_want_to_be_left_is_left(use: Use, site: Site) -> None:
+def test_page_with_beforeunload_can_be_left(use: Use, site: Site) -> None:
     site.pages["/held"] = """<h1>Held</h1><button>Press</button><a href="/other">Other</a>
         <script>onbeforeunload = event => {event.preventDefault(); return "Stay"}</script>"""
     for leave in (lambda seen: use("visit", url=site.url("/other")), lambda seen: use("click", ref=ref(seen, "Other"))):
         seen = use("visit", url=site.url("/held"))
-        seen = use("click", ref=ref(seen, 'button "Press"'))  # only after that does Chromium ask
+        seen = use("click", ref=ref(seen, 'button "Press"'))  # Chromium only asks after an interaction
         assert "Another page" in leave(seen).content
 
 
-def test_a_download_is_not_saved_and_the_model_is_told_what_reads_it(use: Use, site: Site) -> None:
+def test_download_is_not_saved_and_the_model_gets_an_alternative(use: Use, site: Site) -> None:
     seen = use("visit", url=site.url())
     told = use("click", ref=ref(seen, 'link "File"')).content
     assert "A download was not saved: 'file.zip'" in told
@@ -213,20 +213,20 @@ def test_a_download_is_not_saved_and_the_model_is_told_what_reads_it(use: Use, s
         use("visit", url=site.url("/file.zip"))
 
 
-def test_a_visit_that_follows_a_failed_one_at_once_succeeds(use: Use, site: Site) -> None:
-    for _ in range(4):  # what stopped the one before would hit it now and then
+def test_visit_right_after_a_failed_one_succeeds(use: Use, site: Site) -> None:
+    for _ in range(4):  # the cancellation of the first visit sometimes affected the second
         use("visit", url=site.url())
         with pytest.raises(FetchFailed, match="download"):
             use("visit", url=site.url("/file.zip"))
         assert "Another page" in use("visit", url=site.url("/other")).content
 
 
-def test_without_a_page_only_visit_is_possible(use: Use) -> None:
+def test_only_visit_works_without_a_page(use: Use) -> None:
     with pytest.raises(ToolError, match="Use visit first"):
         use("view")
 
 
-def test_only_references_of_the_view_name_elements(use: Use, site: Site) -> None:
+def test_only_references_of_the_view_are_accepted(use: Use, site: Site) -> None:
     use("visit", url=site.url())
     for wrong in ("e999", "f7e1", "css=body", "e1 >> xpath=//a"):
         with pytest.raises(ToolError, match="no element"):
@@ -245,12 +245,12 @@ def test_only_references_of_the_view_name_elements(use: Use, site: Site) -> None
         "http://169.254.169.254/latest/",
     ],
 )
-def test_what_is_not_the_web_is_refused(use: Use, url: str) -> None:
+def test_other_schemes_than_http_are_refused(use: Use, url: str) -> None:
     with pytest.raises(AddressRefused):
         use("visit", url=url)
 
 
-def test_a_redirect_to_an_internal_address_is_refused(use: Use, site: Site) -> None:
+def test_redirect_to_an_internal_address_is_refused(use: Use, site: Site) -> None:
     with pages.serving({"/": "secret"}) as inner:
         site.headers["/leave"] = {"Location": inner.url()}
         with pytest.raises(AddressRefused, match="internal address"):
@@ -258,7 +258,7 @@ def test_a_redirect_to_an_internal_address_is_refused(use: Use, site: Site) -> N
         assert inner.asked == []
 
 
-def test_nothing_on_a_page_reaches_an_internal_address(use: Use, site: Site) -> None:
+def test_page_content_cannot_reach_internal_addresses(use: Use, site: Site) -> None:
     with pages.serving({"/": "secret"}) as inner:
         site.headers["/leave"] = {"Location": inner.url("/redirected")}
         inside = inner.url()
@@ -281,7 +281,7 @@ def test_nothing_on_a_page_reaches_an_internal_address(use: Use, site: Site) -> 
         assert inner.asked == []
 
 
-def test_a_websocket_to_an_internal_address_finds_the_door_closed(use: Use, site: Site) -> None:
+def test_websocket_to_an_internal_address_is_refused(use: Use, site: Site) -> None:
     connected = threading.Event()
     with pages.serving({}) as inner:
         inner.slow_is_asked = connected
@@ -293,7 +293,7 @@ def test_a_websocket_to_an_internal_address_finds_the_door_closed(use: Use, site
         assert not connected.is_set()
 
 
-def test_what_chromium_asks_on_its_own_is_not_let_out(use: Use, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_of_chromium_itself_are_blocked(use: Use, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     from tools_app.network.proxy import server
 
     reached: list[str] = []
@@ -321,9 +321,7 @@ def test_sessions_share_no_cookies(use: Use, context: ToolContext, site: Site) -
     assert "none" in seen.content
 
 
-def test_a_page_that_is_busy_without_end_is_closed(
-    use: Use, site: Site, monkeypatch: pytest.MonkeyPatch, context: ToolContext
-) -> None:
+def test_busy_page_is_closed(use: Use, site: Site, monkeypatch: pytest.MonkeyPatch, context: ToolContext) -> None:
 
     monkeypatch.setattr(page, "ACTION_S", 1)
     monkeypatch.setattr(page, "_IDLE_TIMEOUT_S", 1)
@@ -334,7 +332,7 @@ def test_a_page_that_is_busy_without_end_is_closed(
 
 
 @pytest.mark.parametrize("was_open", [False, True])
-def test_an_interrupt_ends_a_visit_at_once(use: Use, site: Site, context: ToolContext, was_open: bool) -> None:
+def test_interrupt_ends_a_visit_immediately(use: Use, site: Site, context: ToolContext, was_open: bool) -> None:
     if was_open:
         use("visit", url=site.url())
     site.slow_is_asked.clear()
@@ -348,7 +346,7 @@ def test_an_interrupt_ends_a_visit_at_once(use: Use, site: Site, context: ToolCo
             assert until(lambda: not held_resources.resources_of(context.session))
 
 
-def test_an_idle_page_is_closed(use: Use, site: Site, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_page_is_closed(use: Use, site: Site, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools_app.browser.pages.IDLE_S", 0.05)
     use("visit", url=site.url())
     assert until(lambda: not held_resources.resources_of(context.session))
@@ -356,7 +354,7 @@ def test_an_idle_page_is_closed(use: Use, site: Site, context: ToolContext, monk
         use("view")
 
 
-def test_it_runs_without_root_and_without_the_servers_environment(groups: list[ProcessIdentity]) -> None:
+def test_browser_runs_without_root_and_server_environment(groups: list[ProcessIdentity]) -> None:
     (chromium,) = groups
     place = Path(f"/proc/{chromium.pid}")
     assert place.stat().st_uid != 0
@@ -366,7 +364,7 @@ def test_it_runs_without_root_and_without_the_servers_environment(groups: list[P
     assert "--no-sandbox" not in (place / "cmdline").read_text().split("\0")
 
 
-def test_with_the_last_page_the_browser_ends_and_a_killed_one_is_begun_anew(
+def test_browser_ends_with_the_last_page_and_restarts_after_a_kill(
     use: Use, site: Site, context: ToolContext, groups: list[ProcessIdentity]
 ) -> None:
     use("visit", url=site.url())

@@ -1,5 +1,6 @@
-"""The folder of a delegated task lies where its parent's programs write: a link in its place is never followed, also if
-it comes after the look for links.
+"""Tests that the folder of a delegated task is never followed through a link.
+
+Programs of its parent can write there, so they can replace it by a link, even after the check for links.
 """
 
 import os
@@ -20,7 +21,7 @@ Moments = Iterator[int]
 
 @pytest.fixture
 def outer(tmp_path: Path) -> Path:
-    """Where a link leads: there is a folder like that of the child, and a secret in it."""
+    """The target of a link: a folder like the child's, with a secret in it."""
     outer = tmp_path / "outer"
     (outer / "1").mkdir(parents=True)
     (outer / "1/secret.txt").write_text("SECRET")
@@ -37,7 +38,7 @@ def child(tmp_path: Path) -> Workspace:
 
 @pytest.fixture(params=["children", "children/1"])
 def moments(request: pytest.FixtureRequest, child: Workspace, outer: Path, monkeypatch: pytest.MonkeyPatch) -> Moments:
-    """Each time, a folder is replaced by a link later: after the first look for links, after the second, and so on."""
+    """Yield repeatedly; each time, a folder is replaced by a link after one more check for links."""
     name, looked, left = outer.parent / "parent" / request.param, safe_open.without_links, 0
     target, away = (outer if request.param == "children" else outer / "1"), outer.parent / "away"
 
@@ -64,7 +65,9 @@ def moments(request: pytest.FixtureRequest, child: Workspace, outer: Path, monke
     return each()
 
 
-async def test_match_finds_nothing_outside(tool_context: ToolContext, child: Workspace, moments: Moments) -> None:
+async def test_match_finds_nothing_outside_the_workspace(
+    tool_context: ToolContext, child: Workspace, moments: Moments
+) -> None:
     definition, context = registry.get("match"), replace(tool_context, workspace=child)
     arguments = base.read_arguments(definition, '{"action": "grep", "pattern": "SECRET|inside"}')
     found = set()
@@ -76,7 +79,7 @@ async def test_match_finds_nothing_outside(tool_context: ToolContext, child: Wor
     assert found == {"inside.txt\n1:inside"}
 
 
-def test_the_history_keeps_nothing_of_outside(child: Workspace, moments: Moments) -> None:
+def test_history_stores_nothing_from_outside(child: Workspace, moments: Moments) -> None:
     assert child.history
     child.history.folder.mkdir()
     seen = set()
@@ -97,7 +100,7 @@ def test_nothing_outside_is_copied(child: Workspace, moments: Moments, tmp_path:
     assert {path.name for path in tmp_path.glob("copy*/*")} == {"inside.txt"}
 
 
-def test_nothing_outside_is_made_or_handed_over(
+def test_nothing_outside_is_created_or_handed_over(
     child: Workspace, outer: Path, moments: Moments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handed: list[Path] = []

@@ -1,4 +1,4 @@
-"""A command that deletes what the history of the workspace holds is not asked for; all else that it deletes is."""
+"""Tests that deletions need approval unless the history of the workspace can undo them."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ NOT_KEPT = "deletes what the file history does not keep"
 
 @pytest.fixture
 def kept(workspace: Workspace, tmp_path: Path) -> Workspace:
-    """Of `app` not all is held."""
+    """A workspace where the history stores all of `app` except some files."""
     for path in (
         "build/a.o",
         "docs/a.md",
@@ -42,7 +42,7 @@ HELD = [
     "find build -type f -delete",
     "rm notes.txt",
     "rm -rf linked",
-    "rm -rf web",  # of which only a cache is not held
+    "rm -rf web",  # only a cache of it is not stored
     "rm -rf web/node_modules/x.js web/__pycache__",
 ]
 NOT_HELD = [
@@ -80,18 +80,18 @@ NOT_HELD = [
 
 
 @pytest.mark.parametrize("text", HELD)
-def test_what_the_history_holds_is_moderate(text: str, kept: Workspace) -> None:
+def test_restorable_deletion_is_moderate(text: str, kept: Workspace) -> None:
     assert judgement(text, kept).danger is Danger.MODERATE
 
 
 @pytest.mark.parametrize("text", NOT_HELD)
-def test_what_it_does_not_hold_or_nobody_knows_is_dangerous(text: str, kept: Workspace) -> None:
+def test_unrestorable_or_unknown_deletion_is_dangerous(text: str, kept: Workspace) -> None:
     judged = judgement(text, kept)
     assert judged.danger is Danger.DANGEROUS
     assert "deletes" in judged.rule
 
 
-def test_where_all_is_held_all_may_be_deleted(workspace: Workspace, tmp_path: Path) -> None:
+def test_fully_restorable_workspace_can_be_deleted(workspace: Workspace, tmp_path: Path) -> None:
     workspace.write_bytes("a/b.txt", b"x")
     workspace.history = FileHistory(tmp_path / "history")
     for text in ("git clean -fdx", "git reset --hard", "rm *", "find . -delete"):
@@ -100,7 +100,7 @@ def test_where_all_is_held_all_may_be_deleted(workspace: Workspace, tmp_path: Pa
         assert judgement(text, workspace).danger is Danger.DANGEROUS
 
 
-def test_the_reason_names_the_deletion_so_that_no_other_is_approved_with_it(kept: Workspace) -> None:
+def test_reason_names_the_deletion_so_that_approval_covers_no_other(kept: Workspace) -> None:
     assert judgement("rm -rf app", kept).rule == f"{FOLDER}: rm -rf app (not in the file history: app/.git/)"
     assert judgement("rm app/.git/HEAD", kept).rule.startswith(f"{NOT_KEPT}: rm app/.git/HEAD")
     long = [judgement(f"rm -rf {'x' * 200}{name}", kept).rule for name in "ab"]
@@ -108,12 +108,12 @@ def test_the_reason_names_the_deletion_so_that_no_other_is_approved_with_it(kept
     assert all(len(rule) < 300 for rule in long)
 
 
-def test_other_rules_stay_as_they_are(kept: Workspace) -> None:
+def test_other_rules_are_unaffected(kept: Workspace) -> None:
     assert judgement("rm -rf build; reboot", kept).rule == "turns the machine off"
     assert judgement("rm /etc/passwd", kept).rule == "writes outside of the workspace"
 
 
-def test_an_odd_path_is_dangerous_and_raises_nothing(kept: Workspace) -> None:
+def test_unusual_path_is_dangerous_and_raises_nothing(kept: Workspace) -> None:
     for path in ("x" * 5000, "a/" * 100, os.fsdecode(b"\xff"), "$'\\0'", "$(("):
         assert judgement(f"rm -rf {path}", kept).danger is Danger.DANGEROUS
 
@@ -123,7 +123,7 @@ def test_an_odd_path_is_dangerous_and_raises_nothing(kept: Workspace) -> None:
     ["cd data && rm big.bin", "sh -c 'rm data/big.bin'", "busybox rm data/big.bin", "rm data/{big,small}.bin", "rm $FILE",
      "env -C data rm big.bin", "ls data | while read x; do rm data/$x; done"],
 )  # fmt: skip
-def test_a_file_that_is_too_large_to_be_kept_is_asked_for_wherever_it_may_be(kept: Workspace, command: str) -> None:
+def test_deleting_a_large_file_needs_approval_in_any_folder(kept: Workspace, command: str) -> None:
     assert judgement(command, kept).danger == Danger.MODERATE
     kept.write_bytes("data/big.bin", bytes(snapshot.MAX_FILE_BYTES + 1))
     judged = judgement(command, kept)

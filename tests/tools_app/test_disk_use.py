@@ -1,4 +1,4 @@
-"""How much a workspace holds, whatever was made in it to hide that."""
+"""Tests of the disk use of workspaces whose programs try to hide it."""
 
 import os
 import time
@@ -15,8 +15,8 @@ from tools_app.files.workspace_copy import remove_tree
 _NOBODY = (65_534, 65_534)
 
 
-def _deepened(folder: Path, levels: int) -> int:
-    """The innermost of so many folders in folders, open: no path is as long."""
+def _nested_folders(folder: Path, levels: int) -> int:
+    """Create nested folders and return the open innermost one, which no path can reach."""
     place = os.open(folder, os.O_RDONLY)
     for _ in range(levels):
         os.mkdir("deeper", dir_fd=place)
@@ -26,8 +26,8 @@ def _deepened(folder: Path, levels: int) -> int:
     return place
 
 
-def test_what_lies_very_deep_counts(tmp_path: Path) -> None:
-    place = _deepened(tmp_path, 1500)  # as many descriptors, or calls in one another, are more than there are
+def test_deep_files_count(tmp_path: Path) -> None:
+    place = _nested_folders(tmp_path, 1500)  # more than the available descriptors or recursion levels
     file = os.open("big", os.O_WRONLY | os.O_CREAT, dir_fd=place)
     os.write(file, b"x" * 2_000_000)
     os.close(file)
@@ -40,14 +40,14 @@ def test_what_lies_very_deep_counts(tmp_path: Path) -> None:
         remove_tree(tmp_path)
 
 
-def test_a_file_that_is_empty_counts(tmp_path: Path) -> None:
-    for number in range(1000):  # without a bound, they would take all inodes of the disk
+def test_empty_files_count(tmp_path: Path) -> None:
+    for number in range(1000):  # without a limit, they would use up all inodes of the disk
         (tmp_path / str(number)).touch()
     assert bytes_held(tmp_path) >= 4_000_000
 
 
-def test_a_measurement_takes_a_time_that_grows_with_the_depth_and_not_with_its_square(tmp_path: Path) -> None:
-    os.close(_deepened(tmp_path, 10_000))
+def test_time_grows_linearly_with_the_depth(tmp_path: Path) -> None:
+    os.close(_nested_folders(tmp_path, 10_000))
     try:
         began = time.process_time()
         assert bytes_held(tmp_path) >= 0
@@ -56,12 +56,12 @@ def test_a_measurement_takes_a_time_that_grows_with_the_depth_and_not_with_its_s
         remove_tree(tmp_path)
 
 
-def test_a_deep_folder_that_is_moved_meanwhile_leads_nowhere_else(tmp_path: Path, monkeypatch: Any) -> None:
+def test_deep_folder_moved_during_the_walk_leads_nowhere(tmp_path: Path, monkeypatch: Any) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     for folder in (inside, outside):
         folder.mkdir()
     (outside / "big").write_bytes(b"x" * 2_000_000)
-    os.close(_deepened(inside, 100))
+    os.close(_nested_folders(inside, 100))
     enter = safe_open.force_open_folder
 
     def moved(parent: int, name: str) -> int:
@@ -74,8 +74,8 @@ def test_a_deep_folder_that_is_moved_meanwhile_leads_nowhere_else(tmp_path: Path
     assert (outside / "deeper").exists()
 
 
-def test_a_program_that_closes_its_workspace_hides_nothing(tmp_path: Path) -> None:
-    """For a server that is not root: root may open everything."""
+def test_closed_folders_are_counted(tmp_path: Path) -> None:
+    """The server is not root here, because root can open everything."""
     root = tmp_path / "workspace"
     root.mkdir()
     (root / "big").write_bytes(b"x" * 2_000_000)
@@ -91,7 +91,7 @@ def test_a_program_that_closes_its_workspace_hides_nothing(tmp_path: Path) -> No
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
-def test_a_link_in_the_place_of_a_closed_folder_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_link_in_place_of_a_closed_folder_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     outside.mkdir(mode=0o500)
     (inside / "closed").mkdir(parents=True)
@@ -107,5 +107,5 @@ def test_a_link_in_the_place_of_a_closed_folder_opens_nothing(tmp_path: Path, mo
     assert outside.stat().st_mode & 0o777 == 0o500
 
 
-async def test_a_workspace_that_is_deleted_ends_the_watch(tmp_path: Path) -> None:
+async def test_deleting_the_workspace_ends_the_watch(tmp_path: Path) -> None:
     await wait_until_exceeded([tmp_path / "gone"], 1)

@@ -1,4 +1,4 @@
-"""What stands between the web_page lines cannot end them."""
+"""Tests that text between the web_page tags cannot close them."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from tools_app.web.untrusted import enclose
 
 
 @pytest.mark.parametrize("tag", ["</web_page>", "</WEB_PAGE >", "< /\tweb_page>", '<web_page url="x">', "<<web_page"])
-def test_a_text_cannot_open_or_close_a_page(tag: str) -> None:
+def test_text_cannot_open_or_close_a_page(tag: str) -> None:
     first, inside, last = enclose("http://x/", f"before {tag} after").split("\n")
     assert (first, last) == ('<web_page url="http://x/">', "</web_page>")
     assert inside.startswith("before ")
@@ -16,10 +16,10 @@ def test_a_text_cannot_open_or_close_a_page(tag: str) -> None:
     assert tag not in inside
 
 
-def test_an_address_cannot_leave_its_attribute() -> None:
+def test_address_cannot_leave_its_attribute() -> None:
     assert enclose('http://x/"><b>', "").splitlines()[0] == '<web_page url="http://x/%22%3E%3Cb%3E">'
 
 
 @given(st.text("</web_page> \n"))
-def test_there_is_one_end_and_it_is_the_last_line(text: str) -> None:
+def test_the_only_end_tag_is_the_last_line(text: str) -> None:
     assert enclose("http://x/", text).count("</web_page>") == 1

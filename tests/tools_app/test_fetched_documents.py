@@ -1,4 +1,4 @@
-"""fetch_url reads PDF and Office files, and pages that need JavaScript."""
+"""Tests that fetch_url reads PDF and Office files, and pages that need JavaScript."""
 
 import re
 import zipfile
@@ -46,14 +46,14 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
     ],
     ids=["pdf", "docx", "xlsx", "pptx"],
 )
-async def test_a_document_is_text_with_marks(call: Call, data: bytes, expected: list[str]) -> None:
+async def test_document_becomes_text_with_page_marks(call: Call, data: bytes, expected: list[str]) -> None:
     result = await fetched(call, data, "application/octet-stream")
     for words in expected:
         assert words in result.content
     assert result.content.startswith('<web_page url="http://site/docs/page">')
 
 
-async def test_a_document_is_known_by_what_it_is_and_read_on_by_offset(call: Call) -> None:
+async def test_document_is_detected_by_content_and_continued_by_offset(call: Call) -> None:
     data = documents.pdf(*(f"Words of page {number}\nand more" for number in range(1, 31)))
     first = (await fetched(call, data, "text/html", max_chars=300)).content
     assert "(PDF, 30 pages)\n--- page 1 of 30 ---\nWords of page 1\nand more\n--- page 2 of 30 ---" in first
@@ -94,35 +94,35 @@ def archive(*names: str) -> bytes:
         (archive("ppt/presentation.xml"), "damaged, or no PowerPoint"),
     ],
 )
-async def test_what_cannot_be_read_is_said_in_a_sentence(call: Call, data: bytes, reason: str) -> None:
+async def test_unreadable_document_is_reported_in_a_sentence(call: Call, data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         await fetched(call, data, "application/octet-stream")
 
 
-async def test_a_bomb_is_not_unpacked(call: Call) -> None:
+async def test_bomb_is_not_unpacked(call: Call) -> None:
     with pytest.raises(UnreadableDocument, match="too large when unpacked"):
         await fetched(call, bomb(), "application/zip")
 
 
-async def test_a_document_that_is_too_large_is_not_read_in_part(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_oversized_document_is_not_read_partially(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools_app.tools.fetch_url._MAX_DOCUMENT", 1000)
     with pytest.raises(FetchFailed, match="larger than"):
         await fetched(call, documents.pdf(*["page"] * 20), "application/pdf")
 
 
-async def test_a_scan_is_said_to_be_one(call: Call) -> None:
+async def test_scanned_document_is_reported(call: Call) -> None:
     assert "is a picture, such as a scan" in (await fetched(call, documents.pdf(""), "application/pdf")).content
 
 
 @pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
-async def test_a_page_that_needs_javascript_is_read_with_the_browser(call: Call) -> None:
+async def test_page_that_needs_javascript_is_read_with_the_browser(call: Call) -> None:
     result = await fetched(call, NEEDS_SCRIPTS)
     assert "Drawn 42" in result.content
     assert "Title: App" in result.content
     assert result.content.endswith("(read with the browser: it needs JavaScript)")
 
 
-async def test_a_reader_service_is_asked_first_but_never_about_internal_pages(
+async def test_reader_service_comes_first_except_for_internal_pages(
     call: Call, tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tools_app.tools.fetch_url.chromium_path", str)
@@ -145,7 +145,7 @@ async def test_a_reader_service_is_asked_first_but_never_about_internal_pages(
         assert asked == ["/read/http://site.example/a?b=c Bearer k"]
 
 
-async def test_mail_and_notebooks_are_documents_of_the_web_too(call: Call) -> None:
+async def test_mail_and_notebooks_on_the_web_are_documents(call: Call) -> None:
     assert (
         "--- attachment bees.pdf, page 1 of 1 ---\nBees fly"
         in (await fetched(call, documents.mail(), "message/rfc822", max_chars=2_000)).content

@@ -1,4 +1,4 @@
-"""Files in other encodings than UTF-8: read as text, and still in their encoding after a change."""
+"""Tests of files in other encodings than UTF-8: they are read as text and keep their encoding."""
 
 import codecs
 
@@ -35,7 +35,7 @@ def decoded(data: bytes) -> str:
     return encoding.decode(data)
 
 
-async def test_it_is_read_edited_and_appended_to_in_its_encoding(call: Call, workspace: Workspace, data: bytes) -> None:
+async def test_read_edit_and_append_keep_the_encoding(call: Call, workspace: Workspace, data: bytes) -> None:
     assert (await call("file", action="read", path="a.txt")).content.startswith(
         "     1\tName: Zoë\n     2\tStadt: Köln"
     )
@@ -49,12 +49,12 @@ async def test_it_is_read_edited_and_appended_to_in_its_encoding(call: Call, wor
     assert after.count(codecs.BOM_UTF16_LE) == data.count(codecs.BOM_UTF16_LE)
 
 
-def test_a_patch_keeps_it_as_well(data: bytes) -> None:
+def test_patch_keeps_the_encoding(data: bytes) -> None:
     hunk = Hunk(start=1, old=["Name: Zoë"], new=["Name: Änne"])
     assert decoded(apply_hunks(data, [hunk], "a.txt")) == decoded(data).replace("Zoë", "Änne")
 
 
-async def test_a_character_that_the_encoding_does_not_have_is_refused(call: Call, workspace: Workspace) -> None:
+async def test_character_missing_in_the_encoding_is_refused(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", FILES["Latin-1"])
     for arguments in ({"action": "edit", "old": "Zoë", "new": "Łukasz"}, {"action": "append", "content": "Łukasz"}):
         with pytest.raises(ToolError, match="The file is Latin-1, which has no 'Ł'"):
@@ -66,20 +66,20 @@ async def test_a_character_that_the_encoding_does_not_have_is_refused(call: Call
     ("data", "expected"),
     [
         (b"", "UTF-8"),
-        ("é".encode() * 10 + b"\xff" + "é".encode() * 10, "UTF-8"),  # damaged in one place
-        ("x" * (1024**2 - 1) + "é", "UTF-8"),  # the sample ends within a character
+        ("é".encode() * 10 + b"\xff" + "é".encode() * 10, "UTF-8"),  # damaged at one position
+        ("x" * (1024**2 - 1) + "é", "UTF-8"),  # the sample ends inside a character
         (bytes(range(256)) * 4, "None"),
         (b"\0", "None"),
-        ("日本語の文章".encode("shift_jis") * 50, "None"),  # not guessed: mistaken words would be worse
+        ("日本語の文章".encode("shift_jis") * 50, "None"),  # not guessed, because wrong text would be worse
         (b"\x1f\x8b\x08\x00" + bytes(range(128, 256)), "None"),
         (codecs.BOM_UTF16_LE + b"a\0b", "UTF-16"),
     ],
 )
-def test_what_encoding_a_file_has(data: bytes | str, expected: str) -> None:
+def test_detected_encodings(data: bytes | str, expected: str) -> None:
     assert str(detect_encoding(data.encode() if isinstance(data, str) else data)) == expected
 
 
-async def test_what_would_not_come_back_the_same_is_not_edited(call: Call, workspace: Workspace) -> None:
+async def test_file_that_would_not_round_trip_is_not_edited(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", codecs.BOM_UTF16_LE + "ab".encode("utf-16-le") + b"c")
     with pytest.raises(ToolError, match="not valid UTF-16"):
         await call("file", action="edit", path="a.txt", old="a", new="b")

@@ -1,4 +1,4 @@
-"""Files are found by the names that lists show and by the names that models write, and never by accident."""
+"""Tests that files are found by listed names and by models' spellings, and never by accident."""
 
 import os
 import unicodedata
@@ -59,7 +59,7 @@ def content(call: Any) -> str:
 
 
 @pytest.mark.parametrize("name", ODD)
-async def test_a_listed_name_is_accepted(call: Call, workspace: Workspace, name: str) -> None:
+async def test_listed_name_is_accepted(call: Call, workspace: Workspace, name: str) -> None:
     put(workspace, f"folder {name}/{name}")
     (folder,) = content(await call("file", action="list", path=".")).splitlines()
     (file,) = content(await call("file", action="list", path=folder)).splitlines()
@@ -74,7 +74,9 @@ async def test_a_listed_name_is_accepted(call: Call, workspace: Workspace, name:
 
 
 @pytest.mark.parametrize(("name", "spelling"), SPELLINGS)
-async def test_another_spelling_means_the_same_file(call: Call, workspace: Workspace, name: str, spelling: str) -> None:
+async def test_other_spelling_refers_to_the_same_file(
+    call: Call, workspace: Workspace, name: str, spelling: str
+) -> None:
     put(workspace, f"in {name}/{name}")
     path = f"in {spelling}/{spelling}"
     assert "hello needle" in content(await call("file", action="read", path=path))
@@ -88,7 +90,7 @@ async def test_another_spelling_means_the_same_file(call: Call, workspace: Works
     assert not os.listdir(workspace.root)
 
 
-def test_the_exact_name_comes_first(workspace: Workspace) -> None:
+def test_exact_name_takes_precedence(workspace: Workspace) -> None:
     composed, decomposed = "é.txt", unicodedata.normalize("NFD", "é.txt")
     workspace.write_bytes(composed, b"composed")
     (workspace.root / decomposed).write_bytes(b"decomposed")
@@ -96,7 +98,7 @@ def test_the_exact_name_comes_first(workspace: Workspace) -> None:
     assert workspace.read_bytes(decomposed) == b"decomposed"
 
 
-def test_two_candidates_are_named_in_spellings_that_work(workspace: Workspace) -> None:
+def test_ambiguous_name_lists_usable_spellings(workspace: Workspace) -> None:
     put(workspace, "a\u00a0b.txt", "a\u202fb.txt")
     with pytest.raises(ToolError, match=r"^a b\.txt may be a\\u202fb\.txt or a\\xa0b\.txt\.") as refused:
         workspace.read_bytes("a b.txt")
@@ -106,7 +108,7 @@ def test_two_candidates_are_named_in_spellings_that_work(workspace: Workspace) -
         workspace.write_bytes("a b.txt", b"lost")
 
 
-def test_a_file_may_be_renamed_to_another_spelling_and_replaces_none(workspace: Workspace) -> None:
+def test_file_can_be_renamed_to_another_spelling_without_overwriting(workspace: Workspace) -> None:
     decomposed = unicodedata.normalize("NFD", "é.txt")
     put(workspace, decomposed, "b.txt")
     with pytest.raises(ToolError, match="exists already"):
@@ -115,7 +117,7 @@ def test_a_file_may_be_renamed_to_another_spelling_and_replaces_none(workspace: 
     assert sorted(os.listdir(workspace.root)) == ["b.txt", "é.txt"]
 
 
-def test_no_spelling_leads_out_or_through_a_link(workspace: Workspace, tmp_path: Path) -> None:
+def test_no_spelling_leads_outside_or_through_a_link(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("SECRET")
     workspace.make_root()
     (workspace.root / "lïnk").symlink_to(tmp_path)
@@ -129,7 +131,7 @@ def test_no_spelling_leads_out_or_through_a_link(workspace: Workspace, tmp_path:
 
 @pytest.mark.parametrize("path", ["\uff53ecret.env", "secret\u200b.env", "\uff53ub/key.txt"])
 @pytest.mark.parametrize("action", ["read", "write", "edit", "delete", "move", "grep", "attachment", "patch"])
-def test_a_restricted_file_is_so_in_every_spelling(workspace: Workspace, path: str, action: str) -> None:
+def test_restricted_file_is_refused_in_every_spelling(workspace: Workspace, path: str, action: str) -> None:
     put(workspace, "secret.env", "sub/key.txt")
     restrictions = Restrictions(paths=["*.env", "sub/"])
     arguments: dict[str, Any] = {"action": action, "path": path, "content": None}
@@ -152,7 +154,7 @@ def test_a_restricted_file_is_so_in_every_spelling(workspace: Workspace, path: s
     assert "restricted" in restrictions.refusal_reason(given, workspace)
 
 
-async def test_the_history_keeps_every_name_and_puts_it_back(workspace: Workspace, tmp_path: Path) -> None:
+async def test_history_stores_and_restores_every_name(workspace: Workspace, tmp_path: Path) -> None:
     history = FileHistory(tmp_path / "history")
     workspace.history = history
     history.folder.mkdir()
@@ -163,7 +165,7 @@ async def test_the_history_keeps_every_name_and_puts_it_back(workspace: Workspac
     assert workspace.unrestorable(".") == []
     names = sorted(os.fsencode(path) for path in workspace.root.glob("*/*"))
     for path, state in before.files.items():
-        path.encode()  # a database stores it
+        path.encode()  # a database can store it
         workspace.delete_with_empty_parents(path)
         workspace.delete_with_empty_parents(path)
         content = history.content_path(state.sha256).read_bytes()
@@ -173,7 +175,7 @@ async def test_the_history_keeps_every_name_and_puts_it_back(workspace: Workspac
     assert sorted(os.fsencode(path) for path in workspace.root.glob("*/*")) == names
 
 
-def test_the_history_puts_nothing_into_a_file_of_another_spelling(workspace: Workspace) -> None:
+def test_history_restores_only_the_exact_spelling(workspace: Workspace) -> None:
     composed, decomposed = "é.txt", unicodedata.normalize("NFD", "é.txt")
     put(workspace, decomposed)
     workspace.restore(composed, b"older", 0o100644)
@@ -183,7 +185,7 @@ def test_the_history_puts_nothing_into_a_file_of_another_spelling(workspace: Wor
     assert os.listdir(workspace.root) == [decomposed]
 
 
-async def test_documents_with_odd_names_are_searched(
+async def test_documents_with_unusual_names_are_searched(
     call: Call, tool_context: ToolContext, workspace: Workspace
 ) -> None:
     from tests.tools_app import documents

@@ -1,4 +1,4 @@
-"""The proxy that programs of tools go through: who may use it, and where it leads."""
+"""Tests of the filtering proxy: its clients' credentials, and the destinations it allows."""
 
 import asyncio
 import base64
@@ -45,8 +45,8 @@ def credential(grant: ProxyGrant) -> str:
     return base64.b64encode(f"{grant.user}:{grant.password}".encode()).decode()
 
 
-async def said(proxy: FilteringProxy, *lines: str) -> bytes:
-    """All that the proxy answers to a head of `lines`."""
+async def raw_answer(proxy: FilteringProxy, *lines: str) -> bytes:
+    """Return everything that the proxy answers to a head of `lines`."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(proxy.address.rpartition(":")[2]))
     writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
     async with asyncio.timeout(10):
@@ -55,7 +55,7 @@ async def said(proxy: FilteringProxy, *lines: str) -> bytes:
     return answer
 
 
-async def test_a_request_goes_through_as_it_was_written(proxy: FilteringProxy) -> None:
+async def test_request_is_forwarded_as_written(proxy: FilteringProxy) -> None:
     async with serving(echo) as server, through(proxy, proxy.grant_access(INTERNAL)) as session:
         url = f"http://wiki.example:{server.port}/a%2Fb/~x?q=%7E&r=1"
         async with session.get(aiohttp.client.URL(url, encoded=True), headers={"X-Mine": "1"}) as response:
@@ -65,7 +65,7 @@ async def test_a_request_goes_through_as_it_was_written(proxy: FilteringProxy) -
     assert not {"Proxy-Authorization", "Proxy-Connection"} & set(answer["headers"])
 
 
-async def test_a_body_goes_through_whole(proxy: FilteringProxy) -> None:
+async def test_body_is_forwarded_completely(proxy: FilteringProxy) -> None:
     async def size(request: web.Request) -> web.Response:
         return web.Response(body=(await request.read())[::-1])
 
@@ -77,14 +77,14 @@ async def test_a_body_goes_through_whole(proxy: FilteringProxy) -> None:
             assert await response.read() == body[::-1]
 
 
-async def test_many_requests_go_through_one_after_the_other(proxy: FilteringProxy) -> None:
+async def test_sequential_requests_are_forwarded(proxy: FilteringProxy) -> None:
     async with serving(echo) as server, through(proxy, proxy.grant_access(INTERNAL)) as session:
         for number in range(20):
             async with session.get(server.make_url(f"/{number}")) as response:
                 assert (await response.json())["path"] == f"/{number}"
 
 
-async def test_a_tunnel_carries_both_ways(proxy: FilteringProxy) -> None:
+async def test_tunnel_relays_both_directions(proxy: FilteringProxy) -> None:
     async def upper(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             writer.write(line.upper())
@@ -107,7 +107,7 @@ async def test_a_tunnel_carries_both_ways(proxy: FilteringProxy) -> None:
 
 
 @pytest.mark.parametrize("who", ["", "Proxy-Authorization: Basic eA==", "Proxy-Authorization: Basic ?", "guessed"])
-async def test_nobody_passes_without_the_credential(proxy: FilteringProxy, who: str) -> None:
+async def test_requests_without_credential_are_refused(proxy: FilteringProxy, who: str) -> None:
     grant = proxy.grant_access(INTERNAL)
     if who == "guessed":
         grant.password, real = "guess", grant.password
@@ -115,10 +115,10 @@ async def test_nobody_passes_without_the_credential(proxy: FilteringProxy, who: 
         grant.password = real
     async with serving(echo) as server:
         lines = filter(None, [f"GET http://127.0.0.1:{server.port}/ HTTP/1.1", "Host: x", who])
-        assert (await said(proxy, *lines)).startswith(b"HTTP/1.1 407 ")
+        assert (await raw_answer(proxy, *lines)).startswith(b"HTTP/1.1 407 ")
 
 
-async def test_a_closed_grant_is_worth_nothing(proxy: FilteringProxy) -> None:
+async def test_revoked_grant_is_invalid(proxy: FilteringProxy) -> None:
     grant = proxy.grant_access(INTERNAL)
     proxy.revoke(grant)
     async with serving(echo) as server, through(proxy, grant) as session:
@@ -130,14 +130,12 @@ async def test_a_closed_grant_is_worth_nothing(proxy: FilteringProxy) -> None:
     "host", ["127.0.0.1", "127.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "name.example"]
 )
 @pytest.mark.parametrize("method", ["GET", "CONNECT"])
-async def test_it_refuses_internal_addresses_in_all_their_spellings(
-    proxy: FilteringProxy, host: str, method: str
-) -> None:
+async def test_internal_addresses_are_refused_in_every_spelling(proxy: FilteringProxy, host: str, method: str) -> None:
     grant = proxy.grant_access(NetworkPolicy())
     async with serving(echo) as server:
         place = f"{host}:{server.port}"
         target = place if method == "CONNECT" else f"http://{place}/"
-        answer = await said(
+        answer = await raw_answer(
             proxy,
             f"{method} {target} HTTP/1.1",
             "Host: public.example",
@@ -148,14 +146,14 @@ async def test_it_refuses_internal_addresses_in_all_their_spellings(
     assert "internal address" in str(grant.last_error)
 
 
-async def test_a_grant_obeys_its_own_policy(proxy: FilteringProxy) -> None:
+async def test_grant_uses_its_own_policy(proxy: FilteringProxy) -> None:
     async with serving(echo) as one, serving(echo) as other:
         async with through(proxy, proxy.grant_access(allowing(one))) as session:
             assert (await session.get(one.make_url("/"))).status == 200
             assert (await session.get(other.make_url("/"))).status == 403
 
 
-async def test_a_change_of_the_policy_ends_what_is_open(proxy: FilteringProxy) -> None:
+async def test_policy_change_ends_open_connections(proxy: FilteringProxy) -> None:
     ended = asyncio.Event()
 
     async def endless(request: web.Request) -> web.StreamResponse:
@@ -178,7 +176,7 @@ async def test_a_change_of_the_policy_ends_what_is_open(proxy: FilteringProxy) -
         await asyncio.wait_for(ended.wait(), 30)
 
 
-async def test_rebinding_finds_no_second_question() -> None:
+async def test_dns_rebinding_has_no_effect() -> None:
     names = Names(["127.0.0.1"], ["127.0.0.2"])
     proxy = FilteringProxy(names)
     await proxy.start()
@@ -189,14 +187,14 @@ async def test_rebinding_finds_no_second_question() -> None:
     await proxy.stop()
 
 
-async def test_a_redirect_is_a_request_of_its_own(proxy: FilteringProxy) -> None:
+async def test_redirect_is_a_separate_request(proxy: FilteringProxy) -> None:
     async with serving(echo) as inner, serving(redirect_to(str(inner.make_url("/")))) as outer:
         async with through(proxy, proxy.grant_access(allowing(outer))) as session:
             response = await session.get(outer.make_url("/"))
             assert (response.status, response.url.port) == (403, inner.port)
 
 
-async def test_a_second_request_on_a_connection_does_not_go_past_the_guard(proxy: FilteringProxy) -> None:
+async def test_second_request_on_a_connection_cannot_bypass_the_guard(proxy: FilteringProxy) -> None:
     seen: list[bytes] = []
 
     async def keeps_open(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -208,7 +206,7 @@ async def test_a_second_request_on_a_connection_does_not_go_past_the_guard(proxy
     port = server.sockets[0].getsockname()[1]
     who = f"Proxy-Authorization: Basic {credential(proxy.grant_access(INTERNAL))}"
     twice = [f"GET http://127.0.0.1:{port}/{n} HTTP/1.1\r\nHost: x\r\n{who}\r\n\r\n" for n in (1, 2)]
-    answer = await said(proxy, "".join(twice).removesuffix("\r\n\r\n"))
+    answer = await raw_answer(proxy, "".join(twice).removesuffix("\r\n\r\n"))
     assert answer in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
     assert [head.split(b"\r\n")[0] for head in seen] in ([], [b"GET /1 HTTP/1.1"])
     server.close()
@@ -229,12 +227,12 @@ async def test_a_second_request_on_a_connection_does_not_go_past_the_guard(proxy
         ["GET http://127.0.0.1/ HTTP/1.1", "X: " + "x" * 70_000],
     ],
 )
-async def test_it_hangs_up_on_what_is_no_plain_request(proxy: FilteringProxy, lines: list[str]) -> None:
+async def test_malformed_request_closes_the_connection(proxy: FilteringProxy, lines: list[str]) -> None:
     who = f"Proxy-Authorization: Basic {credential(proxy.grant_access(INTERNAL))}"
-    assert await said(proxy, *lines, who) == b""
+    assert await raw_answer(proxy, *lines, who) == b""
 
 
-async def test_what_comes_back_is_bounded(proxy: FilteringProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_received_bytes_are_limited(proxy: FilteringProxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grants, "MAX_RECEIVED", 100_000)
 
     async def much(request: web.Request) -> web.Response:
@@ -248,7 +246,7 @@ async def test_what_comes_back_is_bounded(proxy: FilteringProxy, monkeypatch: py
     assert "More than" in str(grant.last_error)
 
 
-async def test_a_host_that_is_away_is_said_to_be_away(proxy: FilteringProxy) -> None:
+async def test_unreachable_host_is_reported(proxy: FilteringProxy) -> None:
     grant = proxy.grant_access(INTERNAL)
     async with serving(echo) as server:
         gone = server.make_url("/")
@@ -258,7 +256,7 @@ async def test_a_host_that_is_away_is_said_to_be_away(proxy: FilteringProxy) -> 
     assert f"127.0.0.1:{gone.port} cannot be reached" in str(grant.last_error)
 
 
-async def test_a_closed_host_is_not_reached(proxy: FilteringProxy) -> None:
+async def test_blocked_host_is_refused(proxy: FilteringProxy) -> None:
     async with serving(echo) as server:
         grant = proxy.grant_access(INTERNAL, blocked_hosts=frozenset({"home.example"}))
         async with through(proxy, grant) as session:
@@ -266,7 +264,7 @@ async def test_a_closed_host_is_not_reached(proxy: FilteringProxy) -> None:
             assert (await session.get(f"http://other.example:{server.port}/")).status == 200
 
 
-# --- what two programs could read in two ways -----------------------------------------------------------------------
+# --- messages that two programs could read in different ways ----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -288,7 +286,7 @@ async def test_a_closed_host_is_not_reached(proxy: FilteringProxy) -> None:
         pytest.param("X: a\0b\r\nContent-Length: 3", id="a NUL"),
     ],
 )
-async def test_an_ambiguous_request_reaches_nobody(proxy: FilteringProxy, fields: str) -> None:
+async def test_ambiguous_request_is_refused(proxy: FilteringProxy, fields: str) -> None:
     reached: list[str] = []
 
     async def note(request: web.Request) -> web.Response:
@@ -297,12 +295,14 @@ async def test_an_ambiguous_request_reaches_nobody(proxy: FilteringProxy, fields
 
     who = f"Proxy-Authorization: Basic {credential(proxy.grant_access(INTERNAL))}"
     async with serving(note) as server:
-        answer = await said(proxy, f"POST http://127.0.0.1:{server.port}/ HTTP/1.1", who, f"{fields}\r\n\r\n0\r\n")
+        answer = await raw_answer(
+            proxy, f"POST http://127.0.0.1:{server.port}/ HTTP/1.1", who, f"{fields}\r\n\r\n0\r\n"
+        )
     assert (answer, reached) == (b"", [])
 
 
 async def answered(proxy: FilteringProxy, response: bytes, method: str = "GET") -> bytes:
-    """What a client gets when a server sends the bytes of `response` and keeps the connection open."""
+    """Return the client's view of a server that sends the bytes `response` and keeps the connection open."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -314,12 +314,12 @@ async def answered(proxy: FilteringProxy, response: bytes, method: str = "GET") 
     port = server.sockets[0].getsockname()[1]
     who = f"Proxy-Authorization: Basic {credential(proxy.grant_access(INTERNAL))}"
     try:
-        return await said(proxy, f"{method} http://127.0.0.1:{port}/ HTTP/1.1", "Host: x", who)
+        return await raw_answer(proxy, f"{method} http://127.0.0.1:{port}/ HTTP/1.1", "Host: x", who)
     finally:
         server.close()
 
 
-async def test_trailers_of_chunks_and_a_second_response_are_dropped(proxy: FilteringProxy) -> None:
+async def test_trailers_and_a_second_response_are_dropped(proxy: FilteringProxy) -> None:
     first = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\nok\r\n0\r\nX: trailing\r\n\r\n"
     answer = await answered(proxy, first + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
     head, _, body = answer.partition(b"\r\n\r\n")
@@ -327,7 +327,7 @@ async def test_trailers_of_chunks_and_a_second_response_are_dropped(proxy: Filte
     assert b"trailer" not in head.lower()
 
 
-async def test_a_response_with_two_lengths_is_sent_with_one(proxy: FilteringProxy) -> None:
+async def test_response_with_two_lengths_is_sent_with_one(proxy: FilteringProxy) -> None:
     both = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
     head, _, body = (await answered(proxy, both)).partition(b"\r\n\r\n")
     assert (body, b"content-length" in head.lower()) == (b"2\r\nok\r\n0\r\n\r\n", False)
@@ -343,23 +343,21 @@ async def test_a_response_with_two_lengths_is_sent_with_one(proxy: FilteringProx
         b"HTTP/1.1 100 Continue\r\n\r\n" * 12,
     ],
 )
-async def test_a_malformed_response_is_not_passed_on(proxy: FilteringProxy, response: bytes) -> None:
+async def test_malformed_response_is_not_forwarded(proxy: FilteringProxy, response: bytes) -> None:
     assert b" 200 " not in await answered(proxy, response)
 
 
-async def test_a_response_to_head_has_no_body_and_keeps_its_length(proxy: FilteringProxy) -> None:
+async def test_response_to_head_has_no_body_and_keeps_its_length(proxy: FilteringProxy) -> None:
     answer = await answered(proxy, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HEAD")
     assert answer == b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n"
 
 
-async def test_an_interim_response_is_passed_on(proxy: FilteringProxy) -> None:
+async def test_interim_response_is_forwarded(proxy: FilteringProxy) -> None:
     answer = await answered(proxy, b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n")
 
 
-async def test_a_sandbox_has_only_so_many_connections_open(
-    proxy: FilteringProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_connections_of_a_sandbox_are_limited(proxy: FilteringProxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "MAX_CONNECTIONS", 1)
     bound = socket.create_server(("127.0.0.1", 0))
     async with await proxy.listen(bound):

@@ -1,4 +1,4 @@
-"""Internal addresses are refused in every spelling; public ones are not."""
+"""Tests that internal addresses are refused in every spelling, and public ones are not."""
 
 from ipaddress import IPv4Address, IPv6Address
 
@@ -13,12 +13,12 @@ from tools_app.network.addresses import is_internal
 NOTHING_ALLOWED = NetworkPolicy()
 
 INTERNAL_HOSTS = [
-    # IPv4, as it is usually written
+    # IPv4 in the usual notation
     *("127.0.0.1", "127.255.255.254", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1", "0.0.0.0"),  # noqa: S104
     *("169.254.169.254", "169.254.0.1", "100.64.0.1", "100.100.100.200", "100.127.255.255", "168.63.129.16"),
     *("192.0.0.1", "192.0.0.192", "192.0.2.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1"),
     *("192.88.99.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "0.1.2.3"),
-    # the other ways to write it
+    # other notations
     *("127.1", "127.0.1", "0x7f.1", "0x7f.0.0.1", "0x7f000001", "0X7F000001", "2130706433", "017700000001", "0177.1"),
     *("0177.0.0.1", "00000177.0.0.1", "0x7f.0x0.0x0.0x1", "127.0x1", "0", "0x0", "10.1", "0xa.1", "012.0.0.1"),
     *("192.168.257", "0xc0a80001", "3232235521", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "169.16689662"),
@@ -32,7 +32,7 @@ INTERNAL_HOSTS = [
         "１６９。２５４。１６９。２５４",
         "２１３０７０６４３３",
     ),
-    # names that mean this machine
+    # names of this machine
     *("localhost", "LOCALHOST", "localhost.", "foo.localhost", "a.b.localhost.", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", "ｌｏｃａｌｈｏｓｔ"),
     # IPv6
     *("[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[0000:0000:0000:0000:0000:0000:0000:0001]", "[fe80::1]", "[febf::1]"),
@@ -47,7 +47,7 @@ INTERNAL_HOSTS = [
         "[2001:20::1]",
         "[4000::1]",
     ),
-    # IPv4 inside of IPv6: mapped, compatible, translated, NAT64 (both), 6to4, Teredo, ISATAP
+    # IPv4 inside IPv6: mapped, compatible, translated, NAT64 (both), 6to4, Teredo, ISATAP
     *("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::FFFF:10.0.0.1]", "[0:0:0:0:0:ffff:a9fe:a9fe]", "[::127.0.0.1]"),
     *("[::ffff:0:127.0.0.1]", "[64:ff9b::127.0.0.1]", "[64:ff9b::a00:1]", "[64:ff9b:1::8.8.8.8]", "[2002:7f00:1::]"),
     *("[2002:a9fe:a9fe::1]", "[2001:0:7f00:1::]", "[2001::f5ff:fffe]", "[2a00::5efe:127.0.0.1]"),
@@ -74,14 +74,14 @@ PUBLIC_HOSTS = [
 
 
 @pytest.mark.parametrize("host", INTERNAL_HOSTS)
-def test_it_refuses_an_internal_host(host: str) -> None:
+def test_internal_host_is_refused(host: str) -> None:
     for url in (f"http://{host}/", f"https://{host}:8443/path?q=1#part", f"  HTTP://{host}  "):
         with pytest.raises(AddressRefused):
             check_url(url, NOTHING_ALLOWED)
 
 
 @pytest.mark.parametrize("host", PUBLIC_HOSTS)
-def test_it_lets_a_public_host_pass(host: str) -> None:
+def test_public_host_is_allowed(host: str) -> None:
     assert check_url(f"https://{host}/path", NOTHING_ALLOWED).path == "/path"
 
 
@@ -111,13 +111,13 @@ def test_it_lets_a_public_host_pass(host: str) -> None:
         *("http://example.com:99999/", "http://example.com:port/", "http://example.com:-1/", "http://127.0.0.1:80:80/"),
     ],
 )
-def test_it_refuses_what_is_no_plain_web_address(url: str) -> None:
+def test_other_urls_than_plain_http_are_refused(url: str) -> None:
     with pytest.raises(AddressRefused):
         check_url(url, NOTHING_ALLOWED)
 
 
 @given(st.text() | st.text("0123456789abcdefx.:[]@/%\\#?。ⓛ-_ ").map("http://{}".format))
-def test_no_text_makes_it_fail_in_another_way(text: str) -> None:
+def test_any_text_raises_only_address_refused(text: str) -> None:
     try:
         url = check_url(text, NOTHING_ALLOWED)
     except AddressRefused:
@@ -162,12 +162,12 @@ _addresses = st.integers(0, 2**32 - 1) | st.sampled_from([10 << 24, 127 << 24, 0
 
 
 @given(_addresses.map(IPv4Address))
-def test_all_spellings_of_an_address_are_judged_alike(address: IPv4Address) -> None:
+def test_all_spellings_of_an_address_are_judged_the_same(address: IPv4Address) -> None:
     assert {refused(spelling) for spelling in spellings(address)} == {is_internal(address)}
 
 
 @given(_addresses.map(IPv4Address) | st.integers(0, 2**128 - 1).map(IPv6Address))
-def test_nothing_passes_that_python_knows_to_be_no_public_host(address: IPv4Address | IPv6Address) -> None:
+def test_addresses_that_python_calls_private_are_refused(address: IPv4Address | IPv6Address) -> None:
     if not address.is_global or address.is_multicast or address.is_reserved:
         embedding = isinstance(address, IPv6Address) and int(address) >> 32 == 0x64FF9B << 64
         assert is_internal(address) or embedding
@@ -188,7 +188,7 @@ def test_nothing_passes_that_python_knows_to_be_no_public_host(address: IPv4Addr
         ("[fd00::1]", "http://[fd00::1]/"),
     ],
 )
-def test_an_administrator_allows_an_internal_host(entry: str, url: str) -> None:
+def test_administrator_can_allow_an_internal_host(entry: str, url: str) -> None:
     check_url(url, NetworkPolicy(allow_internal=frozenset({entry})))
 
 
@@ -199,7 +199,7 @@ def test_an_administrator_allows_an_internal_host(entry: str, url: str) -> None:
         *("http://[::1]:9300/", "http://127.0.0.1:9300@10.0.0.1/", "http://10.0.0.1:9300/"),
     ],
 )
-def test_an_allowed_host_allows_no_other(url: str) -> None:
+def test_allowed_host_allows_no_other(url: str) -> None:
     with pytest.raises(AddressRefused):
         check_url(url, NetworkPolicy(allow_internal=frozenset({"127.0.0.1:9300"})))
 
@@ -207,6 +207,6 @@ def test_an_allowed_host_allows_no_other(url: str) -> None:
 @pytest.mark.parametrize(
     "entry", ["", "10.0.0.0/8", "http://10.0.0.1", "*.corp", "::1", "host:", "host:x", "a b", "u@h"]
 )
-def test_it_refuses_a_policy_with_an_entry_that_is_no_host(entry: str) -> None:
+def test_policy_with_an_invalid_entry_is_refused(entry: str) -> None:
     with pytest.raises(ValueError, match="neither a host"):
         NetworkPolicy(allow_internal=frozenset({entry}))

@@ -1,4 +1,4 @@
-"""The import contracts of tools_app name every package."""
+"""Tests that the import contracts of tools_app name every package."""
 
 import tomllib
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).parent.parent.parent
 WITH_THE_DATABASE = {"admin", "apps", "migrations", "models", "policy"}
 
 
-def test_every_package_that_has_no_business_with_the_database_is_in_its_contract() -> None:
+def test_contract_lists_every_package_without_database_access() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     contract = next(each for each in contracts if each["name"] == "No tool touches the database")
     children = {path.stem for path in (ROOT / "tools_app").iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}

@@ -1,4 +1,4 @@
-"""The tool `match`, called as a model calls it: what it finds, what it leaves out, and that it always ends."""
+"""Tests of the tool `match` with calls like a model's: its results, its exclusions, and its end in all cases."""
 
 import asyncio
 import codecs
@@ -24,18 +24,18 @@ from tools_app.matching.patterns import MatchRequest
 from tools_app.sandbox import ProcessIdentity
 from tools_app.tools import match
 
-CATASTROPHE = "(a|a)*b"  # exponential in the number of a's
+CATASTROPHE = "(a|a)*b"  # exponential time in the number of a's
 
 
 def fill(workspace: Workspace, *paths: str) -> None:
-    """Files that hold their own path; each is newer than the one before."""
+    """Write files that contain their own path, each newer than the previous one."""
     for age, path in enumerate(paths):
         workspace.write_bytes(path, f"{path}\n".encode())
         os.utime(workspace.root / path, (1_000_000 + age, 1_000_000 + age))
 
 
 def seen_by_git(folder: Path, home: Path) -> list[str]:
-    """The files that git does not ignore."""
+    """Return the files that git does not ignore."""
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
 
     def git(*words: str) -> str:
@@ -94,18 +94,18 @@ async def test_glob_patterns(
     "name",
     ["a[1].txt", "app/[id]/page.tsx", "app/[...slug]/page.tsx", "[[...slug]].tsx", "[user-id].py", "b*.md", "q?.md"],
 )
-async def test_a_listed_name_is_a_pattern_that_finds_it(call: Call, workspace: Workspace, name: str) -> None:
+async def test_listed_name_is_a_pattern_for_itself(call: Call, workspace: Workspace, name: str) -> None:
     fill(workspace, name, "other/b.txt")
     assert await found(call, pattern=name) == [name]
     assert (await call("match", action="grep", pattern=".", glob=name)).content.splitlines()[0] == name
 
 
-async def test_brackets_of_names_and_stars_go_together(call: Call, workspace: Workspace) -> None:
+async def test_brackets_in_names_work_with_stars(call: Call, workspace: Workspace) -> None:
     fill(workspace, "app/[id]/page.tsx", "app/i/page.tsx", "app/x/page.tsx")
     assert sorted(await found(call, pattern="app/[id]/*.tsx")) == ["app/[id]/page.tsx", "app/i/page.tsx"]
 
 
-async def test_glob_can_ignore_case(call: Call, workspace: Workspace) -> None:
+async def test_glob_ignores_case_on_request(call: Call, workspace: Workspace) -> None:
     fill(workspace, "ReadMe.MD")
     assert await found(call, pattern="readme.md") == ["No match."]
     assert await found(call, pattern="readme.md", ignore_case=True) == ["ReadMe.MD"]
@@ -132,19 +132,19 @@ async def test_grep_searches_only_what_the_glob_allows(call: Call, workspace: Wo
     assert result.content.splitlines() == ["src/a.py", "1:src/a.py"]
 
 
-async def test_grep_takes_a_single_file_as_well(call: Call, workspace: Workspace) -> None:
+async def test_grep_accepts_a_single_file(call: Call, workspace: Workspace) -> None:
     fill(workspace, "src/a.py", "src/b.py")
     result = await call("match", action="grep", pattern="SRC", path="src/b.py", ignore_case=True)
     assert result.content.splitlines() == ["src/b.py", "1:src/b.py"]
 
 
-async def test_grep_shows_of_a_long_line_the_part_around_the_match(call: Call, workspace: Workspace) -> None:
+async def test_grep_shows_the_part_of_a_long_line_around_the_match(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("min.js", b"x" * 5000 + b"needle" + b"y" * 5000)
     line = (await call("match", action="grep", pattern="needle")).content.splitlines()[1]
     assert line == "1:…" + "x" * 100 + "needle" + "y" * 294 + "…"
 
 
-async def test_grep_names_what_it_did_not_search_and_why(call: Call, workspace: Workspace) -> None:
+async def test_grep_names_unsearched_files_with_the_reason(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.bin", b"needle\0")
     workspace.write_bytes("b.txt", b"needle")
     workspace.write_bytes("windows.csv", "needle".encode("utf-16"))
@@ -162,7 +162,7 @@ async def test_grep_names_what_it_did_not_search_and_why(call: Call, workspace: 
     )
 
 
-async def test_the_list_of_what_was_not_searched_is_bounded(call: Call, workspace: Workspace) -> None:
+async def test_list_of_unsearched_files_is_limited(call: Call, workspace: Workspace) -> None:
     for number in range(30):
         workspace.write_bytes(f"{'long' * 50}{number:02}.bin", b"\0")
     content = (await call("match", action="grep", pattern="needle")).content
@@ -170,7 +170,7 @@ async def test_the_list_of_what_was_not_searched_is_bounded(call: Call, workspac
     assert len(content) < 1000
 
 
-async def test_what_the_server_keeps_is_searched_only_where_the_path_says_so(call: Call, workspace: Workspace) -> None:
+async def test_server_files_are_searched_only_if_named(call: Call, workspace: Workspace) -> None:
     fill(workspace, "a.txt", "sub/.results/b.txt", ".results/call_1.txt")
     assert await found(call, pattern="*.txt") == ["sub/.results/b.txt", "a.txt"]
     assert "call_1" not in (await call("match", action="grep", pattern="txt")).content
@@ -180,7 +180,7 @@ async def test_what_the_server_keeps_is_searched_only_where_the_path_says_so(cal
 
 
 @pytest.mark.parametrize("action", ["glob", "grep"])
-async def test_matches_come_in_pages_each_once(
+async def test_pages_contain_each_match_once(
     tool_context: ToolContext, workspace: Workspace, action: Literal["glob", "grep"]
 ) -> None:
     files = [f"größe {n:03}.txt" for n in range(100)]
@@ -203,7 +203,7 @@ async def test_matches_come_in_pages_each_once(
         assert [line for line in seen if line.startswith("1:")] == [f"1:{name}" for name in files]
 
 
-async def test_the_hint_of_a_page_repeats_what_was_asked_for(tool_context: ToolContext, workspace: Workspace) -> None:
+async def test_hint_for_the_next_page_repeats_the_arguments(tool_context: ToolContext, workspace: Workspace) -> None:
     fill(workspace, *(f"src/{n:03}.py" for n in range(100)))
     arguments = match.MatchArguments(
         action="grep", pattern='src"?', path="src", glob="*.py", ignore_case=True, context=2
@@ -214,15 +214,15 @@ async def test_the_hint_of_a_page_repeats_what_was_asked_for(tool_context: ToolC
     )
 
 
-async def test_the_output_of_grep_is_bounded(call: Call, workspace: Workspace) -> None:
+async def test_grep_output_is_limited(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("wide.txt", (b"x" * 390 + b"\n") * 3000)
     content = (await call("match", action="grep", pattern="x", context=10)).content
     assert len(content) <= 100_000
     assert "of 3,000. Next page: match(" in content
 
 
-async def test_ignored_files_are_left_out_as_git_does(call: Call, workspace: Workspace, tmp_path: Path) -> None:
-    """The very rules of git, by asking git itself about the same tree."""
+async def test_ignored_files_are_the_same_as_for_git(call: Call, workspace: Workspace, tmp_path: Path) -> None:
+    """Compare with git's own answer for the same tree."""
     rules = {
         ".gitignore": "# comment\n*.log\n!keep.log\n/build\nnode_modules/\ndoc/*.tmp\n**/cache/**\na/**/z.txt\n"
         "\\#odd\n\\!odd\ntrailing   \nonly_folder/\n[xy].dat\n[!q]1.dat\nq?.md\nx*/y\n",
@@ -242,21 +242,21 @@ async def test_ignored_files_are_left_out_as_git_does(call: Call, workspace: Wor
     assert 5 < len(expected) < len(paths)
 
 
-async def test_rules_above_the_searched_folder_hold_too(call: Call, workspace: Workspace) -> None:
+async def test_ignore_rules_of_parent_folders_apply(call: Call, workspace: Workspace) -> None:
     fill(workspace, "src/a.log", "src/deep/b.log", "src/deep/c.txt", "src/deep/d.txt")
     workspace.write_bytes(".gitignore", b"*.log\n")
     workspace.write_bytes("src/.gitignore", b"/deep/d.txt\n")
     assert await found(call, pattern="*", path="src/deep") == ["src/deep/c.txt"]
 
 
-async def test_an_ignored_folder_can_be_searched_by_naming_it(call: Call, workspace: Workspace) -> None:
+async def test_ignored_folder_can_be_searched_by_name(call: Call, workspace: Workspace) -> None:
     fill(workspace, "node_modules/m/index.js")
     workspace.write_bytes(".gitignore", b"node_modules\n")
     assert await found(call, pattern="*.js") == ["No match."]
     assert await found(call, pattern="*.js", path="node_modules") == ["node_modules/m/index.js"]
 
 
-async def test_it_follows_no_link_and_skips_git_itself(call: Call, workspace: Workspace, tmp_path: Path) -> None:
+async def test_links_and_the_git_folder_are_skipped(call: Call, workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("SECRET")
     fill(workspace, "a.txt", ".git/config")
     (workspace.root / "out").symlink_to(tmp_path)
@@ -270,35 +270,35 @@ async def test_it_follows_no_link_and_skips_git_itself(call: Call, workspace: Wo
 
 
 @pytest.mark.parametrize("path", ["..", "/etc", "a/../../b"])
-async def test_it_refuses_a_folder_outside_the_workspace(call: Call, path: str) -> None:
+async def test_folder_outside_the_workspace_is_refused(call: Call, path: str) -> None:
     with pytest.raises(OutsideWorkspace):
         await found(call, pattern="*", path=path)
 
 
-async def test_a_folder_that_does_not_exist_is_said_in_a_sentence(call: Call) -> None:
+async def test_missing_folder_is_reported_in_a_sentence(call: Call) -> None:
     with pytest.raises(ToolError, match=r"There is no src/missing in the workspace\."):
         await found(call, pattern="*", path="src/missing")
 
 
 @pytest.mark.parametrize("pattern", ["(", "[z-a]", "a{99999999999}", "*", "(?P<a>", "(" * 900 + ")" * 900])
-async def test_a_pattern_that_is_no_regular_expression_is_said_in_a_sentence(call: Call, pattern: str) -> None:
+async def test_invalid_regular_expression_is_reported_in_a_sentence(call: Call, pattern: str) -> None:
     with pytest.raises(ToolError, match="The pattern is not valid"):
         await call("match", action="grep", pattern=pattern)
 
 
-async def test_arguments_of_grep_are_refused_for_glob(call: Call) -> None:
+async def test_grep_arguments_are_refused_for_glob(call: Call) -> None:
     with pytest.raises(InvalidArguments, match="belong to action grep"):
         await found(call, pattern="*", glob="*.py")
 
 
-async def test_file_names_that_are_no_text_do_not_break_the_answer(call: Call, workspace: Workspace) -> None:
+async def test_undecodable_file_names_do_not_break_the_answer(call: Call, workspace: Workspace) -> None:
     with open(os.fsencode(workspace.make_root()) + b"/bad\xff\n.txt", "w") as file:  # noqa: ASYNC230
         file.write("needle")
     assert await found(call, pattern="*.txt") == ["bad\\udcff\\n.txt"]
     assert (await call("match", action="grep", pattern="needle")).content.splitlines()[0] == "bad\\udcff\\n.txt"
 
 
-async def test_a_catastrophic_pattern_is_stopped_when_the_time_is_over(
+async def test_catastrophic_pattern_times_out(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(match, "TIMEOUT_S", 1.0)
@@ -308,13 +308,13 @@ async def test_a_catastrophic_pattern_is_stopped_when_the_time_is_over(
             await call("match", action="grep", pattern=CATASTROPHE)
 
 
-async def test_a_search_that_dies_is_a_failure_of_the_tool(workspace: Workspace) -> None:
+async def test_crash_of_the_search_fails_the_call(workspace: Workspace) -> None:
     query = MatchRequest(root=str(workspace.root / "missing"), action="glob", pattern="*")
     with pytest.raises(ToolError, match="The search failed: FileNotFoundError"):
         await match.search(query, lambda group: None)
 
 
-async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, workspace: Workspace) -> None:
+async def test_interrupt_kills_the_search_immediately(tool_context: ToolContext, workspace: Workspace) -> None:
     started: list[ProcessIdentity] = []
     running = asyncio.Event()
     context = replace(tool_context, started=lambda group: (started.append(group), running.set()))
@@ -323,7 +323,7 @@ async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, 
     arguments = base.read_arguments(definition, f'{{"action": "grep", "pattern": "{CATASTROPHE}"}}')
     search = asyncio.ensure_future(definition.handler(arguments, context))
     await asyncio.wait_for(running.wait(), 30)
-    # To start costs a tenth of it: now it is lost in the pattern.
+    # The start takes a tenth of it, so the search is inside the pattern now.
     await asyncio.to_thread(until, lambda: cpu_seconds(started[0].pid) > 0.3)
     search.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -331,7 +331,7 @@ async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, 
     assert not is_there(started[0].pid)
 
 
-def test_a_search_whose_server_died_ends_by_itself(workspace: Workspace) -> None:
+def test_search_ends_by_itself_after_the_server_died(workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"a" * 60)
     query = MatchRequest(root=str(workspace.root), action="grep", pattern=CATASTROPHE, seconds=0.2)
     text = json.dumps(asdict(query)).encode()
@@ -340,7 +340,7 @@ def test_a_search_whose_server_died_ends_by_itself(workspace: Workspace) -> None
 
 
 @pytest.mark.parametrize("action", ["glob", "grep"])
-async def test_a_search_of_a_huge_tree_answers_with_what_it_found_in_time(
+async def test_search_of_a_huge_tree_returns_partial_results(
     workspace: Workspace, action: Literal["glob", "grep"]
 ) -> None:
     fill(workspace, *(f"{n:04}.txt" for n in range(2000)))
@@ -353,7 +353,7 @@ async def test_a_search_of_a_huge_tree_answers_with_what_it_found_in_time(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-async def test_as_root_it_searches_as_the_owner_of_the_workspace(call: Call, workspace: Workspace) -> None:
+async def test_root_searches_as_the_owner_of_the_workspace(call: Call, workspace: Workspace) -> None:
     workspace.owner = (65_531, 65_531)
     workspace.write_bytes("mine.txt", b"needle")
     (workspace.root / "roots.txt").write_bytes(b"needle")
@@ -380,7 +380,7 @@ ODD_FILES = {
     "line\n.txt": b"WORD\n",
     "bytes\udcff.txt": b"WORD\n",
 }
-# The search as it is started, but that nothing can be imported once it has given up its rights.
+# The search process, except that imports fail after it has dropped its privileges.
 CLOSED = """
 import sys
 sys.path.append(sys.argv[1])
@@ -395,7 +395,7 @@ worker.main()
 """
 
 
-def fill_with_odd_files(workspace: Workspace) -> None:
+def fill_with_unusual_files(workspace: Workspace) -> None:
     root = os.fsencode(workspace.make_root())
     for name, data in ODD_FILES.items():
         with open(root + b"/" + os.fsencode(name), "wb") as file:
@@ -403,8 +403,8 @@ def fill_with_odd_files(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["WORD", r"\N{LATIN CAPITAL LETTER W}ORD", "WORD|[[a]"])
-def test_the_search_imports_nothing_after_it_gave_up_its_rights(workspace: Workspace, pattern: str) -> None:
-    fill_with_odd_files(workspace)
+def test_search_imports_nothing_after_dropping_privileges(workspace: Workspace, pattern: str) -> None:
+    fill_with_unusual_files(workspace)
     query = MatchRequest(root=str(workspace.root), action="grep", pattern=pattern, owner=(65_531, 65_531))
     command = [CLOSED if word == match._START else word for word in match.COMMAND]
     done = subprocess.run(command, input=json.dumps(asdict(query)).encode(), capture_output=True, check=False)
@@ -416,9 +416,9 @@ def test_the_search_imports_nothing_after_it_gave_up_its_rights(workspace: Works
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-async def test_as_root_it_reads_every_encoding_and_name_and_documents(call: Call, workspace: Workspace) -> None:
+async def test_root_reads_every_encoding_and_name_and_documents(call: Call, workspace: Workspace) -> None:
     workspace.owner = (65_531, 65_531)
-    fill_with_odd_files(workspace)
+    fill_with_unusual_files(workspace)
     workspace.write_bytes("a.pdf", documents.pdf("a WORD in a document"))
     workspace.write_bytes("b.eml", documents.mail())
     content = (await call("match", action="grep", pattern="WORD|Bees fly")).content
@@ -428,7 +428,7 @@ async def test_as_root_it_reads_every_encoding_and_name_and_documents(call: Call
     assert len(names) == len(ODD_FILES)
 
 
-async def test_a_file_that_cannot_be_searched_does_not_end_the_search(workspace: Workspace) -> None:
+async def test_unsearchable_file_does_not_end_the_search(workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"WORD\n")
     workspace.write_bytes("b.txt", b"WORD\n")
     query = MatchRequest(root=str(workspace.root), action="grep", pattern="WORD")
@@ -445,9 +445,7 @@ async def test_a_file_that_cannot_be_searched_does_not_end_the_search(workspace:
         assert reason in answer["unsearched"][0]
 
 
-async def test_a_folder_that_does_not_tell_about_its_files_does_not_end_the_search(
-    call: Call, workspace: Workspace
-) -> None:
+async def test_unreadable_folder_does_not_end_the_search(call: Call, workspace: Workspace) -> None:
     workspace.owner = (65_531, 65_531) if os.geteuid() == 0 else None
     workspace.write_bytes("closed/b.txt", b"WORD\n")
     workspace.write_bytes("a.txt", b"WORD\n")
@@ -457,7 +455,7 @@ async def test_a_folder_that_does_not_tell_about_its_files_does_not_end_the_sear
     assert content == "a.txt\n1:WORD\n(not searched: closed/b.txt (not readable))"
 
 
-async def test_the_search_knows_nothing_of_the_server_s_environment(
+async def test_search_has_no_server_environment(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(workspace.root))
@@ -465,8 +463,8 @@ async def test_the_search_knows_nothing_of_the_server_s_environment(
     assert re.fullmatch("json.py", (await call("match", action="glob", pattern="*.py")).content)
 
 
-async def test_grep_looks_into_documents_and_names_those_it_could_not_search(call: Call, workspace: Workspace) -> None:
-    """Where it is found is said so that `file` reads it there."""
+async def test_grep_searches_documents_and_names_unsearchable_ones(call: Call, workspace: Workspace) -> None:
+    """Matches are labelled such that `file` can read them."""
     workspace.write_bytes("a.pdf", documents.pdf("one", "a needle here"))
     workspace.write_bytes("sub/b.docx", documents.word())
     workspace.write_bytes("c.xlsx", documents.rows(3))
@@ -491,7 +489,7 @@ async def test_grep_looks_into_documents_and_names_those_it_could_not_search(cal
     ]
 
 
-async def test_matches_in_documents_are_paged_with_the_others(
+async def test_matches_in_documents_are_paged_with_other_matches(
     call: Call, workspace: Workspace, tool_context: ToolContext
 ) -> None:
     object.__setattr__(tool_context, "page_bytes", 1_000)
@@ -506,7 +504,7 @@ async def test_matches_in_documents_are_paged_with_the_others(
     assert [page or line for page, line in seen] == [*"12345", *(f"page {number}" for number in range(1, 13))]
 
 
-async def test_a_document_that_breaks_the_process_takes_no_other_with_it(
+async def test_document_that_breaks_the_process_does_not_affect_others(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(in_documents, "_PROCESS_S", 1.5)

@@ -1,4 +1,4 @@
-"""The guard at connect time: what is judged is what is connected to, at the first request and at every redirect."""
+"""Tests of the guard at connect time: the checked address is the one connected to, for each request and redirect."""
 
 import socket
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Names(AbstractResolver):
-    """A name server that gives its answers one after the other, and the last one for ever."""
+    """A name server that returns its answers in order and repeats the last one."""
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers = list(answers)
@@ -35,8 +35,7 @@ class Names(AbstractResolver):
             for address in addresses
         ]
 
-    async def close(self) -> None:
-        """Nothing is open."""
+    async def close(self) -> None: ...
 
 
 def _family(address: str) -> int:
@@ -72,13 +71,13 @@ async def get(url: object, policy: NetworkPolicy) -> FetchedResponse:
     return await fetch(str(url), policy, max_bytes=1000, timeout_s=10)
 
 
-async def test_it_reaches_a_server_that_an_administrator_allows() -> None:
+async def test_allowed_server_is_reached() -> None:
     async with serving(hello) as server:
         for host in ("127.0.0.1", "localhost"):
             assert (await get(f"http://{host}:{server.port}/x", allowing(server))).body == b"hello from /x"
 
 
-async def test_it_refuses_the_same_server_without_that() -> None:
+async def test_same_server_is_refused_by_default() -> None:
     async with serving(hello) as server:
         for host in ("127.0.0.1", "127.1", "2130706433", "localhost", "[::ffff:127.0.0.1]"):
             with pytest.raises(AddressRefused):
@@ -88,13 +87,13 @@ async def test_it_refuses_the_same_server_without_that() -> None:
 @pytest.mark.parametrize(
     "addresses", [["10.0.0.1"], ["127.0.0.1"], ["::1"], ["169.254.169.254"], ["fd00::1", "192.168.0.1"], ["fe80::1%2"]]
 )
-async def test_it_refuses_a_name_that_leads_to_an_internal_address(addresses: list[str]) -> None:
+async def test_name_of_an_internal_address_is_refused(addresses: list[str]) -> None:
     async with http_session(NetworkPolicy(), Names(addresses)) as session:
         with pytest.raises(AddressRefused, match=r"pages\.example leads to an internal address"):
             await session.get("http://pages.example/")
 
 
-async def test_it_hands_over_only_the_permitted_addresses_of_a_name() -> None:
+async def test_only_permitted_addresses_of_a_name_are_used() -> None:
     resolver = GuardedResolver(
         NetworkPolicy(), Names(["10.0.0.1", "8.8.8.8", "::1", "2606:4700:4700::1111", "::ffff:9.9.9.9"])
     )
@@ -102,7 +101,7 @@ async def test_it_hands_over_only_the_permitted_addresses_of_a_name() -> None:
     assert [result["host"] for result in found] == ["8.8.8.8", "2606:4700:4700::1111", "::ffff:9.9.9.9"]
 
 
-async def test_a_name_may_be_allowed_whatever_it_leads_to() -> None:
+async def test_allowed_name_can_lead_anywhere() -> None:
     async with serving(hello) as server:
         policy = NetworkPolicy(allow_internal=frozenset({f"Wiki.example:{server.port}"}))
         async with http_session(policy, Names(["127.0.0.1"])) as session:
@@ -112,7 +111,7 @@ async def test_a_name_may_be_allowed_whatever_it_leads_to() -> None:
                 await session.get(f"http://other.example:{server.port}/")
 
 
-async def test_it_connects_to_the_address_that_was_judged_and_does_not_ask_again() -> None:
+async def test_connection_uses_the_checked_address_without_a_second_lookup() -> None:
     names = Names(["127.0.0.1"], ["127.0.0.2"])
     async with serving(hello) as server, http_session(allowing(server), names) as session:
         response = await session.get(f"http://rebinding.example:{server.port}/")
@@ -120,7 +119,7 @@ async def test_it_connects_to_the_address_that_was_judged_and_does_not_ask_again
     assert names.asked == 1
 
 
-async def test_it_judges_the_name_that_a_redirect_leads_to() -> None:
+async def test_name_in_a_redirect_is_checked() -> None:
     names = Names(["127.0.0.1"], ["127.0.0.2"])
 
     async def onward(request: web.Request) -> web.Response:
@@ -138,14 +137,14 @@ async def test_it_judges_the_name_that_a_redirect_leads_to() -> None:
         *("http://localhost:1/", "http://2130706433:1/", "file:///etc/passwd", "http://user:word@8.8.8.8/"),
     ],
 )
-async def test_it_refuses_a_redirect_to_an_internal_address(location: str) -> None:
+async def test_redirect_to_an_internal_address_is_refused(location: str) -> None:
     async with serving(redirect_to(location)) as server:
         with pytest.raises(AddressRefused):
             await get(server.make_url("/"), allowing(server))
 
 
 class Sandbox:
-    """Counts who wants in."""
+    """Fake sandbox ports that count connections."""
 
     opened = 0
 
@@ -154,7 +153,7 @@ class Sandbox:
         raise PortUnreachable()
 
 
-async def test_no_page_of_the_web_leads_to_the_sandbox_of_the_session() -> None:
+async def test_web_page_cannot_redirect_to_the_sandbox() -> None:
     sandbox = Sandbox()
     async with serving(redirect_to("http://sandbox:8000/delete")) as server:
         policy = replace(allowing(server), sandbox=sandbox)
@@ -166,13 +165,13 @@ async def test_no_page_of_the_web_leads_to_the_sandbox_of_the_session() -> None:
     assert sandbox.opened
 
 
-async def test_the_session_itself_refuses_such_a_redirect() -> None:
+async def test_http_session_refuses_such_a_redirect() -> None:
     async with serving(redirect_to("http://127.0.0.1:1/")) as server, http_session(allowing(server)) as session:
         with pytest.raises(AddressRefused):
             await session.get(server.make_url("/"))
 
 
-async def test_it_follows_redirects_and_says_where_they_led() -> None:
+async def test_redirects_are_followed_and_the_final_address_is_returned() -> None:
     async def handler(request: web.Request) -> web.Response:
         step = int(request.path.strip("/"))
         return web.Response(text="there") if step == 5 else redirect(f"{step + 1}")
@@ -182,7 +181,7 @@ async def test_it_follows_redirects_and_says_where_they_led() -> None:
         assert (fetched.url, fetched.body) == (str(server.make_url("/5")), b"there")
 
 
-async def test_it_gives_up_on_a_redirect_loop() -> None:
+async def test_redirect_loop_fails() -> None:
     requests = []
 
     async def handler(request: web.Request) -> web.Response:
@@ -196,13 +195,13 @@ async def test_it_gives_up_on_a_redirect_loop() -> None:
 
 
 @pytest.mark.parametrize("location", ["http://[::1", "http://example.com:port/", "http://[::1]@/"])
-async def test_it_refuses_a_redirect_to_what_is_no_url(location: str) -> None:
+async def test_redirect_to_an_invalid_url_is_refused(location: str) -> None:
     async with serving(redirect_to(location)) as server:
         with pytest.raises(AddressRefused, match="not a valid URL"):
             await get(server.make_url("/"), allowing(server))
 
 
-async def test_headers_for_one_host_do_not_reach_another() -> None:
+async def test_headers_are_not_sent_to_another_host() -> None:
     seen = []
 
     async def record(request: web.Request) -> web.Response:
@@ -216,7 +215,7 @@ async def test_headers_for_one_host_do_not_reach_another() -> None:
     assert seen == [None, "k"]
 
 
-async def test_it_uses_no_proxy_and_no_cookies(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_proxy_and_no_cookies_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     cookies = []
 
     async def handler(request: web.Request) -> web.Response:

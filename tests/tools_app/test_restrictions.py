@@ -1,4 +1,4 @@
-"""Paths that no call of an agent may name, and commands that it may not run."""
+"""Tests of restricted paths and blocked commands of an agent."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def why_not(workspace: Workspace, tool: str, restrictions: Restrictions = RESTRICTED, **arguments: Any) -> str:
+def refusal(workspace: Workspace, tool: str, restrictions: Restrictions = RESTRICTED, **arguments: Any) -> str:
     return restrictions.refusal_reason(registry.get(tool).arguments(**arguments), workspace)
 
 
@@ -41,8 +41,8 @@ def why_not(workspace: Workspace, tool: str, restrictions: Restrictions = RESTRI
     ],
     ids=lambda arguments: f"{arguments['action']} {arguments['path']}",
 )
-def test_a_restricted_path_is_refused_in_every_action(arguments: dict[str, Any], workspace: Workspace) -> None:
-    assert why_not(workspace, "file", **arguments).endswith(" is restricted here by an administrator.")
+def test_restricted_path_is_refused_in_every_action(arguments: dict[str, Any], workspace: Workspace) -> None:
+    assert refusal(workspace, "file", **arguments).endswith(" is restricted here by an administrator.")
 
 
 @pytest.mark.parametrize(
@@ -59,31 +59,31 @@ def test_a_restricted_path_is_refused_in_every_action(arguments: dict[str, Any],
         "X=.env; cat $X",
     ],
 )
-def test_a_command_that_names_one_is_refused(command: str, workspace: Workspace) -> None:
-    assert "restricted" in why_not(workspace, "shell", command=command)
+def test_command_with_a_restricted_path_is_refused(command: str, workspace: Workspace) -> None:
+    assert "restricted" in refusal(workspace, "shell", command=command)
 
 
 @pytest.mark.parametrize(
     "command",
     ["curl x.org", "/usr/bin/curl x.org", "true && sudo curl x", "sh -c 'curl x'", "git push", "git -C a push --force"],
 )
-def test_a_blocked_command_is_refused_however_it_is_started(command: str, workspace: Workspace) -> None:
-    assert "is blocked here" in why_not(workspace, "shell", command=command)
+def test_blocked_command_is_refused_however_it_is_started(command: str, workspace: Workspace) -> None:
+    assert "is blocked here" in refusal(workspace, "shell", command=command)
 
 
 @pytest.mark.parametrize("command", ["ls", "cat notes.txt docs/*.md", "git status", "echo curling", "git pull"])
-def test_everything_else_may_run(command: str, workspace: Workspace) -> None:
-    assert why_not(workspace, "shell", command=command) == ""
-    assert why_not(workspace, "shell", UNRESTRICTED, command=f"{command}; cat .env; curl x") == ""
+def test_other_calls_are_allowed(command: str, workspace: Workspace) -> None:
+    assert refusal(workspace, "shell", command=command) == ""
+    assert refusal(workspace, "shell", UNRESTRICTED, command=f"{command}; cat .env; curl x") == ""
 
 
-def test_a_search_may_not_read_a_restricted_file(workspace: Workspace) -> None:
-    assert ".env is restricted" in why_not(workspace, "match", action="grep", pattern="x")
-    assert why_not(workspace, "match", action="grep", pattern="x", path="docs") == ""
-    assert why_not(workspace, "match", action="glob", pattern="*") == ""
+def test_search_cannot_read_a_restricted_file(workspace: Workspace) -> None:
+    assert ".env is restricted" in refusal(workspace, "match", action="grep", pattern="x")
+    assert refusal(workspace, "match", action="grep", pattern="x", path="docs") == ""
+    assert refusal(workspace, "match", action="glob", pattern="*") == ""
 
 
-def test_an_attachment_and_a_picture_of_a_slide_are_files_too(workspace: Workspace) -> None:
-    assert why_not(workspace, "message", type="info", text="x", attachments=["app/key.pem"])
+def test_attachments_and_slide_pictures_count_as_files(workspace: Workspace) -> None:
+    assert refusal(workspace, "message", type="info", text="x", attachments=["app/key.pem"])
     slide = {"title": "a", "body": "b", "image": "private/a.png"}
-    assert why_not(workspace, "slides", title="x", slides=[slide], path="a.html")
+    assert refusal(workspace, "slides", title="x", slides=[slide], path="a.html")

@@ -1,4 +1,4 @@
-"""Which commands a person is asked about, by what they do and not by how they are written."""
+"""Tests that commands are judged by their effect and not by their spelling."""
 
 import pytest
 from hypothesis import example, given
@@ -198,19 +198,19 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("text", "rule"), DANGEROUS)
-def test_a_dangerous_command_is_named_for_what_it_does(text: str, rule: str) -> None:
+def test_dangerous_command_is_named_by_its_effect(text: str, rule: str) -> None:
     judged = judgement(text)
     assert judged.danger is Danger.DANGEROUS
     assert rule in judged.rule.split("; ")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_other_commands_stay_moderate(text: str) -> None:
+def test_other_commands_are_moderate(text: str) -> None:
     judged = judgement(text)
     assert (judged.danger, judged.rule) == (Danger.MODERATE, "")
 
 
-def test_every_rule_that_applies_is_named_once() -> None:
+def test_each_matching_rule_is_named_once() -> None:
     assert judgement("rm -rf a; rm -rf b; reboot").rule == f"{FOLDER}; turns the machine off"
 
 
@@ -244,18 +244,18 @@ TOKENS = st.sampled_from(
 
 @example("$'\\$ \\N{DIGIT ONE} \\q'")
 @given(st.lists(TOKENS, max_size=60).map("".join) | st.text(max_size=80))
-def test_it_never_raises(text: str) -> None:
+def test_judgement_never_raises(text: str) -> None:
     assert judgement(text).danger in (Danger.MODERATE, Danger.DANGEROUS)
 
 
 @given(st.lists(TOKENS, max_size=20).map("".join))
-def test_nothing_on_later_lines_hides_a_first_dangerous_one(text: str) -> None:
+def test_later_lines_cannot_hide_a_dangerous_first_line(text: str) -> None:
     assert FOLDER in judgement(f"rm -rf build\n{text}").rule
 
 
 @pytest.mark.parametrize(
     "piece", ["(", "`", "$(", "<<A ", "f(){", "sudo 'a b' ", " ", "'", '"$(', "rm ", "eval ", "a=", "$"]
 )
-def test_a_text_made_to_be_slow_is_judged_in_time(piece: str) -> None:
+def test_hostile_text_is_judged_in_time(piece: str) -> None:
     with takes_less_than(10):
         judgement(piece * (20_000 // len(piece)) + "\nx")

@@ -1,4 +1,4 @@
-"""A secret reaches a command as it is, whatever is in it and however the placeholder is quoted, and is no part of it."""
+"""Tests that a secret reaches a command unchanged, with any content and quoting, and is not part of the command."""
 
 import os
 import subprocess
@@ -43,23 +43,23 @@ def printed(command: str, value: str) -> str:
         ('printf %s [secret:A] | tr -d x >/dev/null; printf %s "[secret:B]"', "another-value"),
     ],
 )
-def test_the_command_gets_the_value_as_one_word(command: str, expected: str, value: str) -> None:
+def test_command_gets_the_value_as_one_word(command: str, expected: str, value: str) -> None:
     assert printed(command, value) == expected.replace("{}", value)
 
 
-def test_the_value_is_no_part_of_the_command() -> None:
+def test_value_is_not_part_of_the_command() -> None:
     text, environment = as_variables("curl -u 'me:[secret:A]' \"x[secret:A]\"", {A: "one-value-1"})
     assert "one-value-1" not in text
     assert environment == {"SECRET_1": "one-value-1"}
 
 
 @pytest.mark.parametrize("command", ["echo [secret:OTHER]", "echo [secret:a]", "echo secret:A"])
-def test_what_is_no_placeholder_of_the_person_stays_as_it_is(command: str) -> None:
+def test_unknown_placeholders_are_unchanged(command: str) -> None:
     assert as_variables(command, {A: "one-value-1"}) == (command, {})
 
 
 @pytest.mark.parametrize(
     "command", ["echo '[secret:A]", 'echo "[secret:A]', "echo $(echo [secret:A]", "cat <<X\n[secret:A]"]
 )
-def test_a_command_that_is_not_complete_never_shows_a_value(command: str) -> None:
+def test_incomplete_command_never_reveals_a_value(command: str) -> None:
     assert "one-value-1" not in as_variables(command, {A: "one-value-1"})[0]

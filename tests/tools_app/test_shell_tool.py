@@ -1,4 +1,4 @@
-"""The tool shell, called as a model calls it, in the sandbox that works here."""
+"""Tests of the tool shell with calls like a model's, in a working sandbox."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ def tool_context(tool_context: ToolContext, sandbox: Sandbox, started: list[Proc
     return replace(tool_context, sandbox=sandbox, started=started.append)
 
 
-async def test_it_returns_what_was_printed_and_the_exit_code(call: Call, reported: list[str]) -> None:
+async def test_result_has_output_and_exit_code(call: Call, reported: list[str]) -> None:
     result = await call("shell", command="echo one; echo two >&2")
     assert result.status == "succeeded"
     assert result.content.splitlines()[:2] == ["one", "two"]
@@ -48,25 +48,25 @@ async def test_it_returns_what_was_printed_and_the_exit_code(call: Call, reporte
     assert "".join(reported) == "one\ntwo\n"
 
 
-async def test_a_command_that_fails_is_no_failure_of_the_tool(call: Call) -> None:
+async def test_failing_command_is_not_a_failed_call(call: Call) -> None:
     result = await call("shell", command="echo missing; exit 3")
     assert result.status == "succeeded"
     assert result.content.startswith("missing\n[exit code 3, ")
     assert result.metadata["exit_code"] == 3
 
 
-async def test_a_command_without_output_still_says_how_it_ended(call: Call) -> None:
+async def test_command_without_output_reports_its_exit_code(call: Call) -> None:
     assert (await call("shell", command="true")).content.startswith("[exit code 0, ")
 
 
-async def test_files_stay_and_everything_else_does_not(call: Call, workspace: Workspace) -> None:
+async def test_only_files_persist_between_commands(call: Call, workspace: Workspace) -> None:
     await call("shell", command="echo kept > file; export LOST=x; mkdir -p sub && cd sub")
     result = await call("shell", command="cat file; echo [$LOST]; ls")
     assert result.content.startswith("kept\n[]\nfile\nsub\n")
     assert workspace.read_bytes("file") == b"kept\n"
 
 
-async def test_the_tools_and_the_shell_may_change_each_others_files(call: Call, workspace: Workspace) -> None:
+async def test_tools_and_shell_can_change_the_same_files(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("ours", b"a")
     await call("shell", command="echo b >> ours; touch theirs")
     workspace.write_bytes("theirs", b"c")
@@ -74,12 +74,12 @@ async def test_the_tools_and_the_shell_may_change_each_others_files(call: Call, 
     assert (await call("shell", command="cat theirs")).content.startswith("c\n")
 
 
-async def test_a_command_that_takes_too_long_is_killed_and_has_failed(call: Call) -> None:
+async def test_slow_command_is_killed_and_fails(call: Call) -> None:
     result = await call("shell", command="echo begun; sleep 30", timeout_s=1)
     assert (result.status, result.content) == ("failed", "begun\n[killed after 1 s]")
 
 
-async def test_a_command_is_told_of_as_soon_as_it_exists_and_gone_when_it_is_cancelled(
+async def test_command_is_reported_at_start_and_killed_on_cancel(
     call: Call, started: list[ProcessIdentity], reported: list[str]
 ) -> None:
     running = asyncio.ensure_future(call("shell", command="echo ready; sleep 30"))
@@ -108,7 +108,7 @@ int main() {
 
 
 @pytest.mark.skipif(not which("gcc"), reason="needs a compiler")
-async def test_a_program_with_threads_runs_until_its_timeout(call: Call, workspace: Workspace) -> None:
+async def test_threaded_program_runs_until_its_timeout(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("t.c", THREADS.encode())
     assert "exit code 0" in (await call("shell", command="gcc -O1 -pthread t.c -o t")).content
     result = await call("shell", command="./t", timeout_s=4)
@@ -134,7 +134,7 @@ async def test_a_program_with_threads_runs_until_its_timeout(call: Call, workspa
         ),
     ],
 )
-async def test_a_limit_that_a_program_meets_is_named_with_its_figure(call: Call, command: str, figure: str) -> None:
+async def test_reached_limit_is_named_with_its_figure(call: Call, command: str, figure: str) -> None:
     (note,) = (await call("shell", command=command)).notes
     assert figure in note
 
@@ -155,7 +155,7 @@ async def test_a_limit_that_a_program_meets_is_named_with_its_figure(call: Call,
         "echo 'if errno == EMFILE:' > a.py; grep -rn EMFILE .; false",
     ],
 )
-async def test_of_other_endings_nothing_is_said(call: Call, command: str) -> None:
+async def test_other_endings_get_no_advice(call: Call, command: str) -> None:
     assert (await call("shell", command=command)).notes == []
 
 
@@ -172,7 +172,7 @@ async def test_of_other_endings_nothing_is_said(call: Call, command: str) -> Non
         ("write big: file too large", "1 GiB"),
     ],
 )
-async def test_limits_are_known_by_the_words_of_many_programs(call: Call, said: str, figure: str) -> None:
+async def test_limits_are_recognized_in_messages_of_many_programs(call: Call, said: str, figure: str) -> None:
     (note,) = (await call("shell", command=f'python3 -c \'print("""{said}"""); exit(1)\'')).notes
     assert figure in note
 
@@ -184,14 +184,14 @@ for _ in range(400):
 """
 
 
-async def test_too_many_threads_are_named_under_bubblewrap(call: Call, sandbox: Sandbox) -> None:
+async def test_thread_limit_is_named_under_bubblewrap(call: Call, sandbox: Sandbox) -> None:
     if sandbox.name == "local" and os.geteuid() != 0:
         pytest.skip("processes are not counted")
     (note,) = (await call("shell", command=f"python3 -c '{FORKS}'")).notes
     assert "256 processes" in note
 
 
-async def test_full_temporary_folders_are_named(call: Call, sandbox: Sandbox) -> None:
+async def test_full_temporary_folder_is_named(call: Call, sandbox: Sandbox) -> None:
     if sandbox.name == "local":
         pytest.skip("its temporary files are on the server's disk")
     (note,) = (await call("shell", command="head -c 600M /dev/zero > /tmp/big")).notes
@@ -200,20 +200,18 @@ async def test_full_temporary_folders_are_named(call: Call, sandbox: Sandbox) ->
 
 
 @pytest.mark.parametrize("how", ["sleep 1000 &", "nohup sleep 1000 >/dev/null 2>&1 &"])
-async def test_processes_that_it_leaves_behind_end_with_it_and_are_named(
-    call: Call, how: str, started: list[ProcessIdentity]
-) -> None:
+async def test_left_behind_processes_end_and_are_named(call: Call, how: str, started: list[ProcessIdentity]) -> None:
     result = await call("shell", command=f"{how} echo on")
     assert result.content.startswith("on\n[exit code 0, ")
     assert result.content.endswith("; ended with it: `sleep 1000`. What shall run on needs background=true]")
 
 
 @pytest.mark.parametrize("command", ["seq 3 | tail -1", "sleep 0.2 & wait", "true", "yes | head -1 > /dev/null"])
-async def test_a_command_that_leaves_nothing_behind_names_nothing(call: Call, command: str) -> None:
+async def test_command_without_leftovers_names_none(call: Call, command: str) -> None:
     assert "ended with it" not in (await call("shell", command=command)).content
 
 
-async def test_commands_have_the_time_zone_of_the_person(tool_context: ToolContext) -> None:
+async def test_commands_use_the_person_s_time_zone(tool_context: ToolContext) -> None:
     definition = registry.get("shell")
     arguments = base.read_arguments(
         definition, '{"command": "date +%Z; python3 -c \\"import time; print(time.tzname[0])\\""}'
@@ -223,20 +221,20 @@ async def test_commands_have_the_time_zone_of_the_person(tool_context: ToolConte
     assert (await result).content.startswith("JST\nJST\n")
 
 
-async def test_without_a_person_it_is_utc_whatever_the_server_has(call: Call) -> None:
+async def test_time_zone_is_utc_without_a_person(call: Call) -> None:
     assert (await call("shell", command="date +%Z")).content.startswith("UTC\n")
 
 
 @pytest.fixture
 def offline(call: Call, sandbox: Sandbox) -> Call:
-    """Calls in a sandbox without a network."""
+    """Return a function for calls in a sandbox without a network."""
     if sandbox.name != "bubblewrap":
         pytest.skip("it has the machine's network")
     return call
 
 
 @pytest.mark.skipif(not which("git"), reason="needs git")
-async def test_no_pager_and_no_editor_waits_for_anybody(offline: Call) -> None:
+async def test_pager_and_editor_do_not_wait(offline: Call) -> None:
     commit = "git -c user.name=a -c user.email=a@b commit --allow-empty"
     with takes_less_than(20):
         result = await offline(
@@ -252,39 +250,39 @@ async def test_npm_neither_asks_nor_waits_for_a_network(offline: Call) -> None:
         assert "npm error" in (await offline("shell", command="npm install left-pad; echo done")).content
 
 
-async def test_pip_does_not_try_again_without_a_network(offline: Call) -> None:
+async def test_pip_does_not_retry_without_a_network(offline: Call) -> None:
     with takes_less_than(20):
         result = await offline("shell", command="python3 -m pip --version && python3 -m pip download six 2>&1; env")
         assert "Retrying" not in result.content
         assert {"PIP_RETRIES=0", "CI=1", "npm_config_fetch_retries=0"} <= set(result.content.splitlines())
 
 
-async def test_input_is_empty_so_that_nothing_waits_for_an_answer(call: Call) -> None:
+async def test_input_is_empty_so_that_no_program_waits(call: Call) -> None:
     assert (await call("shell", command="read answer; echo [$answer] $?")).content.startswith("[] 1\n")
 
 
-async def test_bash_is_there_if_the_machine_has_it(call: Call) -> None:
+async def test_bash_is_used_if_installed(call: Call) -> None:
     assert (await call("shell", command='[[ a == a ]] && echo "${BASH_VERSION:+bash}"')).content.startswith("bash\n")
 
 
-async def test_a_command_may_begin_with_a_dash_or_have_many_lines(call: Call) -> None:
+async def test_command_can_start_with_a_dash_or_span_lines(call: Call) -> None:
     assert "not found" in (await call("shell", command="-x")).content
     assert (await call("shell", command="\n  echo a\n\n  echo b\n")).content.startswith("a\nb\n")
 
 
 @pytest.mark.parametrize("command", ["echo \0", "x" * 130_000, "echo \ud800"])
-async def test_a_command_that_no_program_can_be_given_is_refused_with_advice(call: Call, command: str) -> None:
+async def test_impossible_command_text_is_refused_with_advice(call: Call, command: str) -> None:
     with pytest.raises(InvalidArguments):
         await call("shell", command=command)
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1, 601, "soon"])
-def test_a_timeout_out_of_range_is_refused(timeout_s: Any) -> None:
+def test_timeout_out_of_range_is_refused(timeout_s: Any) -> None:
     with pytest.raises(InvalidArguments, match="timeout_s"):
         base.validate(registry.get("shell"), {"command": "true", "timeout_s": timeout_s})
 
 
-async def test_without_a_sandbox_nothing_runs_and_the_reason_is_said(tool_context: ToolContext) -> None:
+async def test_missing_sandbox_is_reported_with_the_reason(tool_context: ToolContext) -> None:
     definition = registry.get("shell")
     arguments = base.read_arguments(definition, '{"command": "touch made"}')
     with pytest.raises(SandboxUnavailable, match="namespaces are off"):
@@ -292,6 +290,6 @@ async def test_without_a_sandbox_nothing_runs_and_the_reason_is_said(tool_contex
 
 
 @pytest.mark.parametrize(("command", "danger"), [("ls", Danger.MODERATE), ("rm -rf build", Danger.DANGEROUS)])
-def test_it_is_judged_by_its_command(command: str, danger: Danger, workspace: Workspace) -> None:
+def test_danger_is_that_of_the_command(command: str, danger: Danger, workspace: Workspace) -> None:
     definition = registry.get("shell")
     assert definition.judgement(base.validate(definition, {"command": command}), workspace).danger is danger

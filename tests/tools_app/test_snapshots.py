@@ -1,4 +1,4 @@
-"""Snapshots of a workspace: what was read once is not read again, and what is not held is named."""
+"""Tests of snapshots: files are read only once, and files that are not stored are named."""
 
 import os
 import time
@@ -27,7 +27,7 @@ def changed(before: Snapshot, after: Snapshot) -> list[str]:
     return [found.path for found in differences(before, after)]
 
 
-def test_what_was_created_changed_and_deleted(workspace: Workspace, history: FileHistory) -> None:
+def test_created_changed_and_deleted_files_are_found(workspace: Workspace, history: FileHistory) -> None:
     for name in ("a.txt", "b/c.txt", "d.txt"):
         workspace.write_bytes(name, name.encode())
     first = look(workspace, history)
@@ -40,18 +40,18 @@ def test_what_was_created_changed_and_deleted(workspace: Workspace, history: Fil
     assert changed(second, look(workspace, history, second)) == []
 
 
-def test_only_what_changed_is_read(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
+def test_only_changed_files_are_read(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
     workspace.write_bytes("a.txt", b"a")
     first = look(workspace, history)
-    monkeypatch.setattr(snapshot, "_TICK_NS", -time.time_ns())  # as if long ago
+    monkeypatch.setattr(snapshot, "_TICK_NS", -time.time_ns())  # as if taken long ago
     read: list[bytes] = []
     workspace.write_bytes("b.txt", b"b")
     snapshot.take(workspace.open_root(), first, lambda data: read.append(data) or "x", 1000)  # type: ignore[func-returns-value]
     assert read == [b"b"]
 
 
-def test_a_change_within_a_tick_of_the_clock_is_found(workspace: Workspace, history: FileHistory) -> None:
-    """Same size, same inode; its time may be the same, too."""
+def test_change_within_a_clock_tick_is_found(workspace: Workspace, history: FileHistory) -> None:
+    """The size and inode are the same, and the time may be too."""
     workspace.write_bytes("a.txt", b"one")
     for content in (b"two", b"six", b"ten"):
         before = look(workspace, history)
@@ -61,7 +61,7 @@ def test_a_change_within_a_tick_of_the_clock_is_found(workspace: Workspace, hist
         assert history.content_path(after.files["a.txt"].sha256).read_bytes() == content
 
 
-def test_a_mode_and_a_link_are_part_of_it(workspace: Workspace, history: FileHistory) -> None:
+def test_snapshot_includes_modes_and_links(workspace: Workspace, history: FileHistory) -> None:
     workspace.write_bytes("run.sh", b"#!/bin/sh\n")
     (workspace.root / "link").symlink_to("run.sh")
     first = look(workspace, history)
@@ -73,7 +73,7 @@ def test_a_mode_and_a_link_are_part_of_it(workspace: Workspace, history: FileHis
     assert history.content_path(second.files["link"].sha256).read_bytes() == b"/etc/passwd"
 
 
-def test_what_programs_make_anew_is_left_out_and_named(workspace: Workspace, history: FileHistory) -> None:
+def test_caches_are_left_out_and_named(workspace: Workspace, history: FileHistory) -> None:
     for path in ("node_modules/x/y.js", "src/__pycache__/m.pyc", ".git/HEAD", "src/m.py", ".results/1.txt"):
         workspace.write_bytes(path, b"x")
     taken = look(workspace, history)
@@ -81,7 +81,7 @@ def test_what_programs_make_anew_is_left_out_and_named(workspace: Workspace, his
     assert taken.left_out == (".git/", ".results/", "node_modules/", "src/__pycache__/")
 
 
-def test_large_files_are_noticed_and_not_held(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
+def test_large_files_are_listed_but_not_stored(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
     monkeypatch.setattr(snapshot, "MAX_FILE_BYTES", 10)
     workspace.write_bytes("large", b"x" * 11)
     first = look(workspace, history)
@@ -91,7 +91,7 @@ def test_large_files_are_noticed_and_not_held(workspace: Workspace, history: Fil
     assert workspace.unrestorable("large") == ["large"]
 
 
-def test_what_is_over_the_bound_of_all_is_held_as_soon_as_there_is_room(workspace: Workspace, tmp_path: Path) -> None:
+def test_file_beyond_the_limit_is_stored_once_there_is_room(workspace: Workspace, tmp_path: Path) -> None:
     history = FileHistory(tmp_path, HistoryBounds(size=20))
     workspace.write_bytes("a", b"x" * 6)
     first = look(workspace, history)
@@ -104,14 +104,14 @@ def test_what_is_over_the_bound_of_all_is_held_as_soon_as_there_is_room(workspac
     assert changed(full, roomy) == ["a"]
 
 
-def test_only_so_many_files_are_held(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
+def test_number_of_stored_files_is_limited(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
     monkeypatch.setattr(snapshot, "MAX_FILES", 2)
     for name in "abc":
         workspace.write_bytes(name, b"x")
     assert [bool(state.sha256) for state in look(workspace, history).files.values()].count(True) == 2
 
 
-def test_nothing_outside_is_read(workspace: Workspace, history: FileHistory, tmp_path: Path) -> None:
+def test_nothing_outside_the_workspace_is_read(workspace: Workspace, history: FileHistory, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("secret")
     (workspace.root / "folder").symlink_to(tmp_path / "outside")
@@ -123,8 +123,8 @@ def test_nothing_outside_is_read(workspace: Workspace, history: FileHistory, tmp
     assert not any(content == b"secret" for content in contents)
 
 
-def test_a_name_that_is_no_text_is_held_as_escapes(workspace: Workspace, history: FileHistory) -> None:
-    """A name that reads like such an escape is left out: nobody could tell later which of the two it was."""
+def test_undecodable_name_is_stored_with_escapes(workspace: Workspace, history: FileHistory) -> None:
+    """A name that looks like such an escape is left out, because the two would be indistinguishable later."""
     (workspace.root / os.fsdecode(b"\xfe")).write_text("x")
     (workspace.root / "\\udcff").write_text("y")
     taken = look(workspace, history)
@@ -133,7 +133,7 @@ def test_a_name_that_is_no_text_is_held_as_escapes(workspace: Workspace, history
     assert history.load() == HistoryState(snapshot=taken)
 
 
-def test_it_is_stored_and_read_again(workspace: Workspace, history: FileHistory) -> None:
+def test_snapshot_is_saved_and_loaded(workspace: Workspace, history: FileHistory) -> None:
     assert history.load() is None
     workspace.write_bytes("ä/b.txt", b"x")
     last = HistoryState(snapshot=look(workspace, history), change=7, since=3)
@@ -141,7 +141,7 @@ def test_it_is_stored_and_read_again(workspace: Workspace, history: FileHistory)
     assert history.load() == last
 
 
-def test_what_could_not_be_brought_back(workspace: Workspace, history: FileHistory) -> None:
+def test_unrestorable_files(workspace: Workspace, history: FileHistory) -> None:
     workspace.write_bytes("src/a.py", b"x")
     workspace.write_bytes("src/.git/b.js", b"x")
     workspace.write_bytes("docs/c.md", b"x")
@@ -155,13 +155,13 @@ def test_what_could_not_be_brought_back(workspace: Workspace, history: FileHisto
     assert workspace.unrestorable("docs") == ["docs"]
 
 
-def test_the_contents_that_nothing_needs_are_deleted(workspace: Workspace, history: FileHistory) -> None:
+def test_unused_contents_are_deleted(workspace: Workspace, history: FileHistory) -> None:
     one, two = history.store(b"one"), history.store(b"two")
     history.delete_unused({two})
     assert (history.content_path(one).exists(), history.content_path(two).exists()) == (False, True)
 
 
-def test_a_file_is_put_back_with_its_mode_and_a_link_as_a_link(workspace: Workspace) -> None:
+def test_restore_keeps_the_mode_and_links(workspace: Workspace) -> None:
     workspace.restore("a/run.sh", b"#!", 0o100750)
     workspace.restore("a/link", b"/etc/passwd", 0o120777)
     workspace.restore("a/run.sh", b"#!!", 0o100755)

@@ -1,4 +1,4 @@
-"""What is left of a program's output where it draws on a terminal."""
+"""Tests of the rendering of program output that draws on a terminal."""
 
 import time
 
@@ -13,7 +13,7 @@ from tools_app.shell.terminal import TerminalStream, render_terminal
         ("plain\ntext\tand more\n", "plain\ntext\tand more\n"),
         ("\x1b[1;31mred\x1b[0m and \x1b[38;5;12mblue\x1b[m", "red and blue"),
         ("10 %\r 50 %\r100 %\ndone", "100 %\ndone"),
-        ("Downloading\rOK", "OKwnloading"),  # a terminal shows just that
+        ("Downloading\rOK", "OKwnloading"),  # as in a real terminal
         ("Downloading\r\x1b[KOK", "OK"),
         ("Downloading\x1b[2K\rOK", "OK"),
         ("ends in a return\r", "ends in a return"),
@@ -26,17 +26,17 @@ from tools_app.shell.terminal import TerminalStream, render_terminal
         ("", ""),
     ],
 )
-def test_a_line_is_what_a_terminal_shows(output: str, shown: str) -> None:
+def test_line_is_rendered_as_in_a_terminal(output: str, shown: str) -> None:
     assert render_terminal(output) == shown
 
 
-def test_a_long_line_that_is_drawn_again_and_again_costs_no_more_than_its_length() -> None:
+def test_redrawing_a_long_line_takes_linear_time() -> None:
     assert render_terminal("x\b" * 200_000 + "y") == "y"
     assert render_terminal("\r".join(f"{n:6}" for n in range(100_000))) == " 99999"
 
 
 @pytest.mark.parametrize("erase", ["\x1b[1K", "\x1b[2K"])
-def test_a_long_line_that_is_erased_again_and_again_costs_no_more_than_its_length(erase: str) -> None:
+def test_erasing_a_long_line_takes_linear_time(erase: str) -> None:
     began = time.process_time()
     assert render_terminal("x" * 50_000 + erase * 10_000 + "\ry") == "y"
     assert render_terminal("x" * 50_000 + f"{erase}y" * 10_000).strip() == "y"
@@ -57,12 +57,12 @@ def test_a_long_line_that_is_erased_again_and_again_costs_no_more_than_its_lengt
         (["\r" + "." * 1_500, "\r" + "." * 1_500 + "!", "\r" + "." * 1_500 + "!?"], "." * 1_500 + "!?"),
     ],
 )
-def test_running_output_has_no_codes_and_is_only_added_to(chunks: list[str], shown: str) -> None:
+def test_stream_has_no_codes_and_only_appends(chunks: list[str], shown: str) -> None:
     running = TerminalStream(every_s=0)
     assert "".join(map(running.feed, chunks)) == shown
 
 
-def test_a_progress_bar_is_said_again_twice_a_second_and_as_it_ends() -> None:
+def test_progress_bar_is_emitted_twice_a_second_and_at_its_end() -> None:
     now = 0.0
     running = TerminalStream(clock=lambda: now)
     said = ""

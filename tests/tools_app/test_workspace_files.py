@@ -1,4 +1,4 @@
-"""What a workspace does with files: whole or not at all, kept modes, clear refusals, the right owner."""
+"""Tests of file operations in a workspace: atomic writes, kept modes, clear refusals, the right owner."""
 
 import os
 import resource
@@ -14,13 +14,13 @@ from tools_app.files import Workspace
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
 
-def test_its_folder_is_made_on_first_use_and_closed_to_others(workspace: Workspace) -> None:
+def test_folder_is_created_on_first_use_and_private(workspace: Workspace) -> None:
     assert not workspace.root.exists()
     assert workspace.listing() == "(empty)"
     assert stat.S_IMODE(workspace.root.stat().st_mode) == 0o700
 
 
-def test_writing_makes_the_folders_above(workspace: Workspace) -> None:
+def test_write_creates_parent_folders(workspace: Workspace) -> None:
     workspace.write_bytes("a/b/c.txt", b"text")
     assert (workspace.root / "a/b/c.txt").read_bytes() == b"text"
     assert workspace.is_file("a/b/c.txt")
@@ -28,7 +28,7 @@ def test_writing_makes_the_folders_above(workspace: Workspace) -> None:
     assert not workspace.is_file("a/b/d.txt")
 
 
-def test_replacing_keeps_the_mode_and_leaves_nothing_beside_it(workspace: Workspace) -> None:
+def test_replacing_keeps_the_mode_and_leaves_no_temporary_file(workspace: Workspace) -> None:
     workspace.write_bytes("run.sh", b"old")
     (workspace.root / "run.sh").chmod(0o755)
     workspace.write_bytes("run.sh", b"new")
@@ -36,7 +36,7 @@ def test_replacing_keeps_the_mode_and_leaves_nothing_beside_it(workspace: Worksp
     assert os.listdir(workspace.root) == ["run.sh"]
 
 
-def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_beside_it(workspace: Workspace) -> None:
+def test_failed_write_leaves_the_old_file_and_no_temporary_file(workspace: Workspace) -> None:
     workspace.write_bytes("kept.txt", b"old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -51,7 +51,7 @@ def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_beside_it(work
     assert os.listdir(workspace.root) == ["kept.txt"]
 
 
-def test_a_reader_of_the_old_file_is_not_disturbed_by_a_write(workspace: Workspace) -> None:
+def test_write_does_not_disturb_a_reader_of_the_old_file(workspace: Workspace) -> None:
     workspace.write_bytes("file.txt", b"old")
     with workspace.open_for_read("file.txt") as reader:
         workspace.write_bytes("file.txt", b"newer")
@@ -59,20 +59,20 @@ def test_a_reader_of_the_old_file_is_not_disturbed_by_a_write(workspace: Workspa
     assert workspace.read_bytes("file.txt") == b"newer"
 
 
-def test_appending_adds_to_the_end_or_makes_the_file(workspace: Workspace) -> None:
+def test_append_extends_or_creates_the_file(workspace: Workspace) -> None:
     workspace.append("logs/log.txt", b"one\n")
     workspace.append("logs/log.txt", b"two\n")
     assert workspace.read_bytes("logs/log.txt") == b"one\ntwo\n"
 
 
-def test_it_reads_no_more_than_the_limit(workspace: Workspace) -> None:
+def test_read_is_limited(workspace: Workspace) -> None:
     workspace.write_bytes("file.txt", b"12345")
     assert workspace.read_bytes("file.txt", limit=5) == b"12345"
     with pytest.raises(ToolError, match=r"has 5 B; at most 4 B .* range .* shell"):
         workspace.read_bytes("file.txt", limit=4)
 
 
-def test_moving_makes_the_folders_above_and_overwrites_nothing(workspace: Workspace) -> None:
+def test_move_creates_parent_folders_and_overwrites_nothing(workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"a")
     workspace.write_bytes("b.txt", b"b")
     with pytest.raises(ToolError, match=r"b\.txt exists already"):
@@ -84,13 +84,13 @@ def test_moving_makes_the_folders_above_and_overwrites_nothing(workspace: Worksp
     assert sorted(os.listdir(workspace.root)) == ["b.txt", "new"]
 
 
-def test_a_folder_cannot_be_moved_into_itself(workspace: Workspace) -> None:
+def test_folder_cannot_be_moved_into_itself(workspace: Workspace) -> None:
     workspace.write_bytes("a/file.txt", b"a")
     with pytest.raises(ToolError, match="cannot be moved into itself"):
         workspace.move("a", "a/b")
 
 
-def test_deleting_a_folder_takes_all_that_is_in_it(workspace: Workspace) -> None:
+def test_deleting_a_folder_deletes_its_content(workspace: Workspace) -> None:
     workspace.write_bytes("a/b/c/d.txt", b"x")
     workspace.write_bytes("a/e.txt", b"x")
     workspace.write_bytes("kept.txt", b"x")
@@ -100,7 +100,7 @@ def test_deleting_a_folder_takes_all_that_is_in_it(workspace: Workspace) -> None
         workspace.delete("a")
 
 
-def test_a_tree_too_deep_to_walk_costs_no_descriptors(workspace: Workspace) -> None:
+def test_overly_deep_tree_leaks_no_descriptors(workspace: Workspace) -> None:
     folder = os.open(workspace.make_root(), os.O_RDONLY)
     for _ in range(100):
         os.mkdir("deep", dir_fd=folder)
@@ -123,7 +123,7 @@ def test_a_tree_too_deep_to_walk_costs_no_descriptors(workspace: Workspace) -> N
         ("n" * 300, "File name too long."),
     ],
 )
-def test_what_cannot_be_read_is_said_in_a_sentence(workspace: Workspace, path: str, sentence: str) -> None:
+def test_unreadable_paths_are_reported_in_a_sentence(workspace: Workspace, path: str, sentence: str) -> None:
     workspace.write_bytes("file.txt", b"x")
     workspace.write_bytes("folder/file.txt", b"x")
     with pytest.raises(ToolError) as refused:
@@ -131,7 +131,7 @@ def test_what_cannot_be_read_is_said_in_a_sentence(workspace: Workspace, path: s
     assert str(refused.value).endswith(sentence)
 
 
-def test_entries_come_by_name_with_kind_and_size(workspace: Workspace) -> None:
+def test_entries_are_sorted_with_kind_and_size(workspace: Workspace) -> None:
     workspace.write_bytes("b.txt", b"12345")
     workspace.write_bytes("a/inner.txt", b"")
     (workspace.root / "c").symlink_to("b.txt")
@@ -145,7 +145,7 @@ def test_entries_come_by_name_with_kind_and_size(workspace: Workspace) -> None:
         workspace.entries("b.txt")
 
 
-def test_the_listing_shows_two_levels_with_sizes(workspace: Workspace) -> None:
+def test_listing_shows_two_levels_with_sizes(workspace: Workspace) -> None:
     workspace.write_bytes("notes.md", b"x" * 1234)
     workspace.write_bytes("data/a.csv", b"x" * 20)
     workspace.write_bytes("data/deep/b.csv", b"x")
@@ -160,18 +160,18 @@ def test_the_listing_shows_two_levels_with_sizes(workspace: Workspace) -> None:
     ]
 
 
-def test_the_listing_is_bounded_and_says_how_many_more_there_are(workspace: Workspace) -> None:
+def test_listing_is_limited_and_counts_the_rest(workspace: Workspace) -> None:
     for number in range(30):
         workspace.write_bytes(f"many/{number:03}", b"")
         workspace.write_bytes(f"top{number:03}", b"")
     lines = workspace.listing(limit=20).splitlines()
     assert len(lines) == 21
     assert lines[0] == "many/ (30 inside)"
-    assert lines[11] == "top000 (0 B)"  # the large folder does not hide its neighbours
+    assert lines[11] == "top000 (0 B)"  # a large folder does not hide its neighbours
     assert lines[-1] == "and 41 more"
 
 
-def test_names_that_are_no_text_or_break_lines_are_shown_escaped(workspace: Workspace) -> None:
+def test_undecodable_and_multiline_names_are_escaped(workspace: Workspace) -> None:
     Path(os.fsdecode(os.fsencode(workspace.make_root()) + b"/bad\xff")).touch()
     (workspace.root / "two\nlines\x1b[31m").touch()
     (workspace.root / "größe 大").touch()
@@ -181,7 +181,7 @@ def test_names_that_are_no_text_or_break_lines_are_shown_escaped(workspace: Work
 
 
 @as_root
-def test_what_it_creates_belongs_to_the_owner_of_the_workspace(tmp_path: Path) -> None:
+def test_created_files_belong_to_the_owner_of_the_workspace(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "workspace", owner=(65_531, 65_530))
     workspace.write_bytes("a/b/file.txt", b"x")
     workspace.write_bytes("a/b/file.txt", b"y")
@@ -192,7 +192,7 @@ def test_what_it_creates_belongs_to_the_owner_of_the_workspace(tmp_path: Path) -
     assert {(path.stat().st_uid, path.stat().st_gid) for path in created} == {(65_531, 65_530)}
 
 
-def test_a_workspace_that_is_full_takes_no_more_until_something_is_deleted(tmp_path: Path) -> None:
+def test_full_workspace_refuses_writes_until_something_is_deleted(tmp_path: Path) -> None:
     small = Workspace(tmp_path / "small", max_bytes=100_000)
     small.write_bytes("a", b"x" * 60_000)
     for write in (small.write_bytes, small.append):

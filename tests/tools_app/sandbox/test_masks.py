@@ -1,4 +1,4 @@
-"""Restricted paths are out of reach of every program in the sandbox, whatever name it has for them."""
+"""Tests that programs in the sandbox cannot reach restricted paths under any name."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -55,7 +55,7 @@ async def run(context: ToolContext, text: str, restrictions: Restrictions = REST
     return await context.sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)
 
 
-async def test_no_program_reads_a_restricted_path_or_takes_it_elsewhere(tool_context: ToolContext, root: Path) -> None:
+async def test_programs_cannot_read_or_move_restricted_paths(tool_context: ToolContext, root: Path) -> None:
     said = (await run(tool_context, ATTACKS)).output
     kept = {line.partition("KEPT ")[2] for line in said.splitlines() if "KEPT " in line}
     assert kept == {"notes.txt", "plans/may/open.md"}
@@ -69,25 +69,25 @@ def holding(text: str, root: Path) -> set[str]:
     return {file.relative_to(root).as_posix() for file in files if text in file.read_text()}
 
 
-async def test_what_appears_is_masked_from_the_next_command_on(tool_context: ToolContext, root: Path) -> None:
+async def test_new_files_are_masked_from_the_next_command_on(tool_context: ToolContext, root: Path) -> None:
     made = await run(tool_context, "mkdir new; echo own > new/.env; cat new/.env; mv new new2; echo work > plans/may/b")
     assert made.output == "own\n"
     said = await run(tool_context, "cat new2/.env plans/may/b")
     assert "own" not in said.output
     assert "KEPT" not in said.output
     assert said.output.endswith("work\n")
-    assert "KEPT .env" in (await run(tool_context, "cat .env", UNRESTRICTED)).output  # another agent of the session
+    assert (
+        "KEPT .env" in (await run(tool_context, "cat .env", UNRESTRICTED)).output
+    )  # another agent of the same session
 
 
-async def test_a_link_in_a_circle_or_a_folder_that_is_closed_hinders_nobody(
-    tool_context: ToolContext, root: Path
-) -> None:
+async def test_link_cycles_and_closed_folders_do_no_harm(tool_context: ToolContext, root: Path) -> None:
     (root / "x").mkdir()
     (root / "x/.env").symlink_to(".env")
     assert (await run(tool_context, "cat notes.txt")).output == "KEPT notes.txt\n"
 
 
-def test_what_cannot_be_looked_into_is_masked_as_a_whole(
+def test_unreadable_folders_are_masked_entirely(
     tool_context: ToolContext, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = restrictions._entries

@@ -1,4 +1,4 @@
-"""Which sandbox a server uses, and what happens where none works."""
+"""Tests of the choice of a sandbox, and of servers without one."""
 
 import asyncio
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from tools_app.sandbox.docker import Docker
 
 
 @pytest.fixture(autouse=True)
-def nothing_known() -> Iterator[None]:
+def empty_cache() -> Iterator[None]:
     choice.clear_cache()
     yield
     choice.clear_cache()
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine where neither bubblewrap nor docker works."""
+def broken_backends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate a machine without working bubblewrap and docker."""
     monkeypatch.setattr(Bubblewrap, "probe", lambda self: "namespaces are off")
     monkeypatch.setattr(Docker, "probe", lambda self: "no engine")
 
@@ -32,7 +32,7 @@ def run(sandbox: Sandbox, folder: Path) -> None:
     asyncio.run(sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None))
 
 
-def test_the_strongest_that_works_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strongest_working_sandbox_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Docker, "probe", lambda self: "")
     monkeypatch.setattr(Bubblewrap, "probe", lambda self: "namespaces are off")
     assert choose_sandbox(allow_local=True).name == "docker"
@@ -41,13 +41,13 @@ def test_the_strongest_that_works_is_chosen(monkeypatch: pytest.MonkeyPatch) -> 
     assert choose_sandbox(allow_local=True).name == "bubblewrap"
 
 
-@pytest.mark.usefixtures("broken")
-def test_a_server_of_one_person_falls_back_on_local() -> None:
+@pytest.mark.usefixtures("broken_backends")
+def test_single_user_server_falls_back_to_local() -> None:
     assert choose_sandbox(allow_local=True).name == "local"
 
 
-@pytest.mark.usefixtures("broken")
-def test_a_server_of_many_runs_nothing_and_says_why(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("broken_backends")
+def test_multi_user_server_without_sandbox_reports_reason(tmp_path: Path) -> None:
     sandbox = choose_sandbox(allow_local=False)
     assert sandbox.name == "none"
     assert "namespaces are off" in sandbox.probe()
@@ -56,43 +56,43 @@ def test_a_server_of_many_runs_nothing_and_says_why(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.usefixtures("broken")
-def test_a_sandbox_that_is_named_is_never_replaced_by_another() -> None:
+@pytest.mark.usefixtures("broken_backends")
+def test_named_sandbox_is_never_replaced() -> None:
     assert choose_sandbox("bubblewrap", allow_local=True).name == "none"
     assert choose_sandbox("local", allow_local=False).name == "local"
 
 
-def test_an_unknown_name_is_said() -> None:
+def test_unknown_name_is_reported() -> None:
     assert "'bubble'" in choose_sandbox("bubble", allow_local=True).probe()
 
 
-def test_it_probes_once() -> None:
+def test_probe_runs_once() -> None:
     assert choose_sandbox("local") is choose_sandbox("local")
 
 
-def test_a_probe_can_be_asked_for_on_an_event_loop() -> None:
+def test_probe_works_on_an_event_loop() -> None:
     async def ask() -> str:
         return choose_sandbox("local").probe()
 
     assert asyncio.run(ask()) == ""
 
 
-def test_docker_says_in_one_line_why_it_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docker_failure_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     reason = Docker().probe()
     assert "docker" in reason.lower()
     assert "\n" not in reason
 
 
-def test_docker_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_docker_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert Docker().probe() == "The program docker is not installed."
 
 
-def test_a_program_that_is_not_bubblewrap_is_found_out() -> None:
+def test_program_that_is_not_bubblewrap_is_rejected() -> None:
     assert Bubblewrap(Path("/usr/bin/false")).probe()
     assert "/no/such/bwrap" in Bubblewrap(Path("/no/such/bwrap")).probe()
 
 
-def test_every_sandbox_is_honest_about_its_weakness() -> None:
+def test_every_sandbox_states_its_weakness() -> None:
     assert all(choose_sandbox(name).weakness.endswith(".") for name in ("bubblewrap", "docker", "local", "unknown"))

@@ -1,4 +1,4 @@
-"""What the docker backend asks of the client. A stand-in for it runs the container's shell right here."""
+"""Tests of the docker backend with a fake client, which runs the container's shell directly."""
 
 import asyncio
 from collections.abc import Callable
@@ -38,18 +38,18 @@ def run(text: str, show: Callable[[str], None] = lambda text: None, **limits: An
     return asyncio.run(Docker().run(command, on_output=show, on_start=lambda started: None))
 
 
-def test_the_command_and_its_environment_arrive_as_they_are(log: Path) -> None:
+def test_command_and_environment_arrive_unchanged(log: Path) -> None:
     outcome = run("""echo "$TOKEN"; echo 'it''s' "$((1 + 2))"; cat; exit 3""")
     assert outcome == CommandOutcome(exit_code=3, output="se'sa\nme $HOME\nits 3\n")
 
 
-def test_neither_of_them_shows_among_the_arguments(log: Path) -> None:
+def test_command_and_environment_are_not_in_the_arguments(log: Path) -> None:
     run("echo hidden-words")
     assert "hidden-words" not in log.read_text()
     assert "sesa" not in log.read_text().replace("'", "")
 
 
-def test_the_container_gets_the_limits_and_no_network(log: Path) -> None:
+def test_container_gets_limits_and_no_network(log: Path) -> None:
     run("true", memory=10**9, processes=7)
     words = log.read_text().split()
     assert {"--network=none", "--read-only", "--cap-drop=ALL", "--pids-limit=7", "--memory=1000000000"} <= set(words)
@@ -59,7 +59,7 @@ def test_the_container_gets_the_limits_and_no_network(log: Path) -> None:
 
 
 @pytest.mark.parametrize("limits", [{}, {"wall_s": 0.2}])
-def test_the_container_is_removed_however_the_command_ended(log: Path, limits: dict[str, float]) -> None:
+def test_container_is_always_removed(log: Path, limits: dict[str, float]) -> None:
     with takes_less_than(5):
         outcome = run("sleep 0.4", **limits)
         assert outcome.timed_out == bool(limits)

@@ -1,4 +1,4 @@
-"""What bubblewrap adds to the time of a command; the figure is printed."""
+"""A measurement of the time that bubblewrap adds to a command. The figure is printed."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from tools_app.sandbox.choice import choose_sandbox
 ROUNDS = 15
 
 
-def test_it_adds_little(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_overhead_is_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if reason := (sandbox := choose_sandbox("bubblewrap")).probe():
         pytest.skip(reason)
     if owner := workspace_owner():
@@ -42,5 +42,5 @@ def test_it_adds_little(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
     added = asyncio.run(measure())
     with capsys.disabled():
-        print(f"\nbubblewrap adds {added:.1f} ms to a command")  # 20 ms on a quiet machine at most
+        print(f"\nbubblewrap adds {added:.1f} ms to a command")  # at most 20 ms on an idle machine
     check_bound(added / 1000, 0.25)

@@ -1,4 +1,4 @@
-"""Commands reach the hosts that an administrator allows, through the filtering proxy, and nothing else."""
+"""Tests that commands reach allowed hosts through the filtering proxy, and nothing else."""
 
 from dataclasses import replace
 
@@ -33,11 +33,11 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
 
 
 async def run_with(tool_context: ToolContext, call: Call, command: str, policy: NetworkPolicy) -> str:
-    object.__setattr__(tool_context, "network", policy)  # the same context that `call` closes over
+    object.__setattr__(tool_context, "network", policy)  # the context that `call` uses
     return (await call("shell", command=command, timeout_s=30)).content
 
 
-async def test_an_allowed_host_is_reached_and_another_is_not(tool_context: ToolContext, call: Call) -> None:
+async def test_only_allowed_hosts_are_reached(tool_context: ToolContext, call: Call) -> None:
     async with serving(hello) as server:
         address = f"127.0.0.1:{server.port}"
         policy = NetworkPolicy(only_hosts=frozenset({"127.0.0.1"}), allow_internal=frozenset({address}))
@@ -47,14 +47,14 @@ async def test_an_allowed_host_is_reached_and_another_is_not(tool_context: ToolC
         assert "no: HTTP Error 403" in await run_with(tool_context, call, command, other)
 
 
-async def test_an_internal_address_needs_its_own_permission(tool_context: ToolContext, call: Call) -> None:
+async def test_internal_address_needs_separate_permission(tool_context: ToolContext, call: Call) -> None:
     async with serving(hello) as server:
         command = "unset NO_PROXY no_proxy; " + FETCH.format(url=f"http://127.0.0.1:{server.port}/")
         said = await run_with(tool_context, call, command, NetworkPolicy(only_hosts=frozenset({"*"})))
     assert "no: HTTP Error 403" in said
 
 
-async def test_past_the_proxy_there_is_no_way(tool_context: ToolContext, call: Call) -> None:
+async def test_proxy_cannot_be_bypassed(tool_context: ToolContext, call: Call) -> None:
     async with serving(hello) as server:
         address = f"127.0.0.1:{server.port}"
         policy = NetworkPolicy(only_hosts=frozenset({"127.0.0.1"}), allow_internal=frozenset({address}))
@@ -62,12 +62,12 @@ async def test_past_the_proxy_there_is_no_way(tool_context: ToolContext, call: C
         assert "no: <urlopen error" in await run_with(tool_context, call, command, policy)
 
 
-async def test_a_command_keeps_its_exit_code_and_leaves_nothing(tool_context: ToolContext, call: Call) -> None:
+async def test_command_keeps_its_exit_code_and_leaves_nothing(tool_context: ToolContext, call: Call) -> None:
     said = await run_with(tool_context, call, "sleep 100 & exit 7", NetworkPolicy(only_hosts=frozenset({"pypi.org"})))
     assert said.startswith("[exit code 7")
 
 
-async def test_without_an_allowed_host_there_is_no_proxy(tool_context: ToolContext, call: Call) -> None:
+async def test_no_proxy_without_allowed_hosts(tool_context: ToolContext, call: Call) -> None:
     said = await run_with(tool_context, call, "env", NetworkPolicy(only_hosts=frozenset()))
     assert "PROXY" not in said.upper().replace("NO_PROXY", "")
 
@@ -87,6 +87,6 @@ async def test_without_an_allowed_host_there_is_no_proxy(tool_context: ToolConte
         (None, "pypi.org", True),
     ],
 )
-def test_the_list_of_hosts(only: set[str] | None, host: str, known: bool) -> None:
+def test_host_patterns(only: set[str] | None, host: str, known: bool) -> None:
     policy = NetworkPolicy(only_hosts=None if only is None else frozenset(only))
     assert policy.includes_host(host) is known

@@ -1,4 +1,4 @@
-"""Output is kept within its bound, whatever its chunks are; what is missing of it is counted, binary data is named."""
+"""Tests of bounded output: any chunks, counted gaps, and named binary data."""
 
 import random
 
@@ -27,7 +27,7 @@ def in_chunks(data: bytes, size: int = 65_536) -> list[bytes]:
 
 
 @given(TEXT, st.lists(st.integers(0, 800), max_size=20))
-def test_what_fits_is_kept_and_shown_whole_wherever_it_is_cut_into_chunks(text: str, cuts: list[int]) -> None:
+def test_short_output_is_complete_in_any_chunks(text: str, cuts: list[int]) -> None:
     data = text.encode()
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     kept, shown = output_of([data[a:b] for a, b in zip(places, places[1:], strict=False)], limit=800)
@@ -36,15 +36,15 @@ def test_what_fits_is_kept_and_shown_whole_wherever_it_is_cut_into_chunks(text: 
 
 
 @given(st.lists(st.binary(max_size=50), max_size=30), st.integers(2, 100))
-def test_it_never_keeps_more_than_its_limit(chunks: list[bytes], limit: int) -> None:
+def test_stored_output_never_exceeds_the_limit(chunks: list[bytes], limit: int) -> None:
     kept, shown = output_of(chunks, limit)
     size = sum(map(len, chunks))
     assert kept.truncated == (size > limit)
     assert len(shown) <= limit + 100 * len(chunks)
-    assert len(kept.text()) <= limit + 250  # the lines that say how much is missing or binary
+    assert len(kept.text()) <= limit + 250  # lines that report a gap or binary data
 
 
-def test_both_ends_are_kept_and_the_line_between_says_how_much_is_missing() -> None:
+def test_both_ends_are_kept_around_a_line_with_the_gap() -> None:
     kept, shown = output_of([b"first", b"-" * 100, b"last"], limit=10)
     assert kept.text() == "first\n[… 99 of 109 bytes of output were not kept …]\n-last"
     assert shown == "first-----"
@@ -52,7 +52,7 @@ def test_both_ends_are_kept_and_the_line_between_says_how_much_is_missing() -> N
 
 @pytest.mark.parametrize("limit", [20_000, 30_001, 1024**2])
 @pytest.mark.parametrize("size", [1_000, 65_536])
-def test_lines_that_were_not_kept_are_counted_and_the_others_are_whole(limit: int, size: int) -> None:
+def test_dropped_lines_are_counted_and_others_complete(limit: int, size: int) -> None:
     printed = [str(number) for number in range(1, 200_001)]
     kept, _ = output_of(in_chunks("".join(f"{line}\n" for line in printed).encode(), size), limit)
     head, _, tail = kept.text().partition("[… ")
@@ -64,22 +64,22 @@ def test_lines_that_were_not_kept_are_counted_and_the_others_are_whole(limit: in
     assert clipped.loss_note(kept.text()) == gap
 
 
-def test_one_endless_line_says_bytes() -> None:
+def test_gap_in_one_long_line_is_given_in_bytes() -> None:
     kept, _ = output_of([b"x" * 5_000_000])
     assert clipped.loss_note(kept.text()) == "3,951,424 of 5,000,000 bytes of output were not kept"
 
 
-def test_nothing_is_missing_where_all_was_kept() -> None:
+def test_complete_output_has_no_gap() -> None:
     assert clipped.loss_note(output_of([b"9 of 10 lines passed\n"])[0].text()) == ""
 
 
 @pytest.mark.parametrize("limit", [4, 5, 6, 7])
-def test_no_half_character_stands_beside_the_gap(limit: int) -> None:
+def test_gap_never_splits_a_character(limit: int) -> None:
     kept, _ = output_of(["äöü€äöü".encode()], limit)
     assert "�" not in kept.text()
 
 
-RANDOM = random.Random(3)  # noqa: S311  the same in each run
+RANDOM = random.Random(3)  # noqa: S311  the same in every run
 NOISE = RANDOM.randbytes(20_000)
 
 
@@ -94,9 +94,7 @@ NOISE = RANDOM.randbytes(20_000)
     ],
 )
 @pytest.mark.parametrize(("before", "after"), [(b"", b""), (b"start\n", b"done\n")])
-def test_binary_data_is_named_and_the_lines_around_it_are_shown(
-    data: bytes, kind: str, before: bytes, after: bytes
-) -> None:
+def test_binary_data_is_named_between_text_lines(data: bytes, kind: str, before: bytes, after: bytes) -> None:
     size = len(data.rstrip()) if data is not None else 0
     kept, shown = output_of([before + data + after])
     name = kept.text().removeprefix(before.decode()).removesuffix(after.decode())
@@ -107,22 +105,22 @@ def test_binary_data_is_named_and_the_lines_around_it_are_shown(
     assert shown.endswith(f"bytes of binary output]\n{after.decode()}")
 
 
-def test_binary_data_over_the_bound_is_named_once_with_its_whole_size() -> None:
+def test_large_binary_data_is_named_once_with_total_size() -> None:
     kept, shown = output_of(in_chunks(b"\x89PNG\r\n" + NOISE * 100))
     assert kept.text() == "[binary output, 2,000,006 bytes, looks like PNG; redirect it to a file]\n"
-    assert shown == "[binary output, looks like PNG; redirect it to a file]\n"  # only its beginning is shown
+    assert shown == "[binary output, looks like PNG; redirect it to a file]\n"  # only the beginning is streamed
 
 
 @pytest.mark.parametrize(
     "data",
     [
         "Straße und Gemüse\n".encode("latin-1") * 9,
-        b"one.txt\0two.txt\0three.txt\0",  # as find -print0 does
+        b"one.txt\0two.txt\0three.txt\0",  # as in find -print0
         b"\x1b[31mred\x1b[0m\r\n50 %\r100 %\n",
         b"a line with a flaw \xff\xfe in it, and many more words\n" * 3,
         "日本語 🐝\n".encode(),
     ],
 )
-def test_text_is_shown_whatever_is_in_it(data: bytes) -> None:
+def test_unusual_text_is_not_treated_as_binary(data: bytes) -> None:
     kept, shown = output_of([data])
     assert kept.text() == shown == data.decode(errors="replace")

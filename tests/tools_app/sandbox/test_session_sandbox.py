@@ -1,4 +1,4 @@
-"""One sandbox a session: what its commands share, and what they and others must not reach."""
+"""Tests of a session's sandbox: shared state of its commands, and isolation from others."""
 
 import asyncio
 import shutil
@@ -58,7 +58,7 @@ async def run(context: ToolContext, text: str, session: str = "a session", **lim
     return await context.sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)
 
 
-async def test_what_a_command_leaves_at_home_and_in_tmp_is_there_for_the_next(tool_context: ToolContext) -> None:
+async def test_home_and_tmp_persist_between_commands(tool_context: ToolContext) -> None:
     await run(tool_context, "echo kept > ~/file; echo too > /tmp/file; export LOST=1; sleep 1000 &")
     outcome = await run(tool_context, "cat ~/file /tmp/file; echo [$LOST]; pgrep sleep; git config user.email")
     assert outcome.output == "kept\ntoo\n[]\nagent@sandbox.invalid\n"
@@ -66,7 +66,7 @@ async def test_what_a_command_leaves_at_home_and_in_tmp_is_there_for_the_next(to
     assert (await run(tool_context, "cat ~/file; ls /tmp")).output == "kept\nhome\n"
 
 
-async def test_a_server_in_the_background_is_reached_by_its_session_alone(
+async def test_background_server_is_reachable_by_its_session_only(
     tool_context: ToolContext, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = await call("shell", command=SERVER, background=True)
@@ -74,12 +74,12 @@ async def test_a_server_in_the_background_is_reached_by_its_session_alone(
     while "Serving" not in begun.content:
         begun = await call("job", action="read", id=1, wait_s=20)
         named += begun.metadata["ports"]
-    assert named == await ports.listening_ports("a session") == [8123]  # named once
+    assert named == await ports.listening_ports("a session") == [8123]  # reported only once
     assert (await call("job", action="read", id=1, wait_s=0)).metadata["ports"] == []
     assert await ports.listening_ports("another") == []
     assert (await run(tool_context, READ)).output == "served\n\n"
     fetched = await fetch(
-        "http://sandbox:8123/", replace(tool_context.network, only=None), max_bytes=1000, timeout_s=10
+        "http://sandbox:8123/", replace(tool_context.network, only_hosts=None), max_bytes=1000, timeout_s=10
     )
     assert fetched.body == b"served\n"
     _, writer = await connect("a session", 8123)
@@ -96,12 +96,12 @@ async def test_a_server_in_the_background_is_reached_by_its_session_alone(
 
 
 async def is_reached_from_another_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a web process in a team does, and what its worker answers."""
+    """Connect like a web process of a team, through the worker."""
     monkeypatch.setattr(ports, "_folder", folder / "ports")
     await ports.listen()
     with monkeypatch.context() as other:
         other.setattr(ports.sandboxes, "get", lambda session: None)
-        assert await ports._open_at_peer("a session", 8123) is None  # its own answer is none
+        assert await ports._open_at_peer("a session", 8123) is None  # its own peer does not count
     with monkeypatch.context() as other:
         other.setattr(ports.os, "getpid", lambda: 1)
         found = await ports._open_at_peer("a session", 8123)
@@ -129,7 +129,7 @@ echo lives
 """
 
 
-async def test_a_command_reaches_neither_the_other_commands_nor_what_started_it(tool_context: ToolContext) -> None:
+async def test_command_reaches_neither_other_commands_nor_the_spawner(tool_context: ToolContext) -> None:
     other = asyncio.create_task(run(tool_context, "touch marked; sleep 60"))
     await eventually((tool_context.workspace.root / "marked").exists)
     said = (await run(tool_context, ATTACKS)).output
@@ -141,12 +141,12 @@ async def test_a_command_reaches_neither_the_other_commands_nor_what_started_it(
         await other
 
 
-async def test_processes_memory_and_disk_are_those_of_the_session(tool_context: ToolContext) -> None:
+async def test_process_memory_and_disk_limits_are_per_session(tool_context: ToolContext) -> None:
     hold = "python3 -c 'import time; held = bytearray(b\"x\") * (70 << 20); time.sleep(30)'"
     two = [asyncio.create_task(run(tool_context, f"{hold} & {hold}", memory=200 * MIB)) for _ in range(2)]
     done, rest = await asyncio.wait(two, return_when=asyncio.FIRST_COMPLETED)
     assert all(task.result().out_of_memory for task in done)
-    for task in rest:  # the other may have room now
+    for task in rest:  # the other command may fit now
         task.cancel()
         await asyncio.wait({task})
     many = "for n in $(seq 12); do sleep 1 & done; echo started; wait"
@@ -156,7 +156,7 @@ async def test_processes_memory_and_disk_are_those_of_the_session(tool_context: 
     assert full.out_of_space
 
 
-# Memory that no process has mapped: a command must not leave it behind, or hold it beside its limit.
+# Memory that no process has mapped must end with the command, and must count towards its limit.
 SYSTEM_V = """python3 - <<'END'
 import ctypes
 libc = ctypes.CDLL(None)
@@ -177,13 +177,13 @@ time.sleep(30)
 END"""
 
 
-async def test_memory_outside_of_processes_goes_with_the_command_and_counts(tool_context: ToolContext) -> None:
+async def test_unmapped_memory_counts_and_ends_with_the_command(tool_context: ToolContext) -> None:
     assert (await run(tool_context, SYSTEM_V)).output == "1 -1\n"
-    assert (await run(tool_context, "wc -l < /proc/sysvipc/shm")).output == "1\n"  # the heading
+    assert (await run(tool_context, "wc -l < /proc/sysvipc/shm")).output == "1\n"  # the header line
     assert (await run(tool_context, UNNAMED, memory=100 * MIB)).out_of_memory
 
 
-async def test_temporary_files_count_as_memory_of_the_session(
+async def test_temporary_files_count_as_session_memory(
     tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await run(tool_context, "head -c 60M /dev/zero > /tmp/big; head -c 50M /dev/zero > /dev/shm/big")
@@ -194,7 +194,7 @@ async def test_temporary_files_count_as_memory_of_the_session(
     assert sandboxes.sessions() == {"another"}
 
 
-async def test_a_sandbox_that_died_is_replaced(tool_context: ToolContext) -> None:
+async def test_dead_sandbox_is_replaced(tool_context: ToolContext) -> None:
     await run(tool_context, "true")
     sandbox = sandboxes.get("a session")
     assert sandbox
@@ -203,9 +203,7 @@ async def test_a_sandbox_that_died_is_replaced(tool_context: ToolContext) -> Non
     assert (await run(tool_context, "echo again")).output == "again\n"
 
 
-async def test_idle_ones_end_and_are_bounded_in_number(
-    tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_idle_sandboxes_end_and_are_limited(tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_sandboxes, "MAX_IDLE", 1)
     await run(tool_context, "true")
     await run(tool_context, "true", "another")
@@ -215,10 +213,10 @@ async def test_idle_ones_end_and_are_bounded_in_number(
     await eventually(lambda: not sandboxes.sessions())
 
 
-async def test_a_folder_that_becomes_a_link_before_it_is_mounted_is_not_entered(
+async def test_folder_replaced_by_a_link_before_the_mount_is_refused(
     tool_context: ToolContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program of the parent could do that: the folder of a delegated task lies in the parent's."""
+    """A program of the parent could do that, because the folder of a delegated task is inside the parent's."""
     parent = tool_context.workspace.make_root()
     folder, other = parent / "children" / "1", tmp_path / "other"
     for each in (folder, other):
@@ -228,13 +226,13 @@ async def test_a_folder_that_becomes_a_link_before_it_is_mounted_is_not_entered(
     start = SessionSandbox.start
 
     async def late(words: Callable[[MemoryFiles, int], Sequence[str]]) -> SessionSandbox:
-        def after_the_look(files: MemoryFiles, control: int) -> Sequence[str]:
+        def after_check(files: MemoryFiles, control: int) -> Sequence[str]:
             named = words(files, control)
             folder.rename(parent / "gone")
             folder.symlink_to(other)
             return named
 
-        return await start(after_the_look)
+        return await start(after_check)
 
     monkeypatch.setattr(SessionSandbox, "start", late)
     child = Workspace(folder, tool_context.workspace.owner, views=[parent])

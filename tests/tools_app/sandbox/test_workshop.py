@@ -1,4 +1,4 @@
-"""Layers that commands see read-only, and the workshop, which is one of them."""
+"""Tests of read-only layers, and of the workshop, which is one."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """What a command says that has these layers."""
+    """Return the output of a command with these layers."""
     if reason := (sandbox := choose_sandbox("bubblewrap")).probe():
         pytest.skip(f"bubblewrap does not work here: {reason}")
     (workspace := tmp_path / "workspace").mkdir()
@@ -38,15 +38,15 @@ def greeter(folder: Path, says: str) -> Path:
     return folder
 
 
-def test_the_first_layer_comes_first_and_none_can_be_written(run: Run, tmp_path: Path) -> None:
-    (private := tmp_path / "private").mkdir(mode=0o700)  # as the server's own folder is
+def test_first_layer_takes_precedence_and_layers_are_read_only(run: Run, tmp_path: Path) -> None:
+    (private := tmp_path / "private").mkdir(mode=0o700)  # like the server's own folder
     one, two = greeter(private / "one", "one"), greeter(private / "two", "two")
     layers = (Layer(folder=one, mount=Path("/opt/one")), Layer(folder=two, mount=two))
     said = run("greet; touch /opt/one/x $(dirname $(which -a greet | tail -1))/x 2>&1 | grep -c Read-only", *layers)
     assert said == "one\n2\n"
 
 
-def test_what_commands_find_is_asked_of_the_sandbox_itself(run: Run, tmp_path: Path) -> None:
+def test_contents_come_from_the_sandbox_itself(run: Run, tmp_path: Path) -> None:
     folder = greeter(tmp_path / "environment", "one")
     (folder / "bin" / "python3").write_text("#!/bin/sh\necho pandas statistics\n")
     (folder / "bin" / "python3").chmod(0o755)
@@ -55,20 +55,20 @@ def test_what_commands_find_is_asked_of_the_sandbox_itself(run: Run, tmp_path: P
     assert found.packages == ("pandas", "statistics")
 
 
-def test_where_commands_cannot_run_nothing_is_found() -> None:
+def test_contents_are_empty_without_a_sandbox() -> None:
     assert sandbox_contents(NoSandbox("for this test")) == SandboxContents()
 
 
-class TestTheWorkshop:
-    def test_is_left_out_by_0(self, tmp_path: Path) -> None:
+class TestWorkshop:
+    def test_setting_0_disables_it(self, tmp_path: Path) -> None:
         assert workshop.layer("0", tmp_path) is None
         assert not workshop.is_missing("0", tmp_path)
 
-    def test_may_be_part_of_an_image(self, tmp_path: Path) -> None:
+    def test_can_be_part_of_an_image(self, tmp_path: Path) -> None:
         assert workshop.layer(str(tmp_path), tmp_path) == Layer(folder=tmp_path, mount=workshop.MOUNT)
         assert workshop.layer(str(tmp_path / "none"), tmp_path) is None
 
-    def test_is_there_whole_or_not_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_installation_is_atomic(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def steps(python: Path, draft: Path) -> list[list[str]]:
             return [["mkdir", str(draft)], ["sh", "-c", "echo no registry >&2; exit 1"]]
 
@@ -77,7 +77,9 @@ class TestTheWorkshop:
             workshop.install(tmp_path)
         assert workshop.is_missing("1", tmp_path)
 
-    def test_is_installed_once_and_replaces_an_older_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_installed_once_and_replaces_older_versions(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         kind = workshop._workshop_folder(tmp_path).name.rpartition("-")[0]
         (old := tmp_path / f"{kind}-0123").mkdir()
         monkeypatch.setattr(workshop, "_install_commands", lambda python, draft: [["mkdir", str(draft)]])
@@ -85,11 +87,9 @@ class TestTheWorkshop:
         assert workshop.layer("1", tmp_path).folder.is_dir()
         assert not old.exists()
         monkeypatch.setattr(workshop, "_install_commands", lambda python, draft: [["false"]])
-        workshop.install(tmp_path)  # it is there: nothing is done
+        workshop.install(tmp_path)  # installed already, so nothing is done
 
-    def test_its_installer_gets_none_of_the_servers_secrets(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_installer_gets_no_server_secrets(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SECRET_KEY", "x")
         monkeypatch.setenv("PIP_INDEX_URL", "y")
         seen = tmp_path / "seen"
@@ -100,7 +100,7 @@ class TestTheWorkshop:
         assert "SECRET_KEY" not in seen.read_text()
 
     @pytest.mark.skipif("TEST_WORKSHOP" not in os.environ, reason="TEST_WORKSHOP=1 installs 300 MB")
-    def test_has_what_it_promises(self, run: Run, tmp_path: Path) -> None:
+    def test_contains_the_required_packages(self, run: Run, tmp_path: Path) -> None:
         workshop.install(tmp_path)
         names = "numpy, pandas, matplotlib, openpyxl, PIL, pypdf, docx, pptx, requests, lxml.etree"
         said = run(f"python3 -c 'import {names}; print(pandas.__file__)'", workshop.layer("1", tmp_path))
