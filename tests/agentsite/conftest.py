@@ -1,4 +1,4 @@
-"""What the tests of the operator's side start from: configuration files, and an administrator in a browser."""
+"""Fixtures for the operator's side: configuration files, and an administrator in a browser."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ Configure = Callable[..., list[str]]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str], Path]:
-    """Writes the configuration file."""
+    """Return a function that writes the configuration file."""
 
     def write(text: str) -> Path:
         path = tmp_path / "agentsite.yml"
@@ -31,7 +31,7 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def configure(db: None, write: Callable[[str], Path]) -> Configure:
-    """Applies a configuration; returns the changes."""
+    """Return a function that applies a configuration and returns the changes."""
 
     def configure(text: str, environment: Mapping[str, str] | None = None) -> list[str]:
         return apply(load(write(text), environment or {}))
@@ -46,7 +46,7 @@ def root(db: None) -> Any:
 
 @pytest.fixture
 def browser(root: Any) -> Client:
-    """The administrator's."""
+    """The administrator's browser."""
     client = Client()
     client.force_login(root, backend="allauth.account.auth_backends.AuthenticationBackend")
     return client

@@ -1,4 +1,4 @@
-"""A row of every kind, so that each page of the admin has something to show."""
+"""Rows of every kind, so that each page of the admin has something to show."""
 
 from django.contrib.auth.models import Group
 from django.utils import timezone
@@ -35,7 +35,7 @@ from tools_app.models import AllowedAddress, McpServer, McpTool, RolePolicy, Sea
 
 
 def furnish() -> None:
-    """One of everything that there is but once."""
+    """Create the rows that exist only once."""
     Limits.objects.create(pk=1)
     ToolSetting.objects.create(name="shell")
     AppliedValue.objects.remember("file x", "y")
@@ -43,7 +43,7 @@ def furnish() -> None:
 
 
 def add_more(number: int = 1) -> Task:
-    """One more row in every list that can grow; returns the task."""
+    """Add a row to every list that can grow, and return the task."""
     role = Group.objects.create(name=f"role {number}")
     agent = Agent.objects.create(name=f"agent {number}")
     AgentVersion.objects.current(agent)

@@ -1,4 +1,4 @@
-"""Agents in the admin: sections of the prompt get versions that nobody changes, and the whole prompt can be seen."""
+"""Agents in the admin: immutable versions of prompt sections, and a view of the entire prompt."""
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -19,7 +19,7 @@ def page(agent):
 
 
 def form(browser, address):
-    """The fields of the page's form as it stands, without the rows of its inlines."""
+    """Return the present fields of the page's form, without the rows of its inlines."""
     fields = dict(browser.get(address).context["adminform"].form.initial)
     return {name: value for name, value in fields.items() if value not in (None, False)} | {
         "denied_tools": "[]",

@@ -1,4 +1,4 @@
-"""What administrators do with money: budgets of users, of roles and of all, and the prices of routes."""
+"""Budgets of users, roles and the server in the admin, and the prices of routes."""
 
 import html
 from typing import Any
@@ -15,7 +15,7 @@ EMPTY = {"user": "", "role": "", "tokens_per_task": ""}
 
 
 def errors(browser: Client, address: str, **form: Any) -> str:
-    """What the form says that refuses; empty if it takes it."""
+    """Return the errors of the form, empty if it is valid."""
     answer = browser.post(address, form)
     return str(answer.context["adminform"].form.errors) if answer.status_code == 200 else ""
 
@@ -74,7 +74,7 @@ def test_the_fields_of_a_route_are_checked_where_they_are_written(
 
 
 def saved_route(browser: Client, route: Route, **values: str) -> str:
-    """Save a route's form as a person would, and return the page that follows."""
+    """Save a route's form and return the page that follows."""
     address = f"/admin/llm_app/route/{route.pk}/change/"
     form = browser.get(address).context["adminform"].form
     filled = {name: form[name].value() for name in form.fields} | values

@@ -1,4 +1,4 @@
-"""What can be deleted in the admin, though parts of it cannot be deleted alone."""
+"""Deletion in the admin of rows whose parts cannot be deleted alone."""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -16,7 +16,7 @@ LIST = "admin:llm_app_provider_changelist"
 
 @pytest.fixture
 def provider(db: None) -> Provider:
-    """With a history."""
+    """A provider with a history."""
     row: Provider = factories.RouteFactory().provider
     changes.force(row, BreakerState.OPEN, None)
     LearnedQuirk.objects.create(provider=row, provider_model="m", quirk="stream_usage", value=False)

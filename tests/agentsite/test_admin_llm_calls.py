@@ -1,4 +1,4 @@
-"""The list of LLM calls answers an operator's questions: which failed, how, at which provider, for whom, at what price."""
+"""The admin's list of LLM calls: failures with their kind, provider, user and price."""
 
 from typing import Any
 

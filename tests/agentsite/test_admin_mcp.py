@@ -1,4 +1,4 @@
-"""MCP servers in the admin: what they have, what is wrong, and the confirmation of what changed."""
+"""MCP servers in the admin: their tools, their errors, and the confirmation of changes."""
 
 import pytest
 from django.contrib.auth.models import Permission

@@ -1,4 +1,4 @@
-"""What an administrator gets wrong in a form is told in a sentence, and what is left empty is an empty value."""
+"""Mistakes in forms of the admin are explained in a sentence, and an empty field is an empty value."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def save(browser: Client, row: Any, **fields: Any) -> str:
-    """Posts the form of a row as it is, but for these fields; returns what is wrong with it."""
+    """Post the form of a row with these fields changed, and return its errors."""
     address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
     page = browser.get(address).context
     forms = [inline.formset.management_form for inline in page["inline_admin_formsets"]]
@@ -60,7 +60,7 @@ def test_a_provider_is_waited_for_a_time_that_ends(field: str, value: str, brows
 
 @pytest.mark.parametrize("value", ['{"cooldown_s": 1e12}', '{"cooldown_s": Infinity}', '{"window": 2.5}'])
 def test_a_breaker_can_always_open(value: str, browser: Client) -> None:
-    """It opens until a date, after so many calls."""
+    """Both the end of its cooldown and its number of calls must be possible values."""
     provider = factories.ProviderFactory(base_url="http://llm")
     assert "cooldown_s (seconds, above 0, at most" in save(browser, provider, breaker=value)
 
@@ -109,7 +109,7 @@ def test_a_trace_sink_without_types_of_events_gets_all(empty: str, browser: Clie
 
 @pytest.mark.parametrize("name", ["<script>", "two words", "swordfish-7781"])
 def test_a_secret_keeps_a_name_that_may_be_shown(name: str, browser: Client) -> None:
-    """Of the last, the name is the value."""
+    """In the last case, the name is the value."""
     secret = Secret.objects.create(name="TOKEN", value="swordfish-7781")
     assert "name" in save(browser, secret, name=name)
     assert save(browser, secret, name="KEY") == ""

@@ -1,4 +1,4 @@
-"""Every page of the admin opens, a longer list costs no more queries, and one page leads to the next."""
+"""All pages of the admin: they open, link to each other, and need no more queries for longer lists."""
 
 from itertools import zip_longest
 from typing import Any
@@ -63,7 +63,7 @@ def test_its_pages_open_and_a_longer_list_costs_no_more_queries(
 
 @every_model
 def test_its_search_and_each_of_its_filters_work(model: Any, furnished: None, browser: Client) -> None:
-    """One page applies the first choices of all filters, the next one the second choices, and so on."""
+    """The first request applies the first choices of all filters, the next one the second choices, and so on."""
     listed = browser.get(address(model, "changelist"), {"q": "abc"}, follow=True)
     assert listed.status_code == 200
     changelist = listed.context.get("cl")

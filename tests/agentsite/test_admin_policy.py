@@ -1,4 +1,4 @@
-"""What an administrator says of tools, by role, person, agent and session: ticked, or written for tools to come."""
+"""The tool policy in the admin by role, user, agent and session: existing tools are ticked, future ones written."""
 
 from typing import Any
 

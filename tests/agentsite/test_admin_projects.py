@@ -1,4 +1,4 @@
-"""Projects in the admin: who shares them, what became of each file, and reading again what failed."""
+"""Projects in the admin: their members, the state of each file, and a second attempt for failed files."""
 
 import pytest
 from django.core.files.storage import default_storage

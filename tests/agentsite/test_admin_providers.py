@@ -1,4 +1,4 @@
-"""What administrators do with providers: test them, read and order their breakers, put routes into their order."""
+"""Providers in the admin: tests, breakers and the order of routes."""
 
 import html
 from typing import Any
@@ -19,7 +19,7 @@ LIST = "/admin/llm_app/provider/"
 
 
 def act(browser: Client, action: str, *providers: Provider) -> list[str]:
-    """Posts an action as the buttons do; returns what the page then says."""
+    """Post an action as the buttons do, and return the messages of the page."""
     chosen = {"action": action, "_selected_action": [provider.pk for provider in providers]}
     return [str(message) for message in browser.post(LIST, chosen, follow=True).context["messages"]]
 
@@ -188,7 +188,7 @@ def test_who_may_only_look_sees_no_buttons_and_cannot_act(main: Provider, server
 
 
 def save(browser: Client, provider: Provider, **fields: Any) -> Any:
-    """The page's form, as a browser sends it."""
+    """Post the page's form as a browser does."""
     page = browser.get(f"{LIST}{provider.pk}/change/")
     form = page.context["adminform"].form
     shown = {name: form[name].value() for name in form.fields}

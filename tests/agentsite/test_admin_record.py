@@ -1,4 +1,4 @@
-"""In the admin the record is looked at: nobody adds, changes or deletes a row of it, a session goes as a whole."""
+"""The record in the admin: it is read-only, and only an entire session can be deleted."""
 
 from typing import Any
 
@@ -104,7 +104,7 @@ def test_a_session_s_form_writes_no_column_that_appending_moves(task: Task, brow
 
 
 def _management(page: Any) -> dict[str, Any]:
-    """The hidden fields of the page's formsets."""
+    """Return the hidden fields of the page's formsets."""
     forms = [inline.formset.management_form for inline in page.context["inline_admin_formsets"]]
     return {form.add_prefix(name): form[name].value() for form in forms for name in form.fields}
 

@@ -1,4 +1,4 @@
-"""In the admin: the very request of a call, and whether a session's record is what it was."""
+"""The exact request of a call in the admin, and the verification of a session's record."""
 
 from typing import Any
 

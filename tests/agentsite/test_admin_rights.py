@@ -1,4 +1,4 @@
-"""Who may change people or roles, but is no superuser, comes by no further rights."""
+"""Staff who can change users or roles, but are not superusers, gain no further rights."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests import factories
 
 @pytest.fixture
 def clerk(db: None) -> User:
-    """Keeps the accounts."""
+    """A member of staff who can change accounts."""
     person: User = factories.UserFactory(username="clerk", is_staff=True)
     person.user_permissions.set(Permission.objects.filter(content_type__model__in=["user", "group"]))
     return person

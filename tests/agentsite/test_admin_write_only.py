@@ -1,4 +1,4 @@
-"""Keys and secrets go into the admin and never come out: not in a form, a list, the history or a question before deleting."""
+"""Write-only keys and secrets in the admin: no form, list, history or confirmation page shows them."""
 
 from typing import Any
 

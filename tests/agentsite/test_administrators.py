@@ -1,4 +1,4 @@
-"""Somebody administers a server at all times: neither a slip of theirs nor a new start changes who does."""
+"""The last administrator: a server always has one, and a restart does not change it."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured

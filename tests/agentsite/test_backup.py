@@ -1,4 +1,4 @@
-"""What a backup refuses, and what it does with files that agents own; tests/team/test_move.py has the whole way."""
+"""Errors of backups, and files that agents own. tests/team/test_move.py tests an entire backup and restore."""
 
 import errno
 import json
@@ -30,7 +30,7 @@ def places(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def backup(tmp_path: Path) -> Path:
-    """One without rows."""
+    """A backup without rows."""
     folder = tmp_path / "backup"
     (folder / "rows").mkdir(parents=True)
     Manifest().save(folder)
@@ -66,7 +66,7 @@ def test_files_come_back_as_they_were_and_no_link_is_followed(places: Path, tmp_
 def test_no_agent_keeps_others_from_a_backup(
     places: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    """By a link in place of a file at the last moment, or a file that its own user may not read."""
+    """Agents can replace a file by a link at the last moment, or make it unreadable for its owner."""
     for name in ("mine", "theirs"):
         (places / name).mkdir()
         (places / name / "file").write_text(name)

@@ -1,4 +1,4 @@
-"""The broker inside `make run`: who consumes sleeps until a message comes, and looks for none."""
+"""The embedded broker of `make run`: a consumer sleeps until a message arrives, without polling."""
 
 import threading
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def queue(connection: Connection, request: pytest.FixtureRequest) -> Queue:
 
 @pytest.fixture
 def heard(connection: Connection, queue: Queue) -> Iterator[Heard]:
-    """What the consumer was given: one at a time until it is acknowledged."""
+    """The messages of a consumer that gets one at a time until it acknowledges it."""
     told: Heard = []
     with Consumer(connection, [queue], callbacks=[lambda body, message: told.append((body, message))]) as consumer:
         consumer.qos(prefetch_count=1)
@@ -32,7 +32,7 @@ def heard(connection: Connection, queue: Queue) -> Iterator[Heard]:
 
 
 def send(connection: Connection, queue: Queue, word: str) -> None:
-    """As a request does: from another thread, over a connection of its own."""
+    """Send a message as a request does: from another thread, over another connection."""
     with connection.clone() as other:
         Producer(other).publish(word, routing_key=queue.name, declare=[queue])
 

@@ -32,7 +32,7 @@ SIGNED = re.compile(
 
 
 class FakeS3:
-    """Of one bucket, by path. `down` refuses all."""
+    """One bucket, by path. `down` refuses all requests."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
@@ -85,7 +85,7 @@ class FakeS3:
 
             def do_DELETE(self) -> None:
                 if not self._is_refused(b""):
-                    fake.objects.pop(self.path, None)  # API_DeleteObject: 204 also where nothing was
+                    fake.objects.pop(self.path, None)  # API_DeleteObject: 204 also for a missing object
                     self._answer(204, b"")
 
             def _is_refused(self, body: bytes) -> bool:
@@ -102,7 +102,7 @@ class FakeS3:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("Last-Modified", "Mon, 23 Nov 2026 12:00:00 GMT")
-                if etag is not None:  # the MD5 of an object that came in one part: API_Object
+                if etag is not None:  # the MD5 of an object that was uploaded in one part: API_Object
                     self.send_header("ETag", f'"{hashlib.md5(etag).hexdigest()}"')
                 self.end_headers()
                 if self.command != "HEAD":
@@ -122,7 +122,7 @@ def s3() -> Iterator[FakeS3]:
 
 @pytest.fixture
 def bucket(s3: FakeS3, settings: Any, monkeypatch: pytest.MonkeyPatch) -> FakeS3:
-    """The storage of this test."""
+    """The bucket, set as this test's storage."""
     pytest.importorskip("storages", reason="`make` installs django-storages with the rest of base.txt")
     address = f"s3://{KEY}:s3cr3t%2Fof%2Bthe%3Dbucket@files/here?endpoint={s3.url}&region=here-1"
     monkeypatch.setenv("STORAGE_URL", address)

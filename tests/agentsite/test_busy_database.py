@@ -1,4 +1,4 @@
-"""Another process holds SQLite's lock longer than we wait: said as what it is, and a task goes on at once."""
+"""SQLite's lock, held by another process longer than we wait: it is reported, and a task continues immediately."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """As another process would lock it; our patience is cut short."""
+    """Lock the database as another process would, and shorten our timeout."""
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with connection.cursor() as cursor:

@@ -1,5 +1,7 @@
-"""What docker-compose.yml says. No engine runs here: it is read as the specification has it, Redis and the proxy are
-started as it says, and so are the services of ours in tests/team/test_compose_services.py.
+"""The contents of docker-compose.yml, read as its specification says, without a container engine.
+
+Redis and the proxy are started with the commands of the file. tests/team/test_compose_services.py does the same with
+our services.
 """
 
 import re
@@ -25,7 +27,7 @@ from tests.waiting import until
 TEXT = (ROOT / "docker-compose.yml").read_text()
 OURS = ("web", "worker", "beat")
 _VARIABLE = re.compile(r"\$\{\w+(?::-([^}]*))?\}")
-# github.com/compose-spec/compose-spec: of what may stand in a service, what stands in ours.
+# The keys of a service in github.com/compose-spec/compose-spec that ours use.
 _KNOWN = {
     *(
         "build",
@@ -45,7 +47,7 @@ _KNOWN = {
 
 
 def composed() -> Any:
-    """The file as the engine reads it where no variable is set."""
+    """Return the file as an engine reads it without variables."""
     return yaml.safe_load(_VARIABLE.sub(lambda found: found[1] or "", TEXT).replace("$$", "$"))
 
 
@@ -54,7 +56,7 @@ SERVICES: dict[str, Any] = composed()["services"]
 
 @pytest.fixture
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that `make keys` makes."""
+    """The folder that `make keys` creates."""
     monkeypatch.chdir(tmp_path)
     secret_files.main()
     return tmp_path / "secrets"
@@ -136,7 +138,7 @@ def test_no_other_container_can_get_the_address_of_the_proxy() -> None:
 
 @pytest.fixture
 def redis_server(keys: Path) -> Iterator[int]:
-    """The port of one that was started as the file says."""
+    """The port of a Redis that was started with the command of the file."""
     if not shutil.which("redis-server"):
         pytest.skip("no redis-server here")
     port = free_port()
@@ -145,7 +147,7 @@ def redis_server(keys: Path) -> Iterator[int]:
     server = subprocess.Popen([*SERVICES["redis"]["entrypoint"], here], stdout=subprocess.DEVNULL)
     yield port
     server.terminate()
-    assert server.wait(30) == 0  # Redis itself is told to stop, and no shell in its place
+    assert server.wait(30) == 0  # Redis gets the signal, not a shell
 
 
 def test_redis_answers_nobody_without_the_password(redis_server: int, keys: Path) -> None:
@@ -173,7 +175,7 @@ def _answers(server: redis.Redis) -> bool:
 
 @pytest.fixture
 def proxy(tmp_path: Path) -> Iterator[tuple[int, int]]:
-    """nginx with the file's configuration: its port, and that of the web behind it."""
+    """The port of nginx with the file's configuration, and the port of the web behind it."""
     web = free_port()
     with started_proxy(tmp_path, web) as running:
         yield running.port, web

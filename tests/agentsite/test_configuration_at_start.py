@@ -1,4 +1,4 @@
-"""The file of AGENTSITE_CONFIG is applied at a start at which its content is new; a bad one stops the start."""
+"""The file of AGENTSITE_CONFIG at a start: it is applied if its content is new, and mistakes stop the start."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ ALWAYS = "tools: [{name: shell, approval: always}]\n"
 
 @pytest.fixture
 def named(write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Writes the file that the environment names."""
+    """Return a function that writes the file that the environment names."""
 
     def named(text: str) -> Path:
         path = write(text)

@@ -1,4 +1,4 @@
-"""Budgets of users, roles and all, out of the configuration file."""
+"""Budgets of users, roles and the server in the configuration file."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""The example of the documentation is a configuration that works, and applying it twice changes nothing."""
+"""The example of the documentation, which must be a valid configuration."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Applying a configuration creates and updates by name, deletes nothing, and a second time changes nothing."""
+"""The application of a configuration: it creates and updates rows by name, deletes none, and is idempotent."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from tools_app.policy import policy_for
 
 pytestmark = pytest.mark.django_db
 
-# The example of the outward interface, as it stands there.
+# The example of the public interface, word for word.
 EXAMPLE = """\
     providers:
       - name: main                     # unique

@@ -1,4 +1,4 @@
-"""A mistake in the configuration file names its line; all are listed at once; nothing of the file is repeated."""
+"""Mistakes in the configuration file: all are listed with their lines, and no value of the file is repeated."""
 
 from collections.abc import Callable
 from pathlib import Path

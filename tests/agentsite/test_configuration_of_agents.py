@@ -1,4 +1,4 @@
-"""Agents and workflows out of the file: created and updated by name, with a version for each change of a section."""
+"""Agents and workflows in the configuration file: saved by name, with a version for each change of a section."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Models for roles, and breakers whose provider is set up anew, by the configuration file."""
+"""Models for roles in the configuration file, and breakers of providers whose settings change."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who has which tools, who approves their calls, and what hooks an agent has: from the configuration file."""
+"""Tools of roles and users, approvers and hooks in the configuration file."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Passwords and tokens are set when the file's value is new, replaced with it, and never shown."""
+"""Passwords and tokens in the configuration file: new values are set, and none is ever shown."""
 
 from typing import Any
 

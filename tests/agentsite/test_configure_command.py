@@ -1,4 +1,4 @@
-"""`manage.py configure` from outside: what it prints, its exit status, and `--check`."""
+"""`manage.py configure`: its output, its exit status, and `--check`."""
 
 from collections.abc import Callable
 from io import StringIO

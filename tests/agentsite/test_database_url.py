@@ -1,4 +1,4 @@
-"""What the settings make of an address of PostgreSQL."""
+"""The settings for an address of PostgreSQL."""
 
 import json
 import subprocess
@@ -18,8 +18,8 @@ def test_options_of_the_address_hold_and_a_stalled_transaction_is_ended() -> Non
     done = subprocess.run([sys.executable, "-c", PRINT], cwd=ROOT, env=environment, capture_output=True, check=True)
     options = json.loads(done.stdout)
     assert options["sslmode"] == "require"
-    assert options["prepare_threshold"] == 1_000_000  # in front of a pgbouncer that keeps no statements
+    assert options["prepare_threshold"] == 1_000_000  # for a pgbouncer that does not support prepared statements
     assert "idle_in_transaction_session_timeout=10s" in options["options"]
-    assert "jit=off" in options["options"]  # compiling a search takes a second, where running it takes 20 ms
+    assert "jit=off" in options["options"]  # compiling a search takes a second, running it 20 ms
     assert options["pool"]["max_size"] == 32
-    assert options["keepalives_idle"] < options["tcp_user_timeout"] / 1000 < 30  # a host that is gone is missed
+    assert options["keepalives_idle"] < options["tcp_user_timeout"] / 1000 < 30  # a lost host is detected

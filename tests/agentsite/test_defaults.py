@@ -1,4 +1,4 @@
-"""A default is written once: what repeats it, for people or for files, says the same."""
+"""Defaults have one definition: documentation, forms and files repeat the same values."""
 
 import ast
 import json
@@ -30,7 +30,7 @@ PAIRS = [
     (RouteSection, Route),
     (ToolSection, ToolSetting),
 ]
-DEFERRED = {"breaker", "priority", "danger", "roles", "price"}  # None or empty there: somebody else's default holds
+DEFERRED = {"breaker", "priority", "danger", "roles", "price"}  # None or empty there: another default applies
 
 
 @pytest.mark.parametrize(("section", "model"), PAIRS)
@@ -68,7 +68,7 @@ def test_the_admin_shows_the_defaults_of_a_breaker() -> None:
 
 
 def from_environment() -> dict[str, Any]:
-    """Each variable that is read, with its default, where that is a literal."""
+    """Return each variable that is read, with its default if that is a literal."""
     found: dict[str, Any] = {}
     for file in (ROOT / "agentsite").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):

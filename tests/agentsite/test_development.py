@@ -1,4 +1,4 @@
-"""The version, which is written once, and the server for development."""
+"""The version, defined once, and the development server."""
 
 import re
 import subprocess

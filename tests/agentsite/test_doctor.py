@@ -1,4 +1,4 @@
-"""The doctor says what is wrong and how to fix it, for people and for programs."""
+"""The doctor, which reports problems and their solutions to people and programs."""
 
 import ast
 import json
@@ -35,18 +35,18 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def model() -> Any:
-    """A default model, so that nothing is broken."""
+    """A default model, without which the report would have an error."""
     return factories.RouteFactory(model__is_default=True).model
 
 
 @pytest.fixture
 def main(model: Any, main: Provider) -> Provider:
-    """Beside the default model's."""
+    """A provider in addition to the default model's."""
     return main
 
 
 def doctor() -> dict[str, Any]:
-    """The report by name of the check, and whether all is well."""
+    """Return the report by name of the check, and whether all is well."""
     out = StringIO()
     try:
         call_command("doctor", "--json", stdout=out)
@@ -158,7 +158,7 @@ def test_a_provider_within_reach_that_gives_no_answer_is_broken(
 
 
 def test_what_nobody_asked_is_not_said_to_answer(main: Provider, server: FakeProvider) -> None:
-    main.routes.update(model=factories.LogicalModelFactory(kind="image"))  # a picture is no small call
+    main.routes.update(model=factories.LogicalModelFactory(kind="image"))  # a picture is expensive
     server.replies = [Reply(status=500)]
     Provider.objects.create(name="unused", protocol="openai_native", base_url=server.base_url)
     report = doctor()
@@ -302,7 +302,7 @@ def test_an_mcp_server_that_cannot_be_listed_is_named_and_held_tools_are(model: 
 
 
 def check(*options: str) -> str:
-    """What `manage.py check` prints."""
+    """Return the output of `manage.py check`."""
     err = StringIO()
     with suppress(SystemExit, SystemCheckError):
         call_command("check", *options, stdout=err, stderr=err, fail_level="CRITICAL", no_color=True)

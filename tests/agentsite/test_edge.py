@@ -1,4 +1,4 @@
-"""Who a request comes from behind proxies, and how much of it is let in."""
+"""Clients behind proxies, limits on requests and streams, and origins of websockets."""
 
 import asyncio
 from ipaddress import ip_network
@@ -27,7 +27,7 @@ def proxies(settings: Any) -> None:
 
 @pytest.fixture
 def most(settings: Any) -> Any:
-    """Sets the limits."""
+    """Return a function that sets the limits."""
 
     def set_them(**limits: int) -> None:
         settings.REQUESTS_PER_MINUTE = {"token": limits.get("requests", 0), "address": limits.get("of_address", 0)}
@@ -51,7 +51,7 @@ def scope(peer: str = CLIENT, path: str = "/", kind: str = "http", **headers: st
 
 
 def seen(**request: Any) -> tuple[str, str, str]:
-    """Client, scheme and host, as everything behind sees them."""
+    """Return client, scheme and host as the inner application sees them."""
     found: dict[str, Any] = {}
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -84,7 +84,7 @@ class TestBehindProxies:
     @pytest.mark.parametrize(
         ("forwarded", "client"),
         [
-            ("1.2.3.4, 203.0.113.7", CLIENT),  # the first is what the client says
+            ("1.2.3.4, 203.0.113.7", CLIENT),  # the first address comes from the client
             ("1.2.3.4, 203.0.113.7, 10.0.0.8", CLIENT),
             ("203.0.113.7:4711", CLIENT),
             ('"[2001:db8:1::7]:443"', "2001:db8:1::7"),
@@ -104,7 +104,7 @@ class TestBehindProxies:
 
     @pytest.mark.django_db(transaction=True)
     def test_lists_lead_to_https_and_cookies_are_secure(self, alice: Any, client: Any) -> None:
-        """As a whole: a client that follows `next` does not send its token in clear."""
+        """Use the entire application: a client that follows `next` does not send its token unencrypted."""
         from tests import factories
 
         for _ in range(2):
@@ -149,7 +149,7 @@ def test_a_mistake_in_the_setting_stops_the_start(text: str) -> None:
 
 
 class Behind:
-    """An application that answers when it is told to."""
+    """An application that answers on demand."""
 
     def __init__(self) -> None:
         self.inside = 0
@@ -162,7 +162,7 @@ class Behind:
         await self.may_end.wait()
 
     async def ask(self, **request: Any) -> list[dict[str, Any]]:
-        """What is sent if it is refused; nothing if it is let in."""
+        """Return the messages of a refusal, empty for an accepted request."""
         sent: list[dict[str, Any]] = []
 
         async def send(message: dict[str, Any]) -> None:
@@ -194,7 +194,7 @@ def test_so_many_requests_a_minute_of_one_token(most: Any) -> None:
 
 
 def test_the_path_of_what_was_refused_is_not_logged(most: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """That of a preview or a sign-in link is as good as a password, and any may hold the end of a line."""
+    """The path of a preview or a sign-in link is as good as a password, and any path can contain a line break."""
 
     async def flood() -> None:
         behind = Behind()

@@ -1,4 +1,4 @@
-"""Settings from the environment and from files, as Docker's secrets are; a mistake is told in a sentence."""
+"""Settings from the environment and from files such as Docker's secrets, and the sentences about mistakes."""
 
 import os
 import subprocess

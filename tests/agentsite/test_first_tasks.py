@@ -1,4 +1,4 @@
-"""A message that is sent while the model of a new key is still being tested is answered by the model that works."""
+"""Messages that are sent while the model of a new key is being tested: a working model answers them."""
 
 from threading import Event
 from types import SimpleNamespace

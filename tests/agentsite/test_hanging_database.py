@@ -1,4 +1,4 @@
-"""PostgreSQL takes connections and says nothing, as where it is suspended or a firewall swallows what is sent."""
+"""A PostgreSQL that accepts connections and never answers, as if it is suspended or behind a faulty firewall."""
 
 import itertools
 import socket

@@ -1,4 +1,4 @@
-"""What load balancers ask: alive touches nothing, ready looks at what a message needs."""
+"""The probes of load balancers: alive touches nothing, ready checks all that a message needs."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""A key in the environment sets up its provider, at the provider's own address or at the one that is named beside it."""
+"""Keys in the environment, which set up their provider at its default address or at a given one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ LOCAL = "http://127.0.0.1:9000/v1"
 
 @pytest.fixture
 def environment(db: None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Sets variables; all others that name a key or an address are gone."""
+    """Return a function that sets variables, and removes all others with a key or an address."""
     for name in ADDRESSES:
         monkeypatch.delenv(f"{name}_API_KEY", raising=False)
         monkeypatch.delenv(f"{name}_BASE_URL", raising=False)
@@ -57,12 +57,12 @@ def test_an_address_that_is_none_stops_the_start_with_a_sentence(environment: An
     assert not Route.objects.exists()
 
 
-# --- asking the provider ---------------------------------------------------------------------------------------------
+# --- the test of the provider ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def server(environment: Any) -> Iterator[FakeProvider]:
-    """Lists two models, and calls the tool that a test asks for; its key is in the environment."""
+    """A server that lists two models and calls the tool of a test. Its key is in the environment."""
     with running() as provider:
         provider.model_list = models("text-embedding-3-small", "gpt-5.2", "gpt-6.1-sol")
         provider.replies = [openai_call("message", {"text": "ok"})]
@@ -71,7 +71,7 @@ def server(environment: Any) -> Iterator[FakeProvider]:
 
 
 def start() -> tuple[Route, str]:
-    """The route that answers after a start, and the verdict that is printed."""
+    """Return the route that answers after a start, and the printed verdict."""
     first_start.ensure_model()
     verdict = first_start.connect_model()
     route = Route.objects.usable_for("").first()

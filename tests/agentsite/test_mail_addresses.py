@@ -1,4 +1,4 @@
-"""Mails that a page sends lead to AGENTSITE_URL, whatever host and port the request came under."""
+"""Links in mails that pages send: they lead to AGENTSITE_URL, for any host and port of the request."""
 
 import re
 from typing import Any

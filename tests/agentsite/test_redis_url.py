@@ -1,4 +1,4 @@
-"""Addresses of Redis: one form for all clients, and a sentence for what none of them could use."""
+"""Addresses of Redis: one form for all clients, and a sentence about addresses that they cannot use."""
 
 from pathlib import Path
 

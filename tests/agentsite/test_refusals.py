@@ -1,4 +1,4 @@
-"""Requests that Django refuses to parse: who sent them reads what to send instead, and the log has one short line."""
+"""Requests that Django refuses to parse: the response says what to send instead, and the log has one short line."""
 
 import logging
 from typing import Any

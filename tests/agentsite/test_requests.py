@@ -1,4 +1,4 @@
-"""How a request gets its thread: threads stay for later ones, and files need none."""
+"""The threads of requests: they are reused, and files need none."""
 
 import threading
 import time
@@ -32,14 +32,14 @@ async def test_requests_share_a_thread_and_its_connection(monkeypatch: pytest.Mo
 
     def look(request: HttpRequest) -> HttpResponse:
         connection.ensure_connection()
-        kept = id(connection.connection) if connection.vendor == "sqlite" else None  # PostgreSQL's go back to a pool
+        kept = id(connection.connection) if connection.vendor == "sqlite" else None  # PostgreSQL's return to a pool
         seen.append((threading.get_ident(), kept))
         return HttpResponse()
 
     handler = Handler()
     monkeypatch.setattr(handler._sync_handler, "_middleware_chain", look)
     assert [await get(handler, "/readyz") for _ in range(20)] == [200] * 20
-    assert len(set(seen)) < 10  # another one is only begun where the first is not yet idle
+    assert len(set(seen)) < 10  # another thread is only started if the first is not yet idle
     assert threading.get_ident() not in {thread for thread, _ in seen}
     await sync_to_async(handler._threads.submit(connections.close_all).result)()
 
@@ -48,7 +48,7 @@ async def test_requests_share_a_thread_and_its_connection(monkeypatch: pytest.Mo
 def test_a_request_is_told_at_once_that_postgresql_is_away(is_patient: bool) -> None:
     where = {"ENGINE": "agentsite.postgresql", "NAME": "any", "HOST": "127.0.0.1", "PORT": free_port()}
     pooled = where | {"OPTIONS": {"pool": {"min_size": 1, "timeout": 1}}}
-    away = ConnectionHandler({"default": {}, "away": pooled})["away"]  # pools are kept by the alias
+    away = ConnectionHandler({"default": {}, "away": pooled})["away"]  # pools are stored by alias
     away.is_patient = is_patient
     began = time.monotonic()
     try:

@@ -1,4 +1,4 @@
-"""A role that is deleted opens nothing to others: what is for its members alone protects it."""
+"""The deletion of roles: rows that are open to a role alone protect it, so that they never open to everyone."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def role(db: None) -> Group:
 
 @pytest.fixture
 def restricted(role: Group) -> list[Any]:
-    """One of each kind."""
+    """One row of each kind that roles restrict."""
     server = McpServer.objects.create(name="ledger", transport="streamable_http", url="http://ledger/")
     McpTool.objects.create(server=server, name="pay", schema="{}", digest="x", confirmed="x")
     rows: list[Any] = [
@@ -99,7 +99,7 @@ def test_what_is_restricted_may_be_deleted_before_its_role(role: Group, restrict
 
 
 def test_wherever_no_roles_means_everyone_the_last_one_is_kept() -> None:
-    """A secret without roles is the administrators' alone, and a person without roles has the default one."""
+    """Other relations are safe: a secret without roles is only for administrators, a user has the default role."""
     relations = [each for model in apps.get_models() for each in model._meta.many_to_many]
     between: list[Any] = [each.remote_field.through for each in relations if each.related_model is Group]
     unguarded = {each for each in between if each._meta.get_field("group").remote_field.on_delete is CASCADE}

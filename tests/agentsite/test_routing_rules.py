@@ -1,4 +1,4 @@
-"""Routing rules are set up in the admin or by the configuration file; their list says what came of them."""
+"""Routing rules in the admin and in the configuration file, and the effects that their list shows."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`run_agent` works off what its task delegates, as no other process does."""
+"""`run_agent` with delegated tasks, which no other process advances."""
 
 from django.core.management import call_command
 

@@ -1,4 +1,4 @@
-"""`run_agent` that is ended takes its task along, and no server works on it unattended."""
+"""The end of a `run_agent` process: its task stops, and no server continues it unattended."""
 
 import fcntl
 import os
@@ -30,7 +30,7 @@ WORDS = script(call("message", type="info", text="I begin."), call("shell", comm
 
 
 class Agent:
-    """`run_agent` as a process of its own, which has said its first words and runs a command."""
+    """A separate process of `run_agent` that has printed its first words and runs a command."""
 
     def __init__(self, var: Path) -> None:
         self.environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(var), **KEYS}
@@ -53,7 +53,7 @@ class Agent:
         return row
 
     def ended(self) -> tuple[int, str]:
-        """Its exit status, and what it wrote to stderr."""
+        """Return its exit status and its stderr."""
         _, said = self.process.communicate(timeout=30)
         return self.process.returncode, said
 
@@ -113,20 +113,20 @@ def test_what_a_killed_one_leaves_is_ended_by_the_next_server_and_not_worked_on(
 
 @pytest.fixture
 def next_server(agent: Agent) -> Iterator[Server]:
-    """On the same data."""
+    """A server on the same data."""
     server = Server(Path(agent.environment["AGENTSITE_VAR"]), **KEYS)
     yield server
     server.kill()
 
 
-# --- beside a server ----------------------------------------------------------------------------------------------
+# --- with a running server ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def terminal(settings: object, tmp_path: Path) -> Iterator[str]:
-    """Another process of this host that lives: its lock is held."""
+    """Another live process of this host, whose lock is held."""
     name = "e" * 32
-    process.name()  # makes the folder
+    process.name()  # creates the folder
     path = Path(process._folder()) / name
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -158,7 +158,7 @@ def test_a_server_stops_a_terminals_task_when_a_person_wants_it(run):
 def test_a_server_that_runs_stops_what_a_dead_terminal_left_with_a_question(run, terminal, monkeypatch):
     Task.objects.update(terminal=process.name())
     assert run.advance().waiting_for == "reply"
-    Task.objects.update(terminal=f"{terminal.partition(':')[0]}:{'f' * 32}")  # of which there is no lock
+    Task.objects.update(terminal=f"{terminal.partition(':')[0]}:{'f' * 32}")  # a process without a lock
     woken: list[object] = []
     monkeypatch.setattr(reaper, "enqueue", woken.append)
     reaper.sweep()

@@ -1,4 +1,4 @@
-"""`run_agent` with a provider over HTTP, as a process of its own: at its end nothing of it is left open."""
+"""A separate process of `run_agent` with a provider over HTTP, which leaves no connection open at its end."""
 
 import os
 import shutil

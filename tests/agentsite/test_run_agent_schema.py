@@ -1,4 +1,4 @@
-"""`run_agent --output-schema`: data that fits, after the words; a file that is no schema is wrong use."""
+"""`run_agent --output-schema`: matching data follows the text, and an invalid schema is a usage error."""
 
 import json
 

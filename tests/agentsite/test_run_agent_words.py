@@ -1,4 +1,4 @@
-"""`run_agent` prints what a model says beside its calls, above them."""
+"""`run_agent` prints the text of a reply above its calls."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ Ask = Callable[..., str]
 
 @pytest.fixture
 def run(transactional_db: None, capsys: pytest.CaptureFixture[str]) -> Ask:
-    """What is printed of a task in which the model plays the replies."""
+    """Return a function that plays the replies and returns the output."""
     factories.UserFactory(username="olga")
     model = factories.scripted_model("script")
 

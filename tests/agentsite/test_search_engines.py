@@ -1,4 +1,4 @@
-"""Search engines are set up in the admin or by the configuration file; their keys go in and never come out."""
+"""Search engines in the admin and in the configuration file, with write-only keys."""
 
 from typing import Any
 

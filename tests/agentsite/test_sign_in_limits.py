@@ -1,4 +1,4 @@
-"""Guessing passwords is slow, and nobody is locked out by somebody else's guesses."""
+"""Limits on guessing passwords, by which users cannot lock each other out."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -41,7 +41,7 @@ def sign_in(name: str, password: str, address: str = "203.0.113.7") -> Client:
 
 
 def seconds_until_in(name: str, clock: time_machine.Traveller, address: str = "203.0.113.7") -> int:
-    """How long it takes somebody with the right password, who comes again when told to."""
+    """Return the seconds until a correct password is accepted, with retries after the announced pauses."""
     waited = 0
     while (answer := sign_in(name, RIGHT, address).answer).status_code == 429:
         waited += (pause := int(answer["Retry-After"]))
@@ -51,7 +51,7 @@ def seconds_until_in(name: str, clock: time_machine.Traveller, address: str = "2
 
 
 def is_looked_at(name: str, address: str = "203.0.113.7") -> bool:
-    """Of a guess, whether it comes as far as to the password."""
+    """Return whether the password of an attempt is checked."""
     try:
         SignInAttempt(name, address)
     except TooManyAttempts:

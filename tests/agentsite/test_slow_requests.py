@@ -1,5 +1,6 @@
-"""A request has its time to come, by Twisted's own clock and transport for tests; an answer takes as long as it wants,
-and its client some time to take what waits.
+"""Deadlines of requests and of clients that read slowly, with Twisted's test clock and transport.
+
+A response may take any time.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ from agentsite.serving.limits import ConnectionLimiter
 
 
 class Request(http.Request):
-    """Stays unanswered until its test answers."""
+    """A request that stays unanswered until its test answers it."""
 
     def process(self) -> None:
         self.channel.came.append(self)
@@ -39,7 +40,7 @@ class Connection:
         return self
 
     def wait(self, seconds: float) -> "Connection":
-        """Second by second, as far as it is open."""
+        """Advance the clock second by second while the connection is open."""
         while seconds > 0 and self.is_open:
             self.clock.advance(min(1, seconds))
             seconds -= 1
@@ -125,7 +126,7 @@ def test_a_connection_that_is_used_no_more_is_closed(connection):
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A connection whose client is to take what was written, and its clock."""
+    """A connection whose client should read its output, and its clock."""
     clock, transport = Clock(), StringTransportWithDisconnection()
     monkeypatch.setattr(back_pressure, "reactor", clock)
     taking = back_pressure.ClientConnection(ConnectionLimiter(None, 100), Protocol())
@@ -155,7 +156,7 @@ def test_a_client_that_takes_a_little_now_and_then_is_not(client):
 
 @pytest.fixture
 async def page() -> tuple[back_pressure.Server, WebSocketProtocol, StringTransport]:
-    """A websocket that is open, and the server that sends on it."""
+    """An open websocket, and the server that sends to it."""
     server = back_pressure.Server(None, endpoints=["tcp:0"])
     protocol = WebSocketFactory(server).buildProtocol(None)
     protocol.makeConnection(StringTransport())
@@ -167,7 +168,7 @@ async def page() -> tuple[back_pressure.Server, WebSocketProtocol, StringTranspo
 
 
 async def test_what_is_sent_to_a_page_that_says_goodbye_goes_nowhere(page: Any) -> None:
-    """Its socket is open for a moment yet: to send on it was a fault, which the log had with its traceback."""
+    """The socket is still open for a moment. Sending to it used to log a traceback."""
     server, protocol, transport = page
     await server.handle_reply(protocol, {"type": "websocket.send", "text": "before"})
     assert transport.value().endswith(b"before")
@@ -178,7 +179,7 @@ async def test_what_is_sent_to_a_page_that_says_goodbye_goes_nowhere(page: Any) 
 
 
 class Socket(tcp.Connection):
-    """Takes as many bytes at once as it is told; what it does not take waits for the reactor."""
+    """A socket that takes a given number of bytes at once. The rest waits for the reactor."""
 
     connected = True
 

@@ -1,4 +1,4 @@
-"""Writers on SQLite take turns: a burst of them waits, where SQLite's own lock lets some wait in vain."""
+"""The queue of SQLite's writers: all of a burst succeed, which SQLite's own lock does not ensure."""
 
 import gc
 import threading
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 
 
 def in_threads(*works: Callable[[], object]) -> list[object]:
-    """Runs each in a thread with a connection of its own, on which SQLite itself has no patience at all."""
+    """Run each function in a thread with its own connection, without SQLite's timeout."""
 
     def run(work: Callable[[], object]) -> object:
         with connection.cursor() as cursor:
@@ -33,7 +33,7 @@ def in_threads(*works: Callable[[], object]) -> list[object]:
 
 @contextmanager
 def a_writer():
-    """Another thread is inside a transaction; what comes is the event that lets it go on."""
+    """Hold a transaction in another thread. Yield the event that lets it continue."""
     inside, go_on = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -140,7 +140,7 @@ def test_whoever_gives_up_is_in_nobodys_way():
 
 
 def leave() -> object:
-    """The connection of SQLite that a thread has asked something with, before it had nothing to ask."""
+    """Return the SQLite connection that a thread has used and returned to the pool."""
     AllowedAddress.objects.count()
     used = connection.connection
     connection.close_if_unusable_or_obsolete()

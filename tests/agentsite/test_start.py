@@ -1,4 +1,4 @@
-"""What a start costs depends on what it imports: an embedded server needs nothing of a team's, nor what loads on first use."""
+"""The imports of a start, which determine its cost: none for a team's mode, and none that load on first use."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Static files: hashed names, one copy for all who share the folder, files of other versions."""
+"""Static files: hashed names, one copy for all processes that share the folder, and files of other versions."""
 
 import gzip
 import re
@@ -21,7 +21,7 @@ MINUTE = "max-age=60, public"
 
 @pytest.fixture
 def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder whose files are served as ours. Its content may change, as by an upgrade: `new_process` forgets names."""
+    """A folder whose files are served as ours. Its content can change as in an upgrade; `new_process` clears caches."""
     monkeypatch.setattr(settings, "STATICFILES_DIRS", [tmp_path])
     monkeypatch.setattr(finders, "find", lambda name: str(tmp_path / name) if (tmp_path / name).exists() else None)
     monkeypatch.setattr(static_files, "_hashed_names", {})
@@ -70,7 +70,7 @@ async def test_what_a_style_refers_to_has_a_hashed_name() -> None:
     assert plain_name(font) != font
     response = await get(f"/static/unfold/fonts/inter/{font}")
     assert response.headers["Cache-Control"] == YEAR
-    assert "Content-Encoding" not in response.headers  # compressed by itself
+    assert "Content-Encoding" not in response.headers  # its format is compressed
 
 
 async def test_names_without_or_with_another_hash_get_the_file_of_this_version_for_a_minute() -> None:
@@ -95,7 +95,7 @@ async def test_files_of_the_version_before_are_served_while_pages_of_it_are_open
 
 async def test_a_file_that_changes_below_a_running_server_is_never_kept_under_its_old_name(ours: Path) -> None:
     (ours / "changed.css").write_text("a { color: red }")
-    before = static("changed.css")  # a page has named it, nobody has asked for it
+    before = static("changed.css")  # a page refers to it, no client has requested it
     (ours / "changed.css").write_text("a { color: blue }")
     response = await get(before)
     assert await body(response) == b"a{color:blue}"
@@ -144,7 +144,7 @@ async def test_where_there_is_no_room_for_a_copy_the_file_itself_is_served(
 
 
 def test_a_name_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each page has dozens of addresses of files."""
+    """Each page has dozens of file URLs."""
     hashed_name("icons.svg")
     monkeypatch.setattr(finders, "find", None)
     assert (FOLDER / hashed_name("icons.svg")).name == static("icons.svg").rpartition("/")[2]

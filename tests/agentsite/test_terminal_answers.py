@@ -1,4 +1,4 @@
-"""Who answers a task in the terminal, where somebody else must approve."""
+"""Approvals in the terminal, also of calls that another user must approve."""
 
 import pytest
 

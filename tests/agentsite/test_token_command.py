@@ -1,4 +1,4 @@
-"""`manage.py token` prints a token that works."""
+"""The command `manage.py token`, which prints a valid token."""
 
 from io import StringIO
 from typing import Any

@@ -1,4 +1,4 @@
-"""Trace sinks are set up in the admin or by the configuration file; their keys go in and never come out."""
+"""Trace sinks in the admin and in the configuration file, with write-only keys."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A second factor is asked for wherever somebody signs in, works once, cannot be guessed, and can be reset."""
+"""The second factor: required for every sign-in, valid once, protected against guessing, and resettable."""
 
 import logging
 import re
@@ -26,7 +26,7 @@ def person(db: None) -> User:
 
 @pytest.fixture
 def key(person: User) -> str:
-    """Of a phone that was set up by hand, in pages."""
+    """The key of a phone that was set up on the pages."""
     client = signed_in(Client())
     client.post("/accounts/reauthenticate/", {"password": RIGHT})
     page = client.get("/accounts/2fa/totp/activate/").content.decode()
@@ -55,7 +55,7 @@ def test_after_the_password_a_code_is_asked_for_and_works_once(key):
     assert not is_in(client)
     assert client.post(AUTHENTICATE, {"code": code}).status_code == 302
     assert is_in(client)
-    caches["default"].clear()  # allauth remembers it for 30 s there; it is valid for 90
+    caches["default"].clear()  # allauth remembers a code for 30 s there, and it is valid for 90 s
     again = signed_in(Client())
     for spelling in (code, f"{code[:3]} {code[3:]}", f"-{code}"):
         again.post(AUTHENTICATE, {"code": spelling})
