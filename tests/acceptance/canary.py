@@ -1,4 +1,4 @@
-"""Fifty secrets of many shapes, every form in which one may turn up, and ears for what goes to browsers and programs."""
+"""Fifty secrets of many shapes, all forms in which they can appear, and listeners to all output of a server."""
 
 import asyncio
 import base64
@@ -21,12 +21,12 @@ import aiohttp
 
 from tests.server import PASSWORD, TOKEN, Server
 
-LEAST = 12  # bytes of a form: shorter ones would be found by chance
+LEAST = 12  # bytes of a form: shorter ones would match by chance
 _random = random.Random(20)
 
 
 def secrets() -> dict[str, str]:
-    """By name: tokens, passwords with everything that is special somewhere, keys of several lines, other scripts."""
+    """Return secrets by name: tokens, passwords with all special characters, multi-line keys, other scripts."""
     made = {}
     for number in range(50):
         core = "".join(_random.choices(string.ascii_letters + string.digits, k=18))
@@ -43,7 +43,7 @@ def secrets() -> dict[str, str]:
 
 @lru_cache
 def forms(value: str) -> frozenset[bytes]:
-    """Written anew here, so that a form that the redactor forgot is one that this finds."""
+    """Return all forms of a secret, written independently of the redactor to find forms that it forgot."""
     found = set()
     for piece in {value, *value.splitlines()}:
         dumped = {json.dumps(piece)[1:-1], json.dumps(piece, ensure_ascii=False)[1:-1]}
@@ -59,17 +59,17 @@ def forms(value: str) -> frozenset[bytes]:
 
 
 def hits(places: dict[str, bytes], values: dict[str, str]) -> list[str]:
-    """Where what stands, as `place: name`. All is searched at once: hits are rare, and looked for only then."""
+    """Return the hits as `place: name`. All forms are searched together first, because hits are rare."""
     whole = b"\0".join(places.values())
     found = [(name, form) for name, value in values.items() for form in forms(value) if form in whole]
     return sorted({f"{place}: {name}" for name, form in found for place, text in places.items() if form in text})
 
 
-# --- where a secret might come out ------------------------------------------------------------------------------
+# --- possible outlets of a secret -------------------------------------------------------------------------------
 
 
 def tables(var: Path) -> dict[str, bytes]:
-    """Each table of the database as text."""
+    """Return each table of the database as text."""
     with closing(sqlite3.connect(var / "agentsite.sqlite3")) as connection:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {
@@ -81,7 +81,7 @@ def tables(var: Path) -> dict[str, bytes]:
 
 
 def files(var: Path) -> dict[str, bytes]:
-    """What lies in var/, checkpointed, without the workspaces: what a tool is ordered to write there is outside."""
+    """Return the files in var/ after a checkpoint, without workspaces: tools may be ordered to write secrets there."""
     with closing(sqlite3.connect(var / "agentsite.sqlite3")) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     outside = ("workspaces", "versions")
@@ -90,7 +90,7 @@ def files(var: Path) -> dict[str, bytes]:
 
 
 class Person:
-    """Signed in like a browser."""
+    """A user who is signed in as in a browser."""
 
     def __init__(self, server: Server) -> None:
         self._server, self._cookies = server, http.cookiejar.CookieJar()
@@ -111,7 +111,7 @@ class Person:
 
 @contextmanager
 def listening(server: Server, person: Person, session: str) -> Iterator[dict[str, bytearray]]:
-    """What comes over the websocket and as server-sent events, while it lasts."""
+    """Collect the messages of the websocket and the server-sent events within the block."""
     heard = {"websocket": bytearray(), "events": bytearray()}
     loop = asyncio.new_event_loop()
 

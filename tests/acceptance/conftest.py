@@ -1,4 +1,4 @@
-"""One server for all: a test that kills it gets it started again for the next one."""
+"""One server for all tests, which is restarted after a test that kills it."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,14 +28,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def mortal_server(server: Server) -> Iterator[Server]:
-    """The same one, for a test that kills it."""
+    """The same server, for a test that kills it."""
     yield server
     server.revive()
 
 
 @pytest.fixture
 def new_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Servers that are not started yet, with tables and nothing in them."""
+    """Return a function that creates unstarted servers with empty tables."""
     made: list[Server] = []
 
     def make(**environment: str) -> Server:

@@ -1,4 +1,4 @@
-"""A server under addresses that its operator forgot to set: who is told what, on pages, in REST and in the log."""
+"""A server under addresses that its operator forgot to set: the messages on pages, in REST and in the log."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ Answer = tuple[int, str, dict[str, str]]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Start a server as a container does: it listens to all, and no setting names an address."""
+    """Start a server as a container does: it listens on all addresses, and no setting names one."""
     running = Server(tmp_path_factory.mktemp("server") / "var", HOST="0.0.0.0", **KEYS).start()  # noqa: S104
     yield running
     running.stop()
@@ -70,7 +70,7 @@ def test_a_foreign_host_is_told_the_setting(server: Server) -> None:
 def test_a_proxy_that_ends_tls_and_is_not_trusted_is_named(named: Server) -> None:
     status, page, _ = post_form(named, Host=PUBLIC, Origin=f"https://{PUBLIC}")
     assert (status, "TRUSTED_PROXIES" in page, "signed in or out" in page) == (403, True, False)
-    assert "127.0.0.1" not in page  # strangers learn no address of a proxy …
+    assert "127.0.0.1" not in page  # strangers do not see the proxy's address …
     assert "https ended before 127.0.0.1, which is not in TRUSTED_PROXIES" in named.output.read_text()  # … the log does
 
 

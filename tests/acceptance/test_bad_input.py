@@ -11,7 +11,7 @@ from tests.server import ROOT, Server, configured
 
 
 def refused(server: Server, seconds: float = 60) -> str:
-    """What `serve` says when it does not start; its status is not zero and it shows no traceback."""
+    """Return the message of a `serve` that fails to start, with an error status and without a traceback."""
     server.var.parent.mkdir(parents=True, exist_ok=True)
     ended = subprocess.run(
         [sys.executable, "manage.py", "serve", "--port", str(server.port)],

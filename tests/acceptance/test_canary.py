@@ -1,4 +1,4 @@
-"""Fifty secrets are said, printed, encoded, cut in pieces and echoed in a whole server: none comes out of it anywhere."""
+"""Fifty secrets that are written, printed, encoded, cut and echoed in an entire server, and must appear nowhere."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ models:
   - {name: default, providers: [{provider: fake, model: m}]}
 """
 VALUES = canary.secrets()
-OLD = {name: VALUES.pop(name) for name in ("S0", "S1", "S2", "S3", "S4")}  # said before they were saved
+OLD = {name: VALUES.pop(name) for name in ("S0", "S1", "S2", "S3", "S4")}  # in texts before they are saved
 KEY = {"provider.fake": "sk-provider-key-0a1B2c3D4e"}
 ENCODE = """
 import base64, html, json, os, sys, urllib.parse
@@ -55,12 +55,12 @@ def server(provider: FakeProvider, tmp_path: Path) -> Iterator[Server]:
 
 
 def call(tool: str, pieces: int = 40, **arguments: Any) -> Reply:
-    """A call, its arguments in many pieces."""
+    """Return a call whose arguments arrive in many parts."""
     return openai_call(tool, arguments, call_id=f"call_{next(_ids)}", pieces=pieces)
 
 
 def thinking(text: str, reply: Reply) -> Reply:
-    """Thoughts and words before the call, three characters at a time."""
+    """Return thoughts and text before the call, three characters at a time."""
     pieces = [text[start : start + 3] for start in range(0, len(text), 3)]
     said = [openai_chunk({"reasoning_content": piece}) for piece in pieces]
     said += [openai_chunk({"content": piece}) for piece in pieces]
@@ -96,7 +96,7 @@ def test_no_secret_comes_out_anywhere(server: Server, provider: FakeProvider) ->
     assert b"[secret:S10]" in log, "the log said nothing of it"
     assert canary.hits({"log": log}, {**VALUES, **OLD, **KEY}) == []
     told = canary.tables(server.var)
-    del told["task_context"], told["blobs"]  # older entries, and what was sent of them, stay as they were
+    del told["task_context"], told["blobs"]  # older entries and their requests stay unchanged
     assert canary.hits(told, {**OLD, **KEY}) == []
     assert b"[secret:S10]" in b"".join(everywhere.values()), "nothing was redacted"
 
@@ -112,7 +112,7 @@ def say_before_they_are_saved(server: Server, provider: FakeProvider, session: s
 
 
 def work_with_all_of_them(server: Server, provider: FakeProvider, session: str) -> None:
-    """Each kind of place says some of the secrets, and all of them are printed in all encodings."""
+    """Use some secrets in each kind of text, and print all of them in all encodings."""
     placeholders = " ".join(f"'[secret:{name}]'" for name in VALUES)
     provider.replies = [
         thinking(some(5, 10), call("plan", steps=[{"title": some(5, 8), "status": "in_progress"}])),
@@ -147,13 +147,13 @@ def work_with_all_of_them(server: Server, provider: FakeProvider, session: str) 
 
 
 def ask_for_what_is_not_there(server: Server) -> None:
-    """The log says which address was not found."""
+    """Request a missing address, which the log names."""
     with pytest.raises(HTTPError):
         server.call("GET", f"{quote(some(10, 12))}/?q={quote(VALUES['S12'], safe='')}")
 
 
 def cut_short(text: str) -> Reply:
-    """An answer that ends in the middle of a secret."""
+    """Run a task whose answer ends in the middle of a secret."""
     return openai_call("message", {"type": "info", "text": text + text[:10]}, call_id="call_cut", pieces=100, cut=True)
 
 
@@ -169,7 +169,7 @@ def run(server: Server, session: str, content: str) -> None:
 
 
 def shown(server: Server, person: canary.Person, session: str) -> dict[str, bytes]:
-    """Pages, answers for programs, and the admin's lists and details of what tasks have left."""
+    """Return pages, API responses, and the admin's lists and details of the rows of tasks."""
     paths = ["/", f"/s/{session}/", "/settings/", "/usage/", "/admin/"]
     kinds = ("session", "task", "contextentry", "toolcalllog", "inboxmessage", "approval")
     lists = [f"/admin/tasks_app/{kind}/" for kind in kinds] + [f"/admin/llm_app/{kind}/" for kind in ("llmlog", "blob")]

@@ -1,4 +1,4 @@
-"""Costly requests of members hold up nobody else, and their memory is given back."""
+"""Costly requests of users: they delay nobody else, and their memory is released."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from tests.waiting import check_bound
 
 KIB, MIB = 1024, 1024**2
 AT_ONCE = 6
-ROOM = 150  # MiB: copies of six requests, and what threads keep
+ROOM = 150  # MiB: copies of six requests, and the threads' memory
 JSON = {"Content_Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
 PING = bytes([0x89, 0x80]) + bytes(4)
 
@@ -37,7 +37,7 @@ def session(server: Server) -> str:
 
 
 def post(server: Server, path: str, body: bytes, **headers: str) -> int:
-    """The status of the answer. Where it comes before the body is sent, the rest of it is not."""
+    """Return the status. A response that arrives early ends the sending of the body."""
     connection = begin(server, f"POST {path}", Content_Length=len(body), **headers)
     connection.settimeout(60)
     with contextlib.suppress(OSError):
@@ -67,7 +67,7 @@ def test_json_over_a_mebibyte_is_refused_at_its_head(server: Server) -> None:
         b'{"denied_tools": [' + b"1," * (500 * KIB) + b"1]}",
         b"[" * MIB,
         b'{"a":' * (200 * KIB),
-        b'{"title": "' + b'\\"' * (500 * KIB),  # a text without an end
+        b'{"title": "' + b'\\"' * (500 * KIB),  # an unterminated text
         b'"' * MIB,
     ],
     ids=["objects", "numbers", "lists", "deep", "escapes", "quotes"],
@@ -83,7 +83,7 @@ def test_a_text_may_have_any_number_of_commas_and_brackets(server: Server, sessi
 
 
 def test_a_schema_that_takes_a_minute_to_check_is_refused(server: Server, session: str) -> None:
-    """Draft 4 has the members of an enum compared with each other."""
+    """Draft 4 compares all members of an enum with each other."""
     dear = {"$schema": "http://json-schema.org/draft-04/schema#", "enum": [{"a": number} for number in range(4900)]}
     many = {"anyOf": [{}] * 8_000}
     for schema in (dear, many):
@@ -93,12 +93,12 @@ def test_a_schema_that_takes_a_minute_to_check_is_refused(server: Server, sessio
 
 
 def test_imports_are_read_elsewhere_one_at_a_time_for_a_person(server: Server) -> None:
-    values = b"[" + b"{}," * (4 * MIB) + b"{}]"  # 13 MB, and no export
+    values = b"[" + b"{}," * (4 * MIB) + b"{}]"  # 13 MB, not an export
     kind = {**JSON, "Content_Type": "application/octet-stream"}
     statuses = check_unharmed(server, lambda: post(server, "/api/v1/sessions/import/", values, **kind))
     assert set(statuses) <= {422, 429}
     assert 422 in statuses
-    assert post(server, "/api/v1/sessions/import/", values, **kind) == 422  # once they have ended
+    assert post(server, "/api/v1/sessions/import/", values, **kind) == 422  # after the earlier ones have ended
 
 
 def test_forms_are_bounded_in_bytes_and_fields(server: Server) -> None:

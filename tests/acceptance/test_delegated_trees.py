@@ -1,4 +1,4 @@
-"""A task that delegates to eight others, on a real server: its results, its stop, its time, and what a child asks."""
+"""A task that delegates to eight others, on a real server: results, stop, time, and questions of a child."""
 
 import subprocess
 import sys
@@ -15,13 +15,13 @@ CHILDREN = 8
 
 
 def tree(*parts: str, delay: float = 0) -> str:
-    """The script of a parent that delegates these, and is done."""
+    """Return the script of a parent that delegates these tasks and ends."""
     delegates = call("delegate", tasks=[{"instruction": part} for part in parts])
     return script({**delegates, "delay": delay}, result("All of them."))
 
 
 def children_of(server: Server, task: str) -> list[Any]:
-    """In the order of the call's list."""
+    """Return the children in the order of the call's list."""
     found: list[Any] = server.call("GET", f"tasks/?parent={task}")["results"]
     return found[::-1]
 
@@ -31,7 +31,7 @@ def results(server: Server, session: str) -> list[Any]:
 
 
 def places(text: str, of: list[str]) -> list[int]:
-    """Where each of these stands; each stands in it once."""
+    """Return the position of each text, which occurs once."""
     assert [text.count(each) for each in of] == [1] * len(of), text
     return [text.index(each) for each in of]
 

@@ -1,4 +1,4 @@
-"""Many programs that follow sessions, on a real server."""
+"""Many clients of event streams on a real server."""
 
 import http.client
 from contextlib import ExitStack, closing
@@ -11,7 +11,7 @@ STREAMS = 20
 
 
 def test_streams_that_end_leave_no_thread_and_no_open_file_behind(server):
-    """What remains are threads that requests share, each with a connection: fewer than half of the streams."""
+    """Only the shared threads of requests remain, each with a connection: fewer than half of the streams."""
     session = server.call("POST", "sessions/", {})["id"]
     before = threads(server), files(server)
     for _ in range(3):
@@ -41,7 +41,7 @@ def test_any_name_of_a_file_survives_the_way_there_and_back(server):
 
 
 def open_and_leave(server: Server, session: str, count: int) -> None:
-    """So many streams at once."""
+    """Open `count` streams together, then close them."""
     with ExitStack() as streams:
         for _ in range(count):
             connection = streams.enter_context(

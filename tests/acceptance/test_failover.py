@@ -1,4 +1,4 @@
-"""Three providers behind one model, as a person sees it: the first is busy, the second breaks off, the third answers."""
+"""Three providers behind one model, as a user sees them: one is busy, one breaks off, and the third answers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.server import Server, configured
 
 ANSWER = "The whole answer, from the third."
 NAMES = ("busy", "broken", "working")
-MODELS = ("first", "second", "third")  # a test each: what it does to their breakers lasts
+MODELS = ("first", "second", "third")  # one per test, as the state of their breakers remains
 PROVIDER = """
   - name: PROVIDER
     protocol: openai_native
@@ -38,7 +38,7 @@ def providers(_running: list[FakeProvider]) -> list[FakeProvider]:
 
 @pytest.fixture(scope="module")
 def failing(_running: list[FakeProvider], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Behind each model stand providers of its own, which answer alike."""
+    """Each model has separate providers, which answer alike."""
     providers = models = ""
     for model in MODELS:
         names = [f"{name}-{model}" for name in NAMES]
@@ -52,7 +52,7 @@ def failing(_running: list[FakeProvider], tmp_path_factory: pytest.TempPathFacto
 
 
 class Screen:
-    """What a page shows of the running text: deltas come, a reset takes a stream back, an entry takes its place."""
+    """The running text of a page: deltas extend it, a reset removes a stream, and an entry replaces it."""
 
     def __init__(self) -> None:
         self.streams: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""A key in the environment is all that it takes: the first message is answered by a model of its provider."""
+"""A first start with only a key in the environment: a model of its provider answers the first message."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from tests.server import KEYS, Server, migrated
 from tests.waiting import until
 
 WORDS = "Here I am: a real model, whose words arrive one after the other."
-# The lists in the form of each provider; sources are in tests/llm_app/test_model_lists.py.
+# Lists of models in each provider's format; tests/llm_app/test_model_lists.py has their sources.
 CASES = {
     "OPENAI": (GPT_NEWEST, models("whisper-1", "gpt-4o", "gpt-6.1-sol", "gpt-5.2")),
     "ANTHROPIC": (
@@ -50,7 +50,7 @@ CASES = {
 
 @pytest.fixture
 def first_start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """A server on empty tables: making them is most of a first start."""
+    """Return a server on existing empty tables, as creating them is most of a first start."""
     shutil.copytree(migrated(), tmp_path / "var")
     servers: list[Server] = []
 
@@ -85,7 +85,7 @@ def test_the_first_message_is_answered_and_its_words_stream(name: str, first_sta
 
 
 def in_two_halves(provider: StrictProvider, received: Received) -> Reply:
-    """Waits in the middle of the words until the test has seen their beginning."""
+    """Send the first half of the text, and the second when the test has seen the first."""
     reply = provider.answer(received)
     half = next((place for place, chunk in enumerate(reply.chunks, 1) if b"real" in chunk), None)
     return reply if half is None else replace(reply, chunks=[*reply.chunks[:half], PAUSE, *reply.chunks[half:]])

@@ -1,4 +1,4 @@
-"""`kill -9` of the server, and a new start: nothing lost, nothing doubled, nothing stuck."""
+"""A restart after `kill -9` of the server: nothing is lost, repeated or stuck."""
 
 import subprocess
 import time
@@ -10,7 +10,7 @@ from tests.server import Server
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import check_bound, until
 
-LONG = 2.0  # seconds of a model: other tasks come further by then
+LONG = 2.0  # seconds of a reply, in which other tasks advance
 
 
 def check_record(server: Server, session: str) -> None:
@@ -58,7 +58,7 @@ def test_while_a_question_waits(mortal_server):
 
 
 def test_while_tasks_have_others_work_for_them(mortal_server):
-    """One has not delegated yet, the children of one run, some of one have ended, and those of one all have."""
+    """The four tasks have delegated nothing yet, or have children that run, have partly ended, or all ended."""
     delays = {"none": [0] * 4, "all": [LONG] * 4, "some": [0, 0, LONG, LONG], "no more": [0] * 4}
     trees = {name: _traced(mortal_server, each, LONG if name == "none" else 0) for name, each in delays.items()}
     until(lambda: _states(mortal_server, trees["some"]).count("done") >= 2)
@@ -70,7 +70,7 @@ def test_while_tasks_have_others_work_for_them(mortal_server):
 
 
 def _traced(server: Server, delays: list[float], delay: float) -> tuple[str, str]:
-    """A session and a task whose children leave a trace each time that they work."""
+    """Return a session and a task whose children leave a trace each time they work."""
     trace = call("shell", command="echo once >> trace")
     parts = [script({**trace, "delay": each}, result(f"Part {number}.")) for number, each in enumerate(delays)]
     return start(server, tree(*parts, delay=delay))
@@ -81,7 +81,7 @@ def _states(server: Server, started: tuple[str, str]) -> list[str]:
 
 
 def _check_tree(server: Server, session: str, task: str) -> int:
-    """Nobody worked twice, and no result was lost. How many have worked: not those whose command the kill met."""
+    """Check that no child worked twice and no result was lost. Children killed in their command have not worked."""
     server.until_task(task, state="done")
     check_record(server, session)
     [delegated, _] = results(server, session)
@@ -115,7 +115,7 @@ def test_the_second_start_is_quick(mortal_server):
 
 
 def _seconds_of_a_start(server: Server) -> float:
-    """Less those in which its main thread was ready to run and waited for a core: other tests run beside it."""
+    """Return the duration of a start, without the time that its main thread waited for a core: other tests run too."""
     server.stop()
     began = time.monotonic()
     server.start()

@@ -1,4 +1,4 @@
-"""What a page's websocket carries: whatever the server has to show, and hardly anything from the page."""
+"""Messages of a page's websocket: large ones from the server, and almost none from the page."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_an_entry_of_megabytes_reaches_an_open_page(server, session):  # noqa: F
 
 
 def test_a_page_that_sends_much_is_disconnected(server, session):  # noqa: F811
-    """Were it not, a member could fill the server's memory: a message is kept until its last frame has come."""
+    """Otherwise a user could fill the server's memory, which holds a message until its last frame arrives."""
     with asked(server, f"/ws/sessions/{session}/", **handshake(server)) as page:
         answer = page.makefile("rb")
         assert b"".join(iter(answer.readline, b"\r\n")).startswith(b"HTTP/1.1 101 ")

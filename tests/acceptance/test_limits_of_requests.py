@@ -1,4 +1,4 @@
-"""What anybody may send to the server is bounded before Django sees it; what members send is bounded by its route."""
+"""Limits on requests: anonymous ones are limited before Django sees them, those of users by their route."""
 
 import json
 import re
@@ -37,7 +37,7 @@ class Answer:
 
 
 def begin(server: Server, first: str, **headers: object) -> socket.socket:
-    """Sends a head."""
+    """Send the headers of a request."""
     lines = {"Host": "127.0.0.1", "Connection": "close", **{n.replace("_", "-"): v for n, v in headers.items()}}
     head = "\r\n".join([f"{first} HTTP/1.1", *(f"{name}: {value}" for name, value in lines.items()), "", ""])
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
@@ -54,7 +54,7 @@ def answer(connection: socket.socket) -> Answer:
 
 
 def signed_in(server: Server) -> str:
-    """The cookies of the administrator."""
+    """Return the cookies of the administrator."""
     jar = CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
     page = browser.open(server.base_url + LOGIN).read().decode()
@@ -83,7 +83,7 @@ def test_whoever_is_not_signed_in_is_refused_at_the_head_of_a_large_body(server,
 def test_a_small_body_of_anybody_reaches_its_page(server):
     connection = begin(server, f"POST {LOGIN}", Content_Length=64 * KIB, Content_Type=FORM)
     connection.sendall(b"x" * 64 * KIB)
-    assert answer(connection).status == 403  # Django's word: no CSRF cookie
+    assert answer(connection).status == 403  # from Django: no CSRF cookie
 
 
 def test_a_token_and_a_cookie_may_send_what_the_route_takes(server):
@@ -92,7 +92,7 @@ def test_a_token_and_a_cookie_may_send_what_the_route_takes(server):
         server,
         f"POST /api/v1/sessions/{session}/files/large.bin",
         Authorization=f"Bearer {TOKEN}",
-        Content_Type=FORM,  # which is none
+        Content_Type=FORM,  # the body is not a form
         Content_Length=15 * MIB,
     )
     connection.sendall(b"x" * 15 * MIB)
@@ -177,7 +177,7 @@ def test_a_wrong_host_is_one_line_in_the_log(server):
     assert "elsewhere.example" in said
 
 
-# --- half-sent requests -----------------------------------------------------------------------------------------------
+# --- incomplete requests ----------------------------------------------------------------------------------------------
 
 
 def test_the_limit_of_open_files_is_raised_to_the_hard_one(server):
@@ -207,7 +207,7 @@ def few_files(tmp_path: Path) -> Iterator[Server]:
 
 
 def memory(server: Server) -> int:
-    """Megabytes."""
+    """Return the server's memory in megabytes."""
     assert server.process is not None
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{server.process.pid}/status").read_text())
     assert found
@@ -216,7 +216,7 @@ def memory(server: Server) -> int:
 
 @contextmanager
 def others(server: Server) -> Iterator[list[float]]:
-    """Somebody else asks again and again; the seconds that each answer took."""
+    """Send requests as another client in the block. Yield the seconds that each response took."""
     waited: list[float] = []
     done = threading.Event()
 
@@ -235,7 +235,7 @@ def others(server: Server) -> Iterator[list[float]]:
 
 
 def seconds_of_an_answer(server: Server) -> float:
-    """Infinite if there is none."""
+    """Return the seconds until a response, infinite without one."""
     began = time.monotonic()
     try:
         urllib.request.urlopen(f"{server.base_url}/healthz", timeout=20).read()

@@ -1,4 +1,4 @@
-"""The main job over REST, as a program of a team member does it."""
+"""The main job over REST, as a user's program does it."""
 
 import threading
 from itertools import accumulate
@@ -7,7 +7,7 @@ from typing import Any
 from tests.server import Server
 from tests.tasks_app.engine.conftest import call, result, script
 
-# Streamed for two seconds: a busy machine shows several pieces of it, too.
+# Streamed for two seconds, so that a busy machine also shows several parts of it.
 ANSWER = " ".join(["The file is there."] * 10)
 
 

@@ -1,4 +1,4 @@
-"""MCP servers from outside: named in the configuration file, called seconds after the start, gone with the server."""
+"""MCP servers of the configuration file: their tools run seconds after the start, and they end with the server."""
 
 import socket
 import subprocess
@@ -21,7 +21,7 @@ NOTES, BARE = (str(Path(mcp_servers.__file__).with_name(name)) for name in ("not
 
 @pytest.fixture
 def remote() -> Iterator[int]:
-    """The port of a server that speaks HTTP."""
+    """The port of an MCP server over HTTP."""
     port = free_port()
     process = subprocess.Popen([sys.executable, NOTES, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until(lambda: _listens(port))
@@ -48,7 +48,7 @@ def server(tmp_path: Path, remote: int) -> Iterator[Server]:
 
 
 def _play(server: Server, *calls: dict[str, object]) -> list[tuple[str, str]]:
-    """Results of a task that makes these calls."""
+    """Return the results of a task that makes these calls."""
     session, task = start(server, script(*calls, result()))
     server.until_task(task, state="done")
     return [

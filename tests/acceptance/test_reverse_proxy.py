@@ -1,4 +1,4 @@
-"""nginx with deploy/nginx.conf before a real server: it closes what the server's own edge closes, and hides nothing."""
+"""nginx with deploy/nginx.conf in front of a real server: it enforces the same limits and hides nothing."""
 
 import copy
 import gzip
@@ -22,8 +22,8 @@ from tests.waiting import check_bound
 
 MIB = 1024**2
 HALF_HEADS = 17_000
-REQUESTS = 400  # in a minute from one address
-STRANGER = "127.0.0.9"  # an address of this machine that is no trusted proxy
+REQUESTS = 400  # per minute from one address
+STRANGER = "127.0.0.9"  # an address of this machine that is not a trusted proxy
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_text_is_compressed_but_no_event_stream(server: Server) -> None:
     session = server.call("POST", "sessions/", {"model": "script"})["id"]
     say(server, session, 1)
     events = server.events(session, 0, **{"Accept-Encoding": "gzip"})
-    assert [next(events)["event"] for _ in range(2)]  # read as they are, while the stream stays open
+    assert [next(events)["event"] for _ in range(2)]  # uncompressed, while the stream stays open
     events.close()
 
 
@@ -175,7 +175,7 @@ def test_the_server_knows_the_scheme_and_the_address_of_the_client(server: Serve
     assert response.read()
     assert response.status == 200
     assert "Secure" not in response.headers["Set-Cookie"]
-    for _ in range(2 * REQUESTS):  # a minute may end meanwhile
+    for _ in range(2 * REQUESTS):  # a minute can end in between
         plain.request("GET", "/api/v1/", headers=forged)
         response = plain.getresponse()
         response.read()

@@ -1,4 +1,4 @@
-"""A client that reads slowly makes the server wait; what waits for it is not kept in memory."""
+"""Clients that read slowly: the server waits for them and does not hold their output in memory."""
 
 import http.client
 import re
@@ -16,7 +16,7 @@ from tests.tasks_app.engine.conftest import result, script
 from tests.waiting import until
 
 SIZE = 120 * 1024**2
-ROOM = 30.0  # megabytes: what threads and caches may take, far below what is not read
+ROOM = 30.0  # megabytes for threads and caches, far below the unread output
 ROOM_OF_ONE = 1.0
 
 MESSAGES, CLIENTS = 15, 50
@@ -44,7 +44,7 @@ def megabytes(server: Server) -> float:
 
 
 def large_file(server: Server, session: str) -> bytes:
-    """In the workspace, as a program would write it. Returns the first of the repeated bytes."""
+    """Write a large file into the workspace as a program would. Return the first of the repeated bytes."""
     server.call("POST", f"sessions/{session}/files/small.txt", "x")
     (small,) = server.var.rglob("small.txt")
     pattern = bytes(range(256)) * 4096
@@ -56,7 +56,7 @@ def large_file(server: Server, session: str) -> bytes:
 
 @contextmanager
 def asked(server: Server, path: str, **headers: str) -> Iterator[socket.socket]:
-    """A client with a small buffer, which has asked and reads nothing yet."""
+    """Return a client with a small buffer that has sent its request and reads nothing yet."""
     lines = [f"{name}: {value}" for name, value in {"Authorization": f"Bearer {TOKEN}", **headers}.items()]
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
@@ -67,7 +67,7 @@ def asked(server: Server, path: str, **headers: str) -> Iterator[socket.socket]:
 
 
 def settled(server: Server) -> float:
-    """Its memory once it no longer grows."""
+    """Return the server's memory when it no longer grows."""
     seen = [0.0, megabytes(server)]
 
     def is_still() -> bool:
@@ -122,7 +122,7 @@ def test_pages_that_nobody_reads_fill_no_memory_and_have_every_message_once_they
 
 
 def handshake(server: Server) -> dict[str, str]:
-    """A page's headers: it asks for a websocket."""
+    """Return the headers with which a page opens a websocket."""
     asks = {"Upgrade": "websocket", "Connection": "Upgrade", "Origin": "http://127.0.0.1"}
     return {
         **Person(server).headers,
@@ -133,21 +133,21 @@ def handshake(server: Server) -> dict[str, str]:
 
 
 def talked(server: Server, session: str) -> tuple[float, int]:
-    """The server's memory after many words, and the last entry's seq."""
+    """Return the server's memory after much text, and the last entry's seq."""
     for number in range(MESSAGES):
         say(server, session, number)
     return megabytes(server), server.entries(session)[-1]["seq"]
 
 
 def say(server: Server, session: str, number: int) -> None:
-    """A message of many words, and its task to the end."""
+    """Send a long message and run its task to the end."""
     content = f"Message {number}. {WORDS}\n{script(result('Yes.'))}"
     task = server.call("POST", f"sessions/{session}/messages/", {"content": content})["task"]
     server.until_task(task, state="done")
 
 
 def read_seqs(client: socket.socket, pattern: bytes, last: int) -> list[int]:
-    """Those that are found in what comes, up to this one."""
+    """Return the seqs in the received data up to the given one."""
     seqs: list[int] = []
     for line in client.makefile("rb"):
         seqs += map(int, re.findall(pattern, line.strip()))

@@ -1,4 +1,4 @@
-"""From outside: a server that is killed while its sink is away loses no event."""
+"""A server that is killed while its trace sink is away, and loses no event."""
 
 import yaml
 

@@ -34,7 +34,7 @@ def versions(*rows, initial=0):
     return given
 
 
-def test_a_version_is_added_with_its_author_and_the_older_one_stays_as_it_was(browser, root, agent):
+def test_new_version_has_an_author_and_keeps_the_older_one(browser, root, agent):
     for text in ("You are a clerk.", "You are a baker."):
         row = {"section": "identity", "text": text, "agent": agent.pk}
         data = form(browser, page(agent)) | versions(row, initial=PromptSection.objects.count())
@@ -48,7 +48,7 @@ def test_a_version_is_added_with_its_author_and_the_older_one_stays_as_it_was(br
     assert PromptSection.objects.texts_of(agent) == (("identity", "You are a baker."),)
 
 
-def test_the_whole_prompt_is_shown_with_whose_words_it_is(browser, root, agent):
+def test_entire_prompt_is_shown_with_the_origin_of_each_section(browser, root, agent):
     PromptSection.objects.create(agent=agent, section="identity", text="You are <b>a clerk</b>.", author=root)
     for mode, sign in [("native", "Arguments are one complete JSON object"), ("json", "&quot;tool&quot;"), ("?", "")]:
         shown = browser.get(reverse("admin:tasks_app_agent_prompt", args=[agent.pk]), {"mode": mode}).content.decode()
@@ -58,7 +58,7 @@ def test_the_whole_prompt_is_shown_with_whose_words_it_is(browser, root, agent):
         assert sign in shown
 
 
-def test_the_prompt_of_an_agent_is_for_those_who_may_see_it(browser, agent):
+def test_prompt_needs_view_permission(browser, agent):
     clerk = get_user_model().objects.create_user("clerk", is_staff=True)
     client = Client()
     client.force_login(clerk, backend="allauth.account.auth_backends.AuthenticationBackend")
@@ -66,7 +66,7 @@ def test_the_prompt_of_an_agent_is_for_those_who_may_see_it(browser, agent):
     assert browser.get(reverse("admin:tasks_app_agent_prompt", args=[agent.pk + 1])).status_code == 404
 
 
-def test_a_new_default_agent_takes_the_place_of_the_old_one_and_can_be_taken_back(browser, agent):
+def test_new_default_agent_replaces_the_old_one_and_can_be_unset(browser, agent):
     Agent.objects.create(name="Old", is_default=True)
     for default in (agent, None):
         chosen = {"action": "switch_default", "_selected_action": [agent.pk]}
@@ -74,7 +74,7 @@ def test_a_new_default_agent_takes_the_place_of_the_old_one_and_can_be_taken_bac
         assert Agent.objects.default() == default
 
 
-def test_the_steps_of_a_workflow_are_laid_down_in_their_order(browser):
+def test_workflow_steps_are_stored_in_order(browser):
     rows = {"steps-TOTAL_FORMS": 2, "steps-INITIAL_FORMS": 0}
     for number, (title, position) in enumerate([("Tell", 2), ("Look", 1)]):
         rows |= {
@@ -88,7 +88,7 @@ def test_the_steps_of_a_workflow_are_laid_down_in_their_order(browser):
     assert [step["title"] for step in steps] == ["Look", "Tell"]
 
 
-def test_environments_are_folders_with_programs_and_shown_one_a_line(browser, agent):
+def test_environments_must_be_program_folders_and_have_a_line_each(browser, agent):
     for given, is_taken in (("/usr", True), ("/usr\n/nowhere/at/all", False), ("", True)):
         answer = browser.post(page(agent), form(browser, page(agent)) | versions() | {"environments": given})
         assert (answer.status_code == 302) == is_taken
@@ -100,7 +100,7 @@ def test_environments_are_folders_with_programs_and_shown_one_a_line(browser, ag
     assert agent.environments == []
 
 
-def test_a_form_that_is_saved_is_one_version_with_its_author(browser, root, agent):
+def test_saving_a_form_adds_one_version_with_its_author(browser, root, agent):
     row = {"section": "identity", "text": "You are a clerk.", "agent": agent.pk}
     for description in ("Files.", "Files."):
         answer = browser.post(page(agent), form(browser, page(agent)) | {"description": description} | versions(row))
@@ -115,7 +115,7 @@ def test_a_form_that_is_saved_is_one_version_with_its_author(browser, root, agen
     assert AgentVersion.objects.count() == 3, "what changes nothing is no version"
 
 
-def test_versions_are_listed_with_what_they_changed_and_put_back_after_a_question(browser, root, agent):
+def test_versions_list_their_changes_and_are_restored_after_confirmation(browser, root, agent):
     PromptSection.objects.create(agent=agent, section="identity", text="You are <b>a clerk</b>.\nYou file.")
     first = AgentVersion.objects.current(agent)
     PromptSection.objects.create(agent=agent, section="identity", text="You are a baker.\nYou file.")
@@ -134,7 +134,7 @@ def test_versions_are_listed_with_what_they_changed_and_put_back_after_a_questio
     assert AgentVersion.objects.first().author == root
 
 
-def test_who_may_not_change_agents_puts_none_back(client, agent):
+def test_restoring_a_version_needs_change_permission(client, agent):
     version = AgentVersion.objects.current(agent)
     clerk = get_user_model().objects.create_user("clerk", is_staff=True)
     clerk.user_permissions.add(Permission.objects.get(codename="view_agentversion"))

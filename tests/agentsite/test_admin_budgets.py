@@ -20,7 +20,7 @@ def errors(browser: Client, address: str, **form: Any) -> str:
     return str(answer.context["adminform"].form.errors) if answer.status_code == 200 else ""
 
 
-def test_a_budget_of_a_user_of_a_role_and_of_all(browser: Client, alice: Any) -> None:
+def test_budgets_of_a_user_a_role_and_the_server(browser: Client, alice: Any) -> None:
     role = Group.objects.create(name="analysts")
     for whose in ({"user": alice.pk}, {"role": role.pk}, {}):
         assert errors(browser, NEW, **EMPTY | whose | {"usd_per_month": "50"}) == ""
@@ -31,14 +31,14 @@ def test_a_budget_of_a_user_of_a_role_and_of_all(browser: Client, alice: Any) ->
     ]
 
 
-def test_a_budget_of_two_or_a_second_one_of_all_is_refused_with_a_sentence(browser: Client, alice: Any) -> None:
+def test_budget_of_both_kinds_or_a_second_server_budget_is_rejected(browser: Client, alice: Any) -> None:
     role = Group.objects.create(name="analysts")
     assert "Create two budgets instead." in errors(browser, NEW, **EMPTY | {"user": alice.pk, "role": role.pk})
     Budget.objects.create(tokens_per_day=5)
     assert "Change that one." in errors(browser, NEW, **EMPTY)
 
 
-def test_its_page_says_how_it_stands(browser: Client, alice: Any) -> None:
+def test_budget_page_shows_current_spending(browser: Client, alice: Any) -> None:
     budget = Budget.objects.create(user=alice, usd_per_day=2, tokens_per_month=100_000)
     factories.log(user_id=alice.pk, input_tokens=24_000, output_tokens=1000, cost_usd="0.5")
     page = browser.get(f"/admin/llm_app/budget/{budget.pk}/change/").content.decode()
@@ -61,9 +61,7 @@ def test_its_page_says_how_it_stands(browser: Client, alice: Any) -> None:
         ("quirks", "true", "A JSON object"),
     ],
 )
-def test_the_fields_of_a_route_are_checked_where_they_are_written(
-    field: str, value: str, said: str, browser: Client
-) -> None:
+def test_route_fields_are_validated_in_their_form(field: str, value: str, said: str, browser: Client) -> None:
     route = factories.RouteFactory()
     form = browser.get(f"/admin/llm_app/route/{route.pk}/change/").context["adminform"].form
     values = {name: form[name].value() for name in form.fields} | {field: value}
@@ -84,7 +82,7 @@ def saved_route(browser: Client, route: Route, **values: str) -> str:
     return html.unescape(answer.content.decode())
 
 
-def test_a_price_is_entered_in_numbers(browser: Client) -> None:
+def test_price_is_entered_as_separate_numbers(browser: Client) -> None:
     route = factories.RouteFactory(price={"input": 1, "output": 2})
     above = '{"tokens": 200000, "input": 6}'
     saved_route(browser, route, input_price="3", output_price="15", cached_price="0.3", above=above)
@@ -100,7 +98,7 @@ def test_a_price_is_entered_in_numbers(browser: Client) -> None:
     assert route.price == {}
 
 
-def test_the_form_of_a_route_proposes_the_listed_price(browser: Client) -> None:
+def test_route_form_suggests_the_listed_price(browser: Client) -> None:
     known = factories.ProviderFactory(protocol="anthropic_native", base_url="https://api.anthropic.com")
     route = factories.RouteFactory(provider=known, provider_model="claude-opus-4-5")
     page = browser.get(f"/admin/llm_app/route/{route.pk}/change/").content.decode()
@@ -110,13 +108,13 @@ def test_the_form_of_a_route_proposes_the_listed_price(browser: Client) -> None:
 UNPRICED = "No price is known for local-model at main: limits in US dollars never stop these calls"
 
 
-def test_a_route_without_a_price_is_pointed_out_when_it_is_saved(browser: Client) -> None:
+def test_saving_a_route_without_a_price_warns(browser: Client) -> None:
     route = factories.RouteFactory(provider__name="main", provider_model="local-model")
     assert UNPRICED in saved_route(browser, route)
     assert UNPRICED not in saved_route(browser, route, input_price="0", output_price="0")
 
 
-def test_a_limit_in_dollars_names_the_models_that_it_does_not_stop(browser: Client, alice: Any) -> None:
+def test_dollar_limit_names_the_models_that_it_cannot_stop(browser: Client, alice: Any) -> None:
     route = factories.RouteFactory(provider__name="main", provider_model="local-model")
     assert UNPRICED in html.unescape(browser.get(NEW).content.decode())
     answer = browser.post(NEW, EMPTY | {"user": alice.pk, "usd_per_day": "2"}, follow=True)
@@ -125,20 +123,20 @@ def test_a_limit_in_dollars_names_the_models_that_it_does_not_stop(browser: Clie
     assert "No price is known" not in browser.get(NEW).content.decode()
 
 
-def test_a_limit_in_tokens_needs_no_price(browser: Client, alice: Any) -> None:
+def test_token_limit_needs_no_price(browser: Client, alice: Any) -> None:
     factories.RouteFactory(provider__name="main", provider_model="local-model")
     answer = browser.post(NEW, EMPTY | {"user": alice.pk, "tokens_per_day": "2"}, follow=True)
     assert "No price is known" not in answer.content.decode()
 
 
-def test_a_budget_says_which_calls_it_does_not_count(browser: Client, alice: Any) -> None:
+def test_budget_names_the_calls_that_it_does_not_count(browser: Client, alice: Any) -> None:
     budget = Budget.objects.create(user=alice, usd_per_day=2)
     factories.log(user_id=alice.pk, input_tokens=5)
     page = browser.get(f"/admin/llm_app/budget/{budget.pk}/change/").content.decode()
     assert "Not counted, because their model has no price: 1 calls." in page
 
 
-def test_the_list_of_routes_says_what_they_cost_and_by_what(browser: Client) -> None:
+def test_route_list_shows_prices_and_their_source(browser: Client) -> None:
     factories.RouteFactory(price={"input": 1.5, "output": 6})
     known = factories.ProviderFactory(protocol="anthropic_native", base_url="https://api.anthropic.com")
     factories.RouteFactory(provider=known, provider_model="claude-opus-4-5")

@@ -23,19 +23,19 @@ def provider(db: None) -> Provider:
     return row
 
 
-def test_a_provider_goes_with_its_history(provider: Provider, browser: Client) -> None:
+def test_deleting_a_provider_deletes_its_history(provider: Provider, browser: Client) -> None:
     browser.post(reverse("admin:llm_app_provider_delete", args=[provider.pk]), {"post": "yes"})
     assert not Provider.objects.exists()
     assert not BreakerChange.objects.exists()
 
 
-def test_so_do_several(provider: Provider, browser: Client) -> None:
+def test_deleting_several_providers_deletes_their_histories(provider: Provider, browser: Client) -> None:
     chosen = {"action": "delete_selected", "_selected_action": [provider.pk], "post": "yes"}
     browser.post(reverse(LIST), chosen)
     assert not Provider.objects.exists()
 
 
-def test_its_routes_need_a_right_of_their_own(provider: Provider, client: Client) -> None:
+def test_deleting_its_routes_needs_their_permission(provider: Provider, client: Client) -> None:
     clerk = factories.UserFactory(is_staff=True)
     clerk.user_permissions.set(Permission.objects.filter(codename__in=["view_provider", "delete_provider"]))
     client.force_login(clerk, backend="allauth.account.auth_backends.AuthenticationBackend")
@@ -45,7 +45,7 @@ def test_its_routes_need_a_right_of_their_own(provider: Provider, client: Client
     assert Provider.objects.exists()
 
 
-def test_a_person_with_sessions_stays_and_is_told_how_to_close_the_account(browser: Client) -> None:
+def test_user_with_sessions_is_not_deleted_and_a_hint_is_shown(browser: Client) -> None:
     session = factories.SessionFactory()
     address = reverse("admin:accounts_user_delete", args=[session.owner_id])
     page = browser.get(address).content.decode()
@@ -56,7 +56,7 @@ def test_a_person_with_sessions_stays_and_is_told_how_to_close_the_account(brows
         assert Session.objects.get().owner == session.owner
 
 
-def test_a_person_who_has_said_nothing_goes(browser: Client) -> None:
+def test_user_without_messages_is_deleted(browser: Client) -> None:
     person = factories.UserFactory()
     browser.post(reverse("admin:accounts_user_delete", args=[person.pk]), {"post": "yes"})
     assert not User.objects.filter(pk=person.pk).exists()

@@ -35,7 +35,7 @@ def add(**fields: Any) -> LLMLog:
     return log
 
 
-def test_failed_calls_are_found_by_the_kind_of_their_failure(task: Task, browser: Client) -> None:
+def test_failed_calls_are_filtered_by_kind_of_failure(task: Task, browser: Client) -> None:
     add(status="failed", error_type="ServerError", provider="one")
     add(status="failed", error_type="Overloaded", provider="two")
     assert listed(browser, error_type="Overloaded") == ["Overloaded"]
@@ -44,7 +44,7 @@ def test_failed_calls_are_found_by_the_kind_of_their_failure(task: Task, browser
     assert "failed: Overloaded" in browser.get(LIST).content.decode()
 
 
-def test_filters_offer_what_is_known_without_reading_all_calls(task: Task, browser: Client) -> None:
+def test_filter_choices_are_found_without_reading_all_calls(task: Task, browser: Client) -> None:
     with CaptureQueriesContext(connection) as captured:
         page = browser.get(LIST, {"model": "long-gone"}).content.decode()
     assert not [query["sql"] for query in captured if "DISTINCT" in query["sql"]]
@@ -52,14 +52,14 @@ def test_filters_offer_what_is_known_without_reading_all_calls(task: Task, brows
         assert offered in page
 
 
-def test_calls_are_found_by_the_words_of_their_failure(task: Task, browser: Client) -> None:
+def test_calls_are_found_by_text_of_their_failure(task: Task, browser: Client) -> None:
     add(status="failed", error_type="BadRequest", error="HTTP 400: tools are not supported")
     assert listed(browser, q="not supported") == ["BadRequest"]
     assert listed(browser, q=str(task.pk)) == ["", "BadRequest"]
     assert listed(browser, q=str(task.pk).replace("-", "")[:-1]) == []
 
 
-def test_the_page_of_a_call_shows_who_it_was_for_what_it_used_and_what_was_sent(task: Task, browser: Client) -> None:
+def test_call_page_shows_user_usage_and_request(task: Task, browser: Client) -> None:
     log = add(user_id=task.started_by_id, input_tokens=1234, cost_usd="0.0125", first_delta_ms=800, duration_ms=2_500)
     page = browser.get(f"{LIST}{log.pk}/change/").content.decode()
     for shown in (
@@ -74,6 +74,6 @@ def test_the_page_of_a_call_shows_who_it_was_for_what_it_used_and_what_was_sent(
         assert shown in page
 
 
-def test_nothing_of_a_call_can_be_changed(task: Task, browser: Client) -> None:
+def test_calls_are_read_only(task: Task, browser: Client) -> None:
     log = add()
     assert browser.post(f"{LIST}{log.pk}/change/", {"status": "failed"}).status_code == 403

@@ -20,7 +20,7 @@ def changed() -> McpTool:
     return McpTool.objects.create(server=server, name="add", **CHANGED)
 
 
-def test_the_page_of_a_server_shows_its_tools_and_its_fault(browser: Client) -> None:
+def test_server_page_shows_tools_and_error(browser: Client) -> None:
     server = changed().server
     page = browser.get(reverse("admin:tools_app_mcpserver_change", args=[server.pk])).content.decode()
     assert "It ended without an answer." in page
@@ -28,7 +28,7 @@ def test_the_page_of_a_server_shows_its_tools_and_its_fault(browser: Client) -> 
     assert "not used until confirmed" in page
 
 
-def test_a_tool_is_there_again_once_it_is_confirmed(browser: Client) -> None:
+def test_confirmed_tool_is_available_again(browser: Client) -> None:
     tool, person = changed(), factories.UserFactory()
     assert not McpTool.objects.usable_by(person.pk).exists()
     for model, action, row in (("mcpserver", "confirm_tools", tool.server), ("mcptool", "confirm", tool)):
@@ -38,7 +38,7 @@ def test_a_tool_is_there_again_once_it_is_confirmed(browser: Client) -> None:
         assert McpTool.objects.usable_by(person.pk).get() == tool
 
 
-def test_who_may_only_look_confirms_nothing_and_has_nothing_listed_again(client: Client) -> None:
+def test_view_permission_cannot_confirm_or_relist_tools(client: Client) -> None:
     tool, watcher = changed(), factories.UserFactory(is_staff=True)
     McpServer.objects.update(listed_at=timezone.now())
     watcher.user_permissions.set(Permission.objects.filter(codename__in=["view_mcpserver", "view_mcptool"]))
@@ -55,7 +55,7 @@ def test_who_may_only_look_confirms_nothing_and_has_nothing_listed_again(client:
     assert McpServer.objects.get().listed_at
 
 
-def test_nobody_but_an_administrator_sets_one_up(client: Client) -> None:
+def test_only_administrators_add_servers(client: Client) -> None:
     client.force_login(factories.UserFactory())
     fields = {"name": "mine", "transport": "stdio", "command": '["sh", "-c", "id"]'}
     assert client.post(reverse("admin:tools_app_mcpserver_add"), fields).status_code == 302

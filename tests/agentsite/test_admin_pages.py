@@ -39,7 +39,7 @@ def furnished(db: None) -> None:
 
 
 @every_model
-def test_its_pages_open_and_a_longer_list_costs_no_more_queries(
+def test_pages_open_and_longer_lists_need_no_more_queries(
     model: Any, furnished: None, browser: Client, rf: RequestFactory, root: Any
 ) -> None:
     def queries() -> int:
@@ -62,7 +62,7 @@ def test_its_pages_open_and_a_longer_list_costs_no_more_queries(
 
 
 @every_model
-def test_its_search_and_each_of_its_filters_work(model: Any, furnished: None, browser: Client) -> None:
+def test_search_and_all_filters_work(model: Any, furnished: None, browser: Client) -> None:
     """The first request applies the first choices of all filters, the next one the second choices, and so on."""
     listed = browser.get(address(model, "changelist"), {"q": "abc"}, follow=True)
     assert listed.status_code == 200
@@ -77,13 +77,13 @@ def test_its_search_and_each_of_its_filters_work(model: Any, furnished: None, br
         assert (page.status_code, chosen.keys() - page.context["cl"].params.keys()) == (200, set()), chosen
 
 
-def test_the_first_page_says_how_the_installation_is(browser: Client) -> None:
+def test_first_page_shows_the_state_of_the_installation(browser: Client) -> None:
     page = browser.get("/admin/").content.decode()
     assert "Commands run in" in page or "No sandbox works" in page
     assert "The default model has no enabled route." in page
 
 
-def test_the_first_page_hides_weaknesses_from_those_who_are_no_superusers(db: None) -> None:
+def test_first_page_shows_weaknesses_only_to_superusers(db: None) -> None:
     staff = Client()
     staff.force_login(
         factories.UserFactory(is_staff=True), backend="allauth.account.auth_backends.AuthenticationBackend"
@@ -93,18 +93,18 @@ def test_the_first_page_hides_weaknesses_from_those_who_are_no_superusers(db: No
     assert "The default model has no enabled route." not in page.content.decode()
 
 
-def test_every_model_stands_in_the_sidebar_or_on_the_page_of_another(browser: Client) -> None:
+def test_every_model_is_in_the_sidebar_or_on_another_page(browser: Client) -> None:
     links = {str(item["link"]) for group in NAVIGATION for item in group["items"]}
     apart = {address(model, "changelist") for model in MODELS} - links
     assert apart == {"/admin/tools_app/rolepolicy/"}, "role policies are edited on the page of their role"
 
 
-def test_the_admin_has_no_login_of_its_own(db: None) -> None:
+def test_admin_uses_the_login_of_the_site(db: None) -> None:
     assert Client().get("/admin/")["Location"].startswith("/admin/login/")
     assert Client().get("/admin/login/?next=/admin/")["Location"].startswith("/accounts/login/?next=")
 
 
-def test_a_member_who_is_no_staff_is_kept_out(alice: Any) -> None:
+def test_admin_requires_staff(alice: Any) -> None:
     member = Client()
     member.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
     page = member.get("/admin/", follow=True)
@@ -115,7 +115,7 @@ def test_a_member_who_is_no_staff_is_kept_out(alice: Any) -> None:
 @pytest.mark.parametrize(
     ("source", "target"), [(Session, Task), (Session, ContextEntry), (Session, LLMLog), (Task, LLMLog)]
 )
-def test_a_page_leads_to_the_rows_that_belong_to_it(source: Any, target: Any, furnished: None, browser: Client) -> None:
+def test_page_links_to_related_rows(source: Any, target: Any, furnished: None, browser: Client) -> None:
     installation.add_more(2)
     row = first(source)
     page = browser.get(address(source, "change", row.pk)).content.decode()
@@ -125,7 +125,7 @@ def test_a_page_leads_to_the_rows_that_belong_to_it(source: Any, target: Any, fu
     assert {getattr(item, column) for item in listed.context["cl"].result_list} == {row.pk}
 
 
-def test_limits_are_one_row(browser: Client) -> None:
+def test_limits_have_exactly_one_row(browser: Client) -> None:
     assert browser.get("/admin/tasks_app/limits/")["Location"] == "/admin/tasks_app/limits/add/"
     form = browser.get("/admin/tasks_app/limits/add/").context["adminform"].form
     browser.post("/admin/tasks_app/limits/add/", form.initial | {"max_iterations": 7} | _shown(form))
@@ -139,7 +139,7 @@ def _shown(form: Any) -> dict[str, Any]:
     return {name: "" if value is None else value for name, value in shown.items()}
 
 
-def test_another_model_can_be_made_the_default(browser: Client) -> None:
+def test_action_sets_the_default_model(browser: Client) -> None:
     factories.LogicalModelFactory(name="old", is_default=True)
     new = factories.LogicalModelFactory(name="new")
     browser.post("/admin/llm_app/logicalmodel/", {"action": "make_default", "_selected_action": [new.pk]})

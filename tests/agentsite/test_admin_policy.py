@@ -26,7 +26,7 @@ def add(model: str) -> str:
     return reverse(f"admin:{model}_add")
 
 
-def test_a_roles_tools_are_ticked_or_written(browser: Client) -> None:
+def test_role_tools_are_ticked_or_written(browser: Client) -> None:
     role = Group.objects.create(name="analysts")
     address = add("tools_app_rolepolicy")
     given = EMPTY | {"role": role.pk, "deny_0": ["shell"], "deny_1": "files__write, files__delete"}
@@ -44,14 +44,14 @@ def test_a_roles_tools_are_ticked_or_written(browser: Client) -> None:
     ("fields", "complaint"),
     [({"approvals": "file: sometimes"}, "is not one of"), ({"deny_1": "rm -rf"}, "names may contain only letters")],
 )
-def test_what_makes_no_sense_is_refused(fields: dict[str, str], complaint: str, browser: Client) -> None:
+def test_contradictory_policies_are_rejected(fields: dict[str, str], complaint: str, browser: Client) -> None:
     role = Group.objects.create(name="analysts")
     response = save(browser, add("tools_app_rolepolicy"), **EMPTY | {"role": role.pk} | fields)
     assert complaint in errors(response)
     assert not RolePolicy.objects.exists()
 
 
-def test_a_tool_shows_its_own_danger_beside_the_administrators(browser: Client) -> None:
+def test_tool_shows_its_built_in_and_its_configured_danger(browser: Client) -> None:
     reviewers = Group.objects.create(name="reviewers")
     fields = {"name": "shell", "enabled": "on", "approval": "always", "approvers": reviewers.pk, "four_eyes": "on"}
     save(browser, add("tools_app_toolsetting"), **fields)
@@ -66,7 +66,7 @@ def test_a_tool_shows_its_own_danger_beside_the_administrators(browser: Client) 
     assert "no tool called shell" not in page
 
 
-def test_a_persons_page_holds_their_blacklist(browser: Client) -> None:
+def test_user_page_has_denied_tools(browser: Client) -> None:
     user = factories.UserFactory(username="ada")
     address = reverse("admin:accounts_user_change", args=[user.pk])
     assert "tool_policy-0-deny_0" in browser.get(address).content.decode()
@@ -79,7 +79,7 @@ def test_a_persons_page_holds_their_blacklist(browser: Client) -> None:
     assert UserPolicy.objects.get(user=user).deny == ["shell"]
 
 
-def test_an_agents_hooks_are_set_together(browser: Client) -> None:
+def test_agent_hooks_are_saved_together(browser: Client) -> None:
     fields = {"name": "Careful", "hooks": ["safe_mode", "termination_review"], "denied_tools_0": ["shell"]}
     sections = {"sections-TOTAL_FORMS": 0, "sections-INITIAL_FORMS": 0}
     response = save(browser, add("tasks_app_agent"), **fields, **sections, withheld_patterns="EMP-\\d+\n\nsecret(")
@@ -91,7 +91,7 @@ def test_an_agents_hooks_are_set_together(browser: Client) -> None:
     assert (agent.denied_tools, agent.withheld_patterns) == (["shell"], ["EMP-\\d+"])
 
 
-def test_a_session_may_lose_a_tool(browser: Client) -> None:
+def test_session_can_deny_a_tool(browser: Client) -> None:
     session = factories.SessionFactory()
     members = {"memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
     address = reverse("admin:tasks_app_session_change", args=[session.pk])
@@ -100,7 +100,7 @@ def test_a_session_may_lose_a_tool(browser: Client) -> None:
     assert session.denied_tools == ["shell"]
 
 
-def test_the_hosts_that_commands_may_reach_are_written_one_per_line(browser: Client) -> None:
+def test_allowed_hosts_of_commands_have_a_line_each(browser: Client) -> None:
     address, given = add("tools_app_toolsetting"), {"name": "shell", "enabled": "on", "approval": "by_danger"}
     assert "is no host" in errors(save(browser, address, **given, hosts="https://pypi.org/simple"))
     save(browser, address, **given, hosts="pypi.org\n*.pythonhosted.org\n")
@@ -110,7 +110,7 @@ def test_the_hosts_that_commands_may_reach_are_written_one_per_line(browser: Cli
     assert "pypi.org\n*.pythonhosted.org" in page
 
 
-def test_the_list_has_all_tools_also_those_that_nobody_has_changed(browser: Client) -> None:
+def test_list_has_all_tools_even_unchanged_ones(browser: Client) -> None:
     ToolSetting.objects.create(name="shell", approval="always")
     page = browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
     address = f"{add('tools_app_toolsetting')}?name="

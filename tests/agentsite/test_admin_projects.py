@@ -29,7 +29,7 @@ def members(*rows):
     }
 
 
-def test_its_page_shows_how_far_each_file_can_be_found_and_nothing_secret(browser, project):
+def test_project_page_shows_file_states_and_no_secrets(browser, project):
     file = LibraryFile.objects.create(project=project, name="legs.pdf", size=1, state="ready", vectors_of="embed-1")
     passages = [LibraryPassage.objects.create(file=file, page=page, text="x", terms="x") for page in (1, 2, 3)]
     PassageVector.objects.create(passage=passages[0], model="embed-1", values=b"")
@@ -41,7 +41,7 @@ def test_its_page_shows_how_far_each_file_can_be_found_and_nothing_secret(browse
     assert "hunter2-hunter2" not in shown
 
 
-def test_a_member_who_is_added_sees_it_and_running_tasks_look_again(browser, project):
+def test_new_member_sees_the_project_and_running_tasks_reload_it(browser, project):
     carol = factories.UserFactory(username="carol")
     row = {"user": carol.pk, "role": "", "project": project.pk}
     assert browser.post(page(project), members(row)).status_code == 302
@@ -50,7 +50,7 @@ def test_a_member_who_is_added_sees_it_and_running_tasks_look_again(browser, pro
     assert (project.name, project.instructions) == ("Apollo", "Use hunter2-hunter2.")
 
 
-def test_failed_files_are_read_again(browser, project):
+def test_action_retries_failed_files(browser, project):
     file = LibraryFile.objects.create(project=project, name="b.pdf", size=1, state="failed", problem="x", tries=3)
     data = {"action": "read_again", "_selected_action": [project.pk]}
     assert browser.post(reverse("admin:tasks_app_project_changelist"), data).status_code == 302
@@ -58,7 +58,7 @@ def test_failed_files_are_read_again(browser, project):
     assert (file.state, file.problem, file.tries) == ("waiting", "", 0)
 
 
-def test_a_project_that_is_deleted_takes_its_files_along_and_leaves_its_sessions(browser, project):
+def test_deleting_a_project_deletes_its_files_and_keeps_its_sessions(browser, project):
     session = factories.SessionFactory(owner=project.owner, project=project)
     LibraryFile.objects.create(project=project, name="b.pdf", size=1)
     address = reverse("admin:tasks_app_project_delete", args=[project.pk])
@@ -69,7 +69,7 @@ def test_a_project_that_is_deleted_takes_its_files_along_and_leaves_its_sessions
 
 @pytest.mark.parametrize("kind", ["tasks_app_project", "accounts_user"])
 @pytest.mark.parametrize("at_once", [False, True])
-def test_the_stored_files_go_with_a_project_and_with_its_owner(
+def test_stored_files_are_deleted_with_the_project_or_its_owner(
     kind, at_once, browser, project, django_capture_on_commit_callbacks
 ):
     (file,) = library.add_files(project, project.owner, [SimpleUploadedFile("a.txt", b"private")])

@@ -24,7 +24,7 @@ def act(browser: Client, action: str, *providers: Provider) -> list[str]:
     return [str(message) for message in browser.post(LIST, chosen, follow=True).context["messages"]]
 
 
-def test_a_provider_that_works_says_so(main: Provider, server: FakeProvider, browser: Client) -> None:
+def test_working_provider_is_reported(main: Provider, server: FakeProvider, browser: Client) -> None:
     (said,) = act(browser, "test", main)
     assert said.startswith("main, fast-1: It works (")
     (received,) = server.received
@@ -59,7 +59,7 @@ def test_a_provider_that_works_says_so(main: Provider, server: FakeProvider, bro
     ],
     ids=["401", "403", "403 for a model", "402", "model", "address", "400", "429", "500", "html", "cut"],
 )
-def test_the_fault_of_a_provider_is_named_in_words(
+def test_provider_error_is_explained_in_words(
     reply: Reply, words: str, main: Provider, server: FakeProvider, browser: Client
 ) -> None:
     server.replies = [reply]
@@ -78,7 +78,7 @@ def test_the_fault_of_a_provider_is_named_in_words(
         ({"base_url": "http://127.0.0.1:99999/v1"}, "The address is not valid"),
     ],
 )
-def test_a_provider_that_cannot_be_reached_says_why(
+def test_unreachable_provider_is_explained(
     fields: dict[str, str], words: str, main: Provider, server: FakeProvider, browser: Client
 ) -> None:
     ports = {"PORT": str(free_port()), "SERVER": server.base_url.split(":")[2].split("/")[0]}
@@ -93,20 +93,20 @@ def test_a_provider_that_cannot_be_reached_says_why(
     assert filled(words) in said
 
 
-def test_the_demo_is_not_named_beside_a_real_route(main: Provider, browser: Client) -> None:
+def test_demo_is_not_mentioned_next_to_a_real_route(main: Provider, browser: Client) -> None:
     factories.RouteFactory(model=main.routes.get().model, provider__name="stand-in", provider_model="demo")
     page = browser.get("/admin/llm_app/logicalmodel/").content.decode()
     assert "main/fast-1" in page
     assert "stand-in/demo" not in page
 
 
-def test_a_missing_key_is_another_fault_than_a_wrong_one(main: Provider, server: FakeProvider, browser: Client) -> None:
+def test_missing_and_wrong_keys_have_different_messages(main: Provider, server: FakeProvider, browser: Client) -> None:
     server.replies = [Reply(status=401)]
     Provider.objects.update(api_key="")
     assert act(browser, "test", main) == ["main, fast-1: It requires a key, and none is stored (HTTP 401)."]
 
 
-def test_a_provider_that_stalls_keeps_nobody_waiting(
+def test_stalled_provider_times_out(
     main: Provider, server: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("llm_app.connection_test.SILENCE_S", 0.1)
@@ -117,7 +117,7 @@ def test_a_provider_that_stalls_keeps_nobody_waiting(
     assert main.timeout_s == 120
 
 
-def test_each_model_of_a_provider_is_tried_once(main: Provider, server: FakeProvider, browser: Client) -> None:
+def test_each_model_of_a_provider_is_tested_once(main: Provider, server: FakeProvider, browser: Client) -> None:
     factories.RouteFactory(provider=main, provider_model="fast-1")
     factories.RouteFactory(provider=main, provider_model="slow-1")
     unknown = Reply(status=404, chunks=[b"model not found"])
@@ -127,21 +127,19 @@ def test_each_model_of_a_provider_is_tried_once(main: Provider, server: FakeProv
     assert ["does not know" in said[0], "It works" in said[1]] == [True, True]
 
 
-def test_a_model_of_embeddings_is_tried_by_what_it_is_for(
-    main: Provider, server: FakeProvider, browser: Client
-) -> None:
+def test_embedding_model_is_tested_with_an_embedding(main: Provider, server: FakeProvider, browser: Client) -> None:
     main.routes.update(model=factories.LogicalModelFactory(name="meanings", kind="embedding"))
     server.replies = [openai_embeddings(lambda text: [1.0, 0.0])]
     (said,) = act(browser, "test", main)
     assert "It works" in said
 
 
-def test_a_provider_without_a_route_says_what_is_missing(browser: Client) -> None:
+def test_provider_without_a_route_is_explained(browser: Client) -> None:
     lonely = factories.ProviderFactory(name="lonely")
     assert act(browser, "test", lonely) == ["lonely: no model is routed to it. Add a route, then test it."]
 
 
-def test_a_test_goes_past_an_open_breaker_and_leaves_it_as_it_is(
+def test_connection_test_ignores_and_keeps_an_open_breaker(
     main: Provider, server: FakeProvider, browser: Client, root: Any
 ) -> None:
     changes.force(main, BreakerState.OPEN, root)
@@ -151,9 +149,7 @@ def test_a_test_goes_past_an_open_breaker_and_leaves_it_as_it_is(
     assert BreakerChange.objects.count() == 1
 
 
-def test_an_administrator_orders_the_breaker_and_the_history_says_who(
-    main: Provider, browser: Client, root: Any
-) -> None:
+def test_forcing_a_breaker_is_recorded_with_its_administrator(main: Provider, browser: Client, root: Any) -> None:
     states = []
     for action in ("force_open", "force_closed", "reset_breaker"):
         act(browser, action, main)
@@ -164,9 +160,7 @@ def test_an_administrator_orders_the_breaker_and_the_history_says_who(
     assert LogEntry.objects.filter(object_id=str(main.pk)).count() == 3
 
 
-def test_the_page_of_a_provider_shows_its_breaker_its_history_and_the_buttons(
-    main: Provider, browser: Client, root: Any
-) -> None:
+def test_provider_page_shows_breaker_history_and_buttons(main: Provider, browser: Client, root: Any) -> None:
     changes.open_breaker(changes.breaker_of(main), "5 of its last 5 calls failed.")
     page = browser.get(f"{LIST}{main.pk}/change/").content.decode()
     assert "Open. 5 of its last 5 calls failed." in page
@@ -175,7 +169,7 @@ def test_the_page_of_a_provider_shows_its_breaker_its_history_and_the_buttons(
     assert "open" in browser.get(LIST).content.decode()
 
 
-def test_who_may_only_look_sees_no_buttons_and_cannot_act(main: Provider, server: FakeProvider) -> None:
+def test_view_permission_has_no_buttons_and_no_actions(main: Provider, server: FakeProvider) -> None:
     watcher = factories.UserFactory(is_staff=True)
     watcher.user_permissions.add(Permission.objects.get(codename="view_provider"))
     client = Client()
@@ -200,13 +194,13 @@ def save(browser: Client, provider: Provider, **fields: Any) -> Any:
     return browser.post(f"{LIST}{provider.pk}/change/", filled | hidden | fields)
 
 
-def test_a_form_can_be_saved_although_the_history_grew_meanwhile(main: Provider, browser: Client) -> None:
+def test_form_can_be_saved_after_the_history_has_grown(main: Provider, browser: Client) -> None:
     assert save(browser, main, timeout_s=7).status_code == 302
     main.refresh_from_db()
     assert main.timeout_s == 7
 
 
-def test_a_new_key_closes_what_the_old_one_opened(main: Provider, browser: Client, root: Any) -> None:
+def test_new_key_closes_the_breaker_of_the_old_key(main: Provider, browser: Client, root: Any) -> None:
     changes.open_breaker(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
     page = {"enabled": "on", "breaker": "{}", "initial-breaker": "{}"}
     for inline in ("breaker_changes", "learned_quirks"):
@@ -220,7 +214,7 @@ def test_a_new_key_closes_what_the_old_one_opened(main: Provider, browser: Clien
     assert BreakerChange.objects.first().by == root  # type: ignore[union-attr]
 
 
-def test_an_administrators_word_on_a_breaker_outlives_a_new_key(main: Provider, root: Any) -> None:
+def test_forced_breaker_stays_forced_after_a_new_key(main: Provider, root: Any) -> None:
     changes.force(main, BreakerState.OPEN, root)
     changes.reset_unless_forced(main, root)
     assert CircuitBreaker.objects.get().state == "open"
@@ -230,13 +224,13 @@ def test_an_administrators_word_on_a_breaker_outlives_a_new_key(main: Provider, 
     "value",
     ['{"window": 0}', '{"failure_ratio": 2}', '{"cooldown_s": "x"}', '{"windw": 5}', "[1]", '{"min_calls": null}'],
 )
-def test_thresholds_that_make_no_sense_are_refused_with_what_would(value: str, main: Provider, browser: Client) -> None:
+def test_invalid_thresholds_are_rejected_with_their_bounds(value: str, main: Provider, browser: Client) -> None:
     answer = save(browser, main, breaker=value)
     assert answer.status_code == 200
     assert "failure_ratio (above 0" in answer.content.decode()
 
 
-def test_routes_are_put_into_their_order_by_dragging(main: Provider, browser: Client) -> None:
+def test_routes_are_reordered_by_dragging(main: Provider, browser: Client) -> None:
     model = Route.objects.get().model
     second = factories.RouteFactory(model=model, provider=main, provider_model="slow-1", priority=2)
     first = Route.objects.exclude(pk=second.pk).get()
@@ -254,7 +248,7 @@ def test_routes_are_put_into_their_order_by_dragging(main: Provider, browser: Cl
     assert list(ordered) == [("slow-1", 1), ("fast-1", 2), ("new-1", 3)]
 
 
-def test_a_real_route_retires_the_demo(main: Provider, browser: Client) -> None:
+def test_real_route_removes_the_demo(main: Provider, browser: Client) -> None:
     model = factories.scripted_model("demo")
     fields = {"model": model.pk, "provider": main.pk, "provider_model": "fast-1", "priority": 1}
     objects = dict.fromkeys(("extra_body", "extra_headers", "quirks"), "{}")
@@ -263,9 +257,7 @@ def test_a_real_route_retires_the_demo(main: Provider, browser: Client) -> None:
     assert [route.provider_model for route in model.routes.all()] == ["fast-1"]
 
 
-def test_what_was_learned_of_a_refusal_is_on_the_providers_page_and_is_taken_back_after_a_question(
-    main: Provider, browser: Client
-) -> None:
+def test_learned_quirks_are_shown_and_deleted_after_confirmation(main: Provider, browser: Client) -> None:
     row = LearnedQuirk.objects.create(
         provider=main, provider_model="m", quirk="unsupported", value="temperature", reason="HTTP 400: no temperature"
     )
@@ -279,7 +271,7 @@ def test_what_was_learned_of_a_refusal_is_on_the_providers_page_and_is_taken_bac
     assert LogEntry.objects.filter(object_repr__contains="temperature").exists()
 
 
-def test_lists_and_forms_go_by_the_newest_evidence(browser: Client, main: Provider) -> None:
+def test_lists_and_forms_use_the_newest_result(browser: Client, main: Provider) -> None:
     model = main.routes.get().provider_model
     pages = [f"/admin/llm_app/{name}/" for name in ("provider", "route")]
     assert all("never called" in browser.get(page).content.decode() for page in pages)
@@ -293,7 +285,7 @@ def test_lists_and_forms_go_by_the_newest_evidence(browser: Client, main: Provid
         assert "Its last call failed. The key is wrong (HTTP 401)." in html.unescape(page)
 
 
-def test_an_answered_test_closes_the_breaker(browser: Client, main: Provider, server: FakeProvider) -> None:
+def test_successful_test_closes_the_breaker(browser: Client, main: Provider, server: FakeProvider) -> None:
     changes.open_breaker(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
     act(browser, "test", main)
     main.refresh_from_db()

@@ -28,7 +28,7 @@ def address(model: Any, page: str, *arguments: Any) -> str:
 
 
 @pytest.mark.parametrize("model", RECORD)
-def test_a_row_of_the_record_cannot_be_added_changed_or_deleted(model: Any, task: Task, browser: Client) -> None:
+def test_record_rows_cannot_be_added_changed_or_deleted(model: Any, task: Task, browser: Client) -> None:
     row = model._default_manager.first()
     before = model._default_manager.values().get(pk=row.pk)
     assert browser.post(address(model, "add"), {}).status_code == 403
@@ -40,14 +40,14 @@ def test_a_row_of_the_record_cannot_be_added_changed_or_deleted(model: Any, task
     assert model._default_manager.values().get(pk=row.pk) == before
 
 
-def test_an_entry_is_found_by_what_the_agent_said(task: Task, browser: Client) -> None:
+def test_entries_are_found_by_text_of_the_agent(task: Task, browser: Client) -> None:
     call = ToolCall(id="call_giraffe", name="message", arguments='{"type": "result", "text": "A giraffe"}')
     (said,) = factories.append(task, Draft(context_type=ContextType.AI_MESSAGE, tool_call=call))
     found = browser.get(address(ContextEntry, "changelist"), {"q": "giraffe"}).context["cl"].result_list
     assert [entry.pk for entry in found] == [said.pk]
 
 
-def test_a_session_is_deleted_with_its_record(task: Task, browser: Client) -> None:
+def test_deleting_a_session_deletes_its_record(task: Task, browser: Client) -> None:
     Task.objects.update(state="failed", failure_code="stopped", ended_at=task.created_at)
     asked = browser.get(address(Session, "delete", task.session_id))
     assert "Entries: 2" in asked.content.decode()
@@ -56,7 +56,7 @@ def test_a_session_is_deleted_with_its_record(task: Task, browser: Client) -> No
     assert not ContextEntry.objects.exists()
 
 
-def test_several_sessions_are_deleted_at_once(task: Task, browser: Client) -> None:
+def test_several_sessions_are_deleted_together(task: Task, browser: Client) -> None:
     installation.add_more(2)
     Task.objects.update(state="failed", failure_code="stopped", ended_at=task.created_at)
     every = list(Session.objects.values_list("pk", flat=True))
@@ -65,7 +65,7 @@ def test_several_sessions_are_deleted_at_once(task: Task, browser: Client) -> No
     assert not Session.objects.exists()
 
 
-def test_a_session_with_a_running_task_is_not_deleted(task: Task, browser: Client) -> None:
+def test_session_with_a_running_task_cannot_be_deleted(task: Task, browser: Client) -> None:
     browser.post(address(Session, "delete", task.session_id), {"post": "yes"})
     assert Session.objects.filter(pk=task.session_id).exists()
     Task.objects.update(session=child_of(task.session))
@@ -73,7 +73,7 @@ def test_a_session_with_a_running_task_is_not_deleted(task: Task, browser: Clien
     assert Session.objects.count() == 2
 
 
-def test_a_delegated_session_is_deleted_with_the_one_above_it_and_not_alone(browser: Client) -> None:
+def test_delegated_session_is_deleted_only_with_its_parent(browser: Client) -> None:
     root = factories.SessionFactory()
     child = child_of(root)
     alone = browser.post(address(Session, "delete", child.pk), {"post": "yes"})
@@ -91,7 +91,7 @@ def child_of(root: Session) -> Session:
     return child
 
 
-def test_a_session_s_form_writes_no_column_that_appending_moves(task: Task, browser: Client) -> None:
+def test_session_form_keeps_columns_that_appending_changes(task: Task, browser: Client) -> None:
     page = browser.get(address(Session, "change", task.session_id))
     form = {"title": "Renamed", "model": task.session.model_id, **_management(page)}
     with CaptureQueriesContext(connection) as captured:
@@ -109,13 +109,13 @@ def _management(page: Any) -> dict[str, Any]:
     return {form.add_prefix(name): form[name].value() for form in forms for name in form.fields}
 
 
-def test_a_task_s_page_is_headed_by_words(task: Task, browser: Client) -> None:
+def test_task_page_has_a_readable_title(task: Task, browser: Client) -> None:
     Task.objects.update(state="executing_tool")
     page = browser.get(address(Task, "change", task.pk)).content.decode()
     assert f"Task of {task.session}, executing tool" in page
 
 
-def test_stop_ends_the_chosen_tasks(task: Task, browser: Client) -> None:
+def test_stop_action_ends_the_selected_tasks(task: Task, browser: Client) -> None:
     other = installation.add_more(2)
     answer = browser.post(
         address(Task, "changelist"), {"action": "stop", "_selected_action": [str(task.pk)]}, follow=True
@@ -127,13 +127,13 @@ def test_stop_ends_the_chosen_tasks(task: Task, browser: Client) -> None:
     assert other.stop_requested_at is None
 
 
-def test_a_running_task_s_page_has_a_button_that_stops_it(task: Task, browser: Client) -> None:
+def test_running_task_page_has_a_stop_button(task: Task, browser: Client) -> None:
     assert "Stop this task" in browser.get(address(Task, "change", task.pk)).content.decode()
     Task.objects.update(state="failed", failure_code="stopped", ended_at=task.created_at)
     assert "Stop this task" not in browser.get(address(Task, "change", task.pk)).content.decode()
 
 
-def test_who_may_only_look_at_tasks_cannot_stop_them(task: Task) -> None:
+def test_view_permission_cannot_stop_tasks(task: Task) -> None:
     from django.contrib.auth.models import Permission
 
     watcher = factories.UserFactory(is_staff=True)
@@ -146,14 +146,14 @@ def test_who_may_only_look_at_tasks_cannot_stop_them(task: Task) -> None:
     assert task.stop_requested_at is None
 
 
-def test_an_entry_s_page_shows_all_of_it(task: Task, browser: Client) -> None:
+def test_entry_page_shows_the_entire_entry(task: Task, browser: Client) -> None:
     entry = ContextEntry.objects.filter(context_type="tool_call").get()
     page = browser.get(address(ContextEntry, "change", entry.pk)).content.decode()
     assert "call_1" in page
     assert entry.hash in page
 
 
-def test_members_are_added_to_a_session_and_not_to_a_delegated_one(task: Task, browser: Client) -> None:
+def test_members_are_added_to_sessions_but_not_to_delegated_ones(task: Task, browser: Client) -> None:
     child = child_of(task.session)
     assert "memberships-TOTAL_FORMS" in browser.get(address(Session, "change", task.session_id)).content.decode()
     assert "memberships-TOTAL_FORMS" not in browser.get(address(Session, "change", child.pk)).content.decode()

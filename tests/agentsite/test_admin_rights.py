@@ -32,7 +32,7 @@ def change(browser: Client, user: User, **fields: Any) -> int:
     return browser.post(reverse("admin:accounts_user_change", args=[user.pk]), given | fields).status_code
 
 
-def test_a_person_is_changed_but_given_no_rights(browser: Client) -> None:
+def test_staff_can_change_users_but_not_their_rights(browser: Client) -> None:
     person, role = factories.UserFactory(), Group.objects.create(name="engineers")
     may = Permission.objects.get(codename="change_limits").pk
     rights = {"is_superuser": "on", "is_staff": "on", "groups": [role.pk], "user_permissions": [may]}
@@ -43,7 +43,7 @@ def test_a_person_is_changed_but_given_no_rights(browser: Client) -> None:
     assert not person.user_permissions.exists()
 
 
-def test_staff_and_superusers_are_for_superusers(browser: Client, root: User, clerk: User) -> None:
+def test_only_superusers_change_staff_and_superusers(browser: Client, root: User, clerk: User) -> None:
     for person in (root, clerk):
         assert change(browser, person, is_superuser="on", email="clerk@example.com") == 403
         passwords = {"password1": "an open door", "password2": "an open door"}
@@ -55,7 +55,7 @@ def test_staff_and_superusers_are_for_superusers(browser: Client, root: User, cl
     }
 
 
-def test_a_superuser_keeps_their_second_factor(browser: Client, root: User) -> None:
+def test_staff_cannot_reset_a_superusers_second_factor(browser: Client, root: User) -> None:
     Authenticator.objects.create(user=root, type="totp", data={})
     chosen = {"action": "reset_two_factor", "_selected_action": [root.pk]}
     said = browser.post(reverse("admin:accounts_user_changelist"), chosen, follow=True).content.decode()
@@ -63,7 +63,7 @@ def test_a_superuser_keeps_their_second_factor(browser: Client, root: User) -> N
     assert Authenticator.objects.exists()
 
 
-def test_a_role_is_renamed_but_given_no_rights(browser: Client) -> None:
+def test_staff_can_rename_roles_but_not_change_their_rights(browser: Client) -> None:
     role = Group.objects.create(name="engineers")
     may = Permission.objects.get(codename="change_limits").pk
     address = reverse("admin:auth_group_change", args=[role.pk])

@@ -53,14 +53,14 @@ def _shown(browser: Client, page: str) -> str:
     return str(answer.content.decode())
 
 
-def test_an_empty_field_keeps_what_is_stored(provider: Provider, browser: Client) -> None:
+def test_empty_field_keeps_the_stored_value(provider: Provider, browser: Client) -> None:
     browser.post(f"/admin/llm_app/provider/{provider.pk}/change/", form(provider, timeout_s=5, api_key=""))
     provider.refresh_from_db()
     assert (provider.timeout_s, provider.api_key) == (5, STORED)
     assert "API key" not in LogEntry.objects.get().change_message
 
 
-def test_a_filled_field_replaces_it_and_the_history_says_only_that(provider: Provider, browser: Client) -> None:
+def test_filled_field_replaces_the_value_and_the_history_hides_it(provider: Provider, browser: Client) -> None:
     browser.post(f"/admin/llm_app/provider/{provider.pk}/change/", form(provider, api_key=NEW))
     provider.refresh_from_db()
     assert provider.api_key == NEW
@@ -69,20 +69,20 @@ def test_a_filled_field_replaces_it_and_the_history_says_only_that(provider: Pro
     assert NEW not in message
 
 
-def test_a_form_with_a_mistake_does_not_send_the_key_back(provider: Provider, browser: Client) -> None:
+def test_invalid_form_does_not_return_the_key(provider: Provider, browser: Client) -> None:
     answer = browser.post(f"/admin/llm_app/provider/{provider.pk}/change/", form(provider, name="", api_key=NEW))
     assert answer.status_code == 200
     assert NEW not in answer.content.decode()
 
 
-def test_a_new_secret_needs_a_value(browser: Client, root: Any) -> None:
+def test_new_secret_needs_a_value(browser: Client, root: Any) -> None:
     assert browser.post("/admin/llm_app/secret/add/", {"name": "A", "owner": "", "value": ""}).status_code == 200
     assert not Secret.objects.exists()
     assert browser.post("/admin/llm_app/secret/add/", {"name": "A", "owner": root.pk, "value": NEW}).status_code == 302
     assert Secret.objects.get().value == NEW
 
 
-def test_a_team_secret_names_the_roles_that_may_use_it(browser: Client, root: Any) -> None:
+def test_team_secret_lists_its_roles(browser: Client, root: Any) -> None:
     role = Group.objects.create(name="engineers")
     form = {"name": "A", "owner": "", "value": NEW, "roles": [role.pk]}
     assert browser.post("/admin/llm_app/secret/add/", form).status_code == 302
@@ -96,7 +96,7 @@ def test_a_team_secret_names_the_roles_that_may_use_it(browser: Client, root: An
     assert not Secret.objects.filter(name="C").exists()
 
 
-def test_who_may_only_look_does_not_see_a_value_either(provider: Provider, secret: Secret) -> None:
+def test_view_permission_does_not_show_values(provider: Provider, secret: Secret) -> None:
     watcher = factories.UserFactory(is_staff=True)
     watcher.user_permissions.set(Permission.objects.filter(codename__in=["view_provider", "view_secret"]))
     browser = Client()
@@ -107,18 +107,18 @@ def test_who_may_only_look_does_not_see_a_value_either(provider: Provider, secre
         assert STORED not in answer.content.decode()
 
 
-def test_a_browser_is_told_not_to_fill_in_its_own_password(provider: Provider, browser: Client) -> None:
+def test_password_autofill_is_disabled(provider: Provider, browser: Client) -> None:
     page = browser.get(f"/admin/llm_app/provider/{provider.pk}/change/").content.decode()
     assert 'autocomplete="new-password"' in page
 
 
-def test_a_short_host_name_of_a_private_network_is_an_address(provider: Provider, browser: Client) -> None:
+def test_short_host_name_is_a_valid_address(provider: Provider, browser: Client) -> None:
     address = f"/admin/llm_app/provider/{provider.pk}/change/"
     assert browser.post(address, form(provider, base_url="http://ollama:11434/v1")).status_code == 302
     assert browser.post(address, form(provider, base_url="ollama:11434")).status_code == 200
 
 
-def test_tokens_are_seen_and_revoked_and_never_shown(browser: Client, root: Any) -> None:
+def test_tokens_are_listed_and_revoked_but_never_shown(browser: Client, root: Any) -> None:
     token = ApiToken.objects.set_value(root, "short-token", "")
     for page in ("", f"{token.pk}/change/", f"{token.pk}/delete/"):
         answer = browser.get(f"/admin/accounts/apitoken/{page}")

@@ -27,7 +27,7 @@ def browser(last: User) -> Client:
 
 
 @pytest.mark.parametrize("lost", ["is_active", "is_superuser"])
-def test_the_last_administrator_keeps_their_rights(browser: Client, last: User, lost: str) -> None:
+def test_last_administrator_cannot_lose_rights(browser: Client, last: User, lost: str) -> None:
     given = {"is_active": "on", "is_superuser": "on", "is_staff": "on", **NO_POLICY} | {lost: ""}
     assert change(browser, last, **given) == 200
     last.refresh_from_db()
@@ -37,20 +37,20 @@ def test_the_last_administrator_keeps_their_rights(browser: Client, last: User, 
     assert change(browser, last, **given) == 302
 
 
-def test_the_last_administrator_is_not_deleted(browser: Client, last: User) -> None:
+def test_last_administrator_cannot_be_deleted(browser: Client, last: User) -> None:
     address = reverse("admin:accounts_user_delete", args=[last.pk])
     assert "would leave nobody who administers this server" in browser.get(address).content.decode()
     browser.post(address, {"post": "yes"})
     assert User.objects.filter(pk=last.pk).exists()
 
 
-def test_a_start_makes_no_administrator_where_there_is_one(last: User) -> None:
+def test_start_creates_no_second_administrator(last: User) -> None:
     admin = first_start.ensure_admin()
     assert (admin.user, admin.password) == (last, "")
     assert User.objects.count() == 1
 
 
-def test_a_start_says_so_where_the_name_is_taken_and_nobody_administers(last: User) -> None:
+def test_start_fails_if_the_administrators_name_is_taken(last: User) -> None:
     User.objects.update(username="admin", is_active=False)
     with pytest.raises(ImproperlyConfigured, match="Set AGENTSITE_ADMIN_USERNAME to a new name"):
         first_start.ensure_admin()

@@ -42,7 +42,7 @@ def archived(folder: Path) -> files.Archive:
     return dict(files.write(folder))["workspaces_dir"]
 
 
-def test_files_come_back_as_they_were_and_no_link_is_followed(places: Path, tmp_path: Path) -> None:
+def test_files_are_restored_exactly_and_links_are_not_followed(places: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("not for agents")
     (places / "a" / "empty").mkdir(parents=True)
     (places / "a" / "program").write_bytes(b"\0binary")
@@ -63,7 +63,7 @@ def test_files_come_back_as_they_were_and_no_link_is_followed(places: Path, tmp_
 
 
 @pytest.mark.parametrize("code", [errno.ELOOP, errno.ENOTDIR, errno.EACCES])
-def test_no_agent_keeps_others_from_a_backup(
+def test_agents_cannot_prevent_a_backup(
     places: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     """Agents can replace a file by a link at the last moment, or make it unreadable for its owner."""
@@ -82,9 +82,7 @@ def test_no_agent_keeps_others_from_a_backup(
     assert (archive.files, archive.left_out) == (1, ["mine/file"])
 
 
-def test_whoever_may_not_read_the_files_of_the_server_makes_no_backup(
-    places: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_backup_needs_read_access_to_all_files(places: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (places / "file").write_text("")
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     monkeypatch.setattr(files.Archive, "_add_file", Mock(side_effect=PermissionError))
@@ -92,7 +90,7 @@ def test_whoever_may_not_read_the_files_of_the_server_makes_no_backup(
         archived(tmp_path / "backup")
 
 
-def test_a_file_that_shrinks_meanwhile_does_not_break_the_archive(
+def test_file_that_shrinks_during_backup_keeps_the_archive_valid(
     places: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (places / "log").write_text("0123456789")
@@ -111,7 +109,7 @@ def test_a_file_that_shrinks_meanwhile_does_not_break_the_archive(
 
 
 @pytest.mark.parametrize("name", ["../escaped", "/escaped", "link", "link/escaped", "a/../../escaped", "device"])
-def test_an_archive_that_leads_out_is_refused(name: str, places: Path, tmp_path: Path) -> None:
+def test_archive_with_escaping_paths_is_rejected(name: str, places: Path, tmp_path: Path) -> None:
     (tmp_path / "backup").mkdir()
     with tarfile.open(tmp_path / "backup" / "workspaces_dir.tar", "w") as tar:
         link = tarfile.TarInfo("link")
@@ -125,7 +123,7 @@ def test_an_archive_that_leads_out_is_refused(name: str, places: Path, tmp_path:
     assert not list(tmp_path.rglob("escaped"))
 
 
-def test_a_folder_with_something_in_it_is_not_written_over(db: None, tmp_path: Path) -> None:
+def test_backup_needs_an_empty_folder(db: None, tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     with pytest.raises(CommandError, match="not empty"):
         call_command("backup", str(tmp_path))
@@ -133,7 +131,7 @@ def test_a_folder_with_something_in_it_is_not_written_over(db: None, tmp_path: P
     assert (tmp_path / "later").stat().st_mode & 0o077, "the process that called it makes its files as before"
 
 
-def test_what_was_not_finished_or_changed_is_no_backup(db: None, backup: Path) -> None:
+def test_incomplete_or_changed_backup_is_rejected(db: None, backup: Path) -> None:
     Manifest.load(backup)
     (backup / "rows" / "tasks.jsonl").write_text("[]")
     Manifest.load(backup).save(backup)
@@ -153,14 +151,16 @@ def test_what_was_not_finished_or_changed_is_no_backup(db: None, backup: Path) -
         ({"migrations": [["tasks_app", "9999_of_tomorrow"]]}, "tasks_app.9999_of_tomorrow"),
     ],
 )
-def test_a_backup_that_does_not_fit_is_refused(change: dict[str, Any], words: str, db: None, backup: Path) -> None:
+def test_backup_of_another_version_or_key_is_rejected(
+    change: dict[str, Any], words: str, db: None, backup: Path
+) -> None:
     said = json.loads((backup / "manifest.json").read_text()) | change
     (backup / "manifest.json").write_text(json.dumps(said))
     with pytest.raises(CommandError, match=words):
         call_command("restore", str(backup))
 
 
-def test_nothing_is_restored_beside_a_worker_or_over_what_is_there(
+def test_restore_needs_an_idle_and_empty_installation(
     db: None, backup: Path, places: Path, alice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restore.Command, "_tables_of", lambda *_: apps)  # tests run without migrations
@@ -174,7 +174,7 @@ def test_nothing_is_restored_beside_a_worker_or_over_what_is_there(
     assert type(alice).objects.filter(pk=alice.pk).exists()
 
 
-def test_rows_that_the_database_refuses_leave_all_as_it_was(transactional_db: None, backup: Path, alice: Any) -> None:
+def test_rows_that_the_database_rejects_change_nothing(transactional_db: None, backup: Path, alice: Any) -> None:
     columns = [field.attname for field in type(alice)._meta.local_concrete_fields]
     row = [None for _ in columns]
     (backup / "rows" / "accounts_user.jsonl").write_text(f"{json.dumps(columns)}\n{json.dumps(row)}\n")

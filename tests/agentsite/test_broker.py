@@ -43,7 +43,7 @@ def soon(work: object, *args: object) -> threading.Timer:
     return timer
 
 
-def test_a_message_wakes_the_one_who_waits(connection: Connection, queue: Queue, heard: Heard) -> None:
+def test_message_wakes_a_waiting_consumer(connection: Connection, queue: Queue, heard: Heard) -> None:
     looks, look = [], connection.transport.cycle.get
     connection.transport.cycle.get = lambda *args, **kwargs: looks.append(1) or look(*args, **kwargs)
     timer = soon(send, connection, queue, "look")
@@ -53,7 +53,7 @@ def test_a_message_wakes_the_one_who_waits(connection: Connection, queue: Queue,
     assert len(looks) == 2
 
 
-def test_what_is_acknowledged_makes_room_for_the_next(connection: Connection, queue: Queue, heard: Heard) -> None:
+def test_acknowledgement_lets_the_next_message_through(connection: Connection, queue: Queue, heard: Heard) -> None:
     for word in ("first", "second"):
         send(connection, queue, word)
     connection.drain_events(timeout=30)
@@ -65,7 +65,7 @@ def test_what_is_acknowledged_makes_room_for_the_next(connection: Connection, qu
     assert [word for word, _ in heard] == ["first", "second"]
 
 
-def test_nobody_waits_longer_than_was_asked_for(connection: Connection, heard: Heard) -> None:
+def test_drain_events_respects_its_timeout(connection: Connection, heard: Heard) -> None:
     with pytest.raises(TimeoutError):
         connection.drain_events(timeout=0.01)
     assert heard == []

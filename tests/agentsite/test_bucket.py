@@ -135,7 +135,7 @@ def project(transactional_db: None) -> Project:
     return Project.objects.create(owner=factories.UserFactory(), name="Apollo")
 
 
-def test_a_file_is_brought_read_given_back_and_deleted_and_never_on_this_disk(bucket: FakeS3, project: Project) -> None:
+def test_file_is_uploaded_read_downloaded_and_deleted_without_local_copy(bucket: FakeS3, project: Project) -> None:
     upload = SimpleUploadedFile("legs.txt", b"Four legs.")
     (file,) = library.add_files(project, project.owner, [upload])
     address = f"/files/here/library/{project.pk}/{file.key}"
@@ -149,7 +149,7 @@ def test_a_file_is_brought_read_given_back_and_deleted_and_never_on_this_disk(bu
     assert (bucket.objects, bucket.refused) == ({}, [])
 
 
-def test_a_large_file_is_not_held_in_memory_and_has_its_size_for_a_download(bucket: FakeS3) -> None:
+def test_large_file_is_not_held_in_memory_and_has_its_size(bucket: FakeS3) -> None:
     from tasks_app.workspace.downloads import download
 
     default_storage.save("large", SimpleUploadedFile("large", b"x" * 3_000_000))
@@ -157,14 +157,14 @@ def test_a_large_file_is_not_held_in_memory_and_has_its_size_for_a_download(buck
     assert response["Content-Length"] == "3000000"
 
 
-def test_a_deleted_project_leaves_nothing_in_the_bucket(bucket: FakeS3, project: Project) -> None:
+def test_deleting_a_project_empties_the_bucket(bucket: FakeS3, project: Project) -> None:
     uploads = [SimpleUploadedFile(name, b"x") for name in ("a.txt", "b.txt")]
     library.add_files(project, project.owner, uploads)
     project.delete()
     assert bucket.objects == {}
 
 
-def test_what_is_not_there_and_what_fails_are_errors_as_of_a_disk(bucket: FakeS3, project: Project) -> None:
+def test_missing_files_and_failures_raise_errors_of_file_systems(bucket: FakeS3, project: Project) -> None:
     with pytest.raises(FileNotFoundError):
         default_storage.open("library/nothing")
     bucket.down = True
@@ -176,25 +176,23 @@ def test_what_is_not_there_and_what_fails_are_errors_as_of_a_disk(bucket: FakeS3
     assert SECRET not in str(raised.value)
 
 
-def test_doctor_writes_and_reads_it_and_says_what_is_wrong(bucket: FakeS3) -> None:
+def test_doctor_writes_to_the_bucket_and_reports_errors(bucket: FakeS3) -> None:
     assert infrastructure.storage_works().msg == "Files of projects are kept in the bucket files."
     assert bucket.objects == {}
     bucket.down = True
     assert "cannot be kept in the bucket files: The bucket refuses" in infrastructure.storage_works().msg
 
 
-def test_doctor_looks_at_a_folder_too() -> None:
+def test_doctor_checks_a_folder_too() -> None:
     assert "Files of projects are kept in /" in infrastructure.storage_works().msg
 
 
-def test_a_backup_names_the_bucket_that_it_does_not_hold(
-    bucket: FakeS3, transactional_db: None, tmp_path: Path
-) -> None:
+def test_backup_names_the_bucket_that_it_excludes(bucket: FakeS3, transactional_db: None, tmp_path: Path) -> None:
     call_command("backup", tmp_path / "backup", stdout=(said := StringIO()))
     assert "The files of projects are in the bucket files, not in a backup" in said.getvalue()
 
 
-def test_its_secret_is_redacted_and_not_logged(bucket: FakeS3, caplog: pytest.LogCaptureFixture) -> None:
+def test_bucket_secret_is_redacted_and_not_logged(bucket: FakeS3, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     default_storage.save("a", SimpleUploadedFile("a", b"x"))
     assert SECRET not in caplog.text
@@ -204,13 +202,13 @@ def test_its_secret_is_redacted_and_not_logged(bucket: FakeS3, caplog: pytest.Lo
 @pytest.mark.parametrize(
     "text", ["http://files", "s3://", "s3://files?endpoint=ftp://x", "s3://files?acl=public", "files"]
 )
-def test_a_wrong_address_is_one_sentence_without_the_secret(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_address_is_reported_without_the_secret(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_URL", text)
     with pytest.raises(ImproperlyConfigured, match="STORAGE_URL is no address of a bucket"):
         environment.storage_settings()
 
 
-def test_missing_packages_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_URL", "s3://key:secret@files")
     monkeypatch.setattr(environment, "find_spec", lambda name: None)
     with pytest.raises(ImproperlyConfigured, match="are not installed. Run: .*base.txt$") as raised:

@@ -37,7 +37,7 @@ def session() -> Any:
     return factories.SessionFactory(model=factories.scripted_model("script"))
 
 
-def test_a_program_hears_503_and_when_to_come_again(session):
+def test_api_returns_503_with_retry_after(session):
     program = Program(session.owner)
     with locked():
         answer = program.call("POST", f"sessions/{session.pk}/messages/", {"content": "Hello"})
@@ -47,7 +47,7 @@ def test_a_program_hears_503_and_when_to_come_again(session):
 
 
 @pytest.mark.parametrize("htmx", [False, True])
-def test_a_page_says_it_in_a_sentence(session, htmx):
+def test_page_explains_the_busy_database(session, htmx):
     browser = Browser(session.owner)
     headers = {"HX-Request": "true"} if htmx else {}
     with locked():
@@ -57,7 +57,7 @@ def test_a_page_says_it_in_a_sentence(session, htmx):
     assert ("<html" in answer.content.decode()) is not htmx
 
 
-def test_a_task_goes_on_at_once_and_not_when_its_lease_runs_out(session, monkeypatch):
+def test_task_continues_immediately_instead_of_after_its_lease(session, monkeypatch):
     words = script(call("file", action="list", path="."), result())
     run = Run(services.post_message(session, session.owner, words).task)
     woken: list[Any] = []

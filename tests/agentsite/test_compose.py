@@ -62,7 +62,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "secrets"
 
 
-def test_it_has_what_a_team_needs_and_nothing_that_is_unknown() -> None:
+def test_it_has_all_services_of_a_team_and_only_valid_keys() -> None:
     assert set(SERVICES) == {"proxy", "postgres", "redis", *OURS}
     for name, service in SERVICES.items():
         assert not set(service) - _KNOWN, name
@@ -88,7 +88,7 @@ def test_make_keys_writes_each_secret_once(keys: Path) -> None:
     assert again == values | {"openai_api_key": "sk-of-ours"}
 
 
-def test_the_addresses_have_the_passwords_of_the_services(keys: Path) -> None:
+def test_addresses_contain_the_passwords_of_the_services(keys: Path) -> None:
     database = env.db_url_config((keys / "database_url").read_text())
     assert (database["PASSWORD"], database["HOST"]) == ((keys / "postgres_password").read_text(), "postgres")
     assert (database["USER"], database["NAME"]) == tuple(
@@ -99,7 +99,7 @@ def test_the_addresses_have_the_passwords_of_the_services(keys: Path) -> None:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_no_secret_is_in_an_environment(name: str) -> None:
+def test_no_environment_contains_a_secret(name: str) -> None:
     service = SERVICES[name]
     files = {key: value for key, value in service["environment"].items() if key.endswith("_FILE")}
     assert {value.removeprefix("/run/secrets/") for value in files.values()} == set(service["secrets"])
@@ -107,7 +107,7 @@ def test_no_secret_is_in_an_environment(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_service_is_bounded_watched_and_has_no_rights_to_give_away(name: str) -> None:
+def test_services_have_limits_health_checks_and_no_extra_privileges(name: str) -> None:
     service = SERVICES[name]
     assert service["cap_drop"] == ["ALL"]
     assert "no-new-privileges:true" in service["security_opt"]
@@ -118,7 +118,7 @@ def test_every_service_is_bounded_watched_and_has_no_rights_to_give_away(name: s
     assert "user" in service or "USER agentsite" in (ROOT / "Dockerfile").read_text()
 
 
-def test_only_the_workers_have_what_bubblewrap_needs_and_say_why() -> None:
+def test_only_workers_have_the_privileges_of_bubblewrap() -> None:
     for name, service in SERVICES.items():
         loose = {option for option in service["security_opt"] if "unconfined" in option}
         needed = {"seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined"}
@@ -128,7 +128,7 @@ def test_only_the_workers_have_what_bubblewrap_needs_and_say_why() -> None:
     assert all(word in why for word in ("seccomp", "AppArmor", "/proc"))
 
 
-def test_no_other_container_can_get_the_address_of_the_proxy() -> None:
+def test_only_the_proxy_can_have_its_address() -> None:
     (pool,) = composed()["networks"]["default"]["ipam"]["config"]
     proxy = ip_address(SERVICES["proxy"]["networks"]["default"]["ipv4_address"])
     assert proxy in ip_network(pool["subnet"])
@@ -150,7 +150,7 @@ def redis_server(keys: Path) -> Iterator[int]:
     assert server.wait(30) == 0  # Redis gets the signal, not a shell
 
 
-def test_redis_answers_nobody_without_the_password(redis_server: int, keys: Path) -> None:
+def test_redis_requires_its_password(redis_server: int, keys: Path) -> None:
     address = (keys / "redis_url").read_text()
     known = redis.Redis.from_url(address.replace("@redis:6379", f"@127.0.0.1:{redis_server}"))
     until(lambda: _answers(known))
@@ -181,7 +181,7 @@ def proxy(tmp_path: Path) -> Iterator[tuple[int, int]]:
         yield running.port, web
 
 
-def test_the_proxy_passes_upgrades_and_streams_and_says_who_asks(proxy: tuple[int, int]) -> None:
+def test_proxy_passes_websockets_streams_and_client_addresses(proxy: tuple[int, int]) -> None:
     port, web = proxy
     with socket.create_server(("127.0.0.1", web)) as listening:
         asking = socket.create_connection(("127.0.0.1", port), timeout=30)

@@ -25,20 +25,20 @@ def named(write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Call
     return named
 
 
-def test_without_a_file_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_without_a_file_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AGENTSITE_CONFIG", raising=False)
     apply_at_start()
     assert not ToolSetting.objects.exists()
 
 
-def test_the_first_start_applies_it(named: Callable[[str], Path]) -> None:
+def test_first_start_applies_the_file(named: Callable[[str], Path]) -> None:
     named(ALWAYS)
     assert apply_at_start() == ["tool shell: created"]
     assert ToolSetting.objects.get().approval == "always"
     assert apply_at_start() == []
 
 
-def test_what_the_admin_changed_since_stays_over_a_restart(named: Callable[[str], Path]) -> None:
+def test_changes_in_the_admin_survive_a_restart(named: Callable[[str], Path]) -> None:
     named(ALWAYS)
     apply_at_start()
     ToolSetting.objects.update(approval="never")
@@ -47,14 +47,14 @@ def test_what_the_admin_changed_since_stays_over_a_restart(named: Callable[[str]
     assert ToolSetting.objects.get().approval == "never"
 
 
-def test_a_changed_file_is_applied_and_so_is_a_change_back(named: Callable[[str], Path]) -> None:
+def test_changed_and_reverted_files_are_applied(named: Callable[[str], Path]) -> None:
     for text, expected in ((ALWAYS, "always"), (ALWAYS.replace("always", "never"), "never"), (ALWAYS, "always")):
         named(text)
         apply_at_start()
         assert ToolSetting.objects.get().approval == expected
 
 
-def test_a_changed_variable_is_a_changed_file(named: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_variable_applies_the_file_again(named: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     named("tools: [{name: shell, approval: '${APPROVAL}'}]\n")
     for value in ("always", "never"):
         monkeypatch.setenv("APPROVAL", value)
@@ -62,7 +62,7 @@ def test_a_changed_variable_is_a_changed_file(named: Callable[[str], Path], monk
         assert ToolSetting.objects.get().approval == value
 
 
-def test_a_variable_may_be_a_file_as_docker_s_secrets_are(
+def test_variable_can_come_from_a_secret_file(
     named: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "key").write_text("sk-of-a-file\n")
@@ -73,14 +73,14 @@ def test_a_variable_may_be_a_file_as_docker_s_secrets_are(
 
 
 @pytest.mark.parametrize("text", ["tools: [{name: shell, approval: perhaps}]\n", "tools: ["])
-def test_a_bad_file_stops_the_start_and_changes_nothing(text: str, named: Callable[[str], Path]) -> None:
+def test_invalid_file_stops_the_start_and_changes_nothing(text: str, named: Callable[[str], Path]) -> None:
     path = named(text)
     with pytest.raises(ConfigurationError, match=str(path)):
         apply_at_start()
     assert not ToolSetting.objects.exists()
 
 
-def test_a_file_that_is_gone_stops_the_start(named: Callable[[str], Path]) -> None:
+def test_missing_file_stops_the_start(named: Callable[[str], Path]) -> None:
     named(ALWAYS).unlink()
     with pytest.raises(ConfigurationError, match="cannot be read"):
         apply_at_start()

@@ -22,19 +22,19 @@ def limits(**owner: Any) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names if getattr(row, name) is not None}
 
 
-def test_budgets_of_a_role_a_user_and_all(configure: Any) -> None:
+def test_budgets_of_a_role_a_user_and_the_server(configure: Any) -> None:
     configure(FILE)
     assert limits(role__name="analysts") == {"usd_per_month": 50, "tokens_per_day": 2_000_000}
     assert limits(user__username="ada") == {"usd_per_task": Decimal("0.25")}
     assert limits(user=None, role=None) == {"tokens_per_month": 5_000_000_000, "tokens_per_task": 0}
 
 
-def test_a_second_time_nothing_changes(configure: Any) -> None:
+def test_applying_twice_changes_nothing(configure: Any) -> None:
     assert "budget of role analysts: created" in configure(FILE)
     assert configure(FILE) == []
 
 
-def test_a_limit_is_changed_taken_away_or_left_as_it_is(configure: Any) -> None:
+def test_limits_are_changed_removed_or_kept(configure: Any) -> None:
     configure(FILE)
     changes = configure("roles: [{name: analysts, budget: {usd_per_month: 12.50}}]\n")
     assert changes == ["budget of role analysts: usd_per_month 50 → 12.5"]
@@ -52,6 +52,6 @@ def test_a_limit_is_changed_taken_away_or_left_as_it_is(configure: Any) -> None:
         ("tokens_per_year: 5", "there is no such key"),
     ],
 )
-def test_a_limit_that_is_none_is_a_mistake(configure: Any, limit: str, mistake: str) -> None:
+def test_invalid_limit_is_a_mistake(configure: Any, limit: str, mistake: str) -> None:
     with pytest.raises(ConfigurationError, match=mistake):
         configure(f"limits: {{budget: {{{limit}}}}}\n")

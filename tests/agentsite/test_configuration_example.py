@@ -18,14 +18,14 @@ def file(db):
     return load(ROOT / "docs" / "agentsite.example.yml", environment)
 
 
-def test_it_is_applied_once(file):
+def test_example_changes_nothing_the_second_time(file):
     assert apply(file)
     assert LogicalModel.objects.get(is_default=True).name == "default"
     assert Route.objects.get(provider_model="gpt-5.2").quirks == {"strict_tools": True}
     assert apply(file) == []
 
 
-def test_its_first_model_is_asked_as_openai_wants_it(file):
+def test_first_model_of_the_example_gets_valid_openai_requests(file):
     apply(file)
     with running() as openai:
         openai.replies = [strict_provider.like_gpt_5(lambda received: openai_text("Hello."))]

@@ -59,7 +59,7 @@ ENVIRONMENT = {
 }
 
 
-def test_the_example_of_the_interface_is_applied_whole(configure: Any) -> None:
+def test_example_of_the_interface_is_applied_completely(configure: Any) -> None:
     configure(EXAMPLE, ENVIRONMENT)
     main = Provider.objects.get(name="main")
     assert main.api_key == ENVIRONMENT["MAIN_KEY"]
@@ -78,12 +78,12 @@ def test_the_example_of_the_interface_is_applied_whole(configure: Any) -> None:
     assert ServiceKey.objects.get().value == "tvly"
 
 
-def test_a_second_time_nothing_changes(configure: Any) -> None:
+def test_applying_twice_changes_nothing(configure: Any) -> None:
     assert configure(EXAMPLE, ENVIRONMENT)
     assert configure(EXAMPLE, ENVIRONMENT) == []
 
 
-def test_what_the_file_does_not_mention_stays(configure: Any) -> None:
+def test_settings_outside_the_file_stay(configure: Any) -> None:
     configure(EXAMPLE, ENVIRONMENT)
     changes = configure("providers: [{name: backup, protocol: litellm, litellm_provider: groq}]\n")
     assert changes == ["provider backup: litellm_provider changed"]
@@ -92,32 +92,32 @@ def test_what_the_file_does_not_mention_stays(configure: Any) -> None:
     assert Route.objects.count() == 2
 
 
-def test_a_key_that_left_an_item_stays_as_it_was(configure: Any) -> None:
+def test_key_removed_from_an_item_keeps_its_value(configure: Any) -> None:
     configure("limits: {max_iterations: 7, tool_loop_window: 9}\n")
     assert configure("limits: {max_iterations: 8}\n") == ["limits: max_iterations 7 → 8"]
     assert Limits.current().tool_loop_window == 9
 
 
-def test_what_somebody_changed_by_hand_is_set_back(configure: Any) -> None:
+def test_manual_changes_are_reset(configure: Any) -> None:
     configure("tools: [{name: shell, approval: always}]\n")
     ToolSetting.objects.update(approval="never")
     assert configure("tools: [{name: shell, approval: always}]\n") == ["tool shell: approval never → always"]
 
 
-def test_roles_of_a_user_become_those_of_the_file(configure: Any) -> None:
+def test_user_gets_exactly_the_roles_of_the_file(configure: Any) -> None:
     configure("roles: [{name: a}, {name: b}]\nusers: [{username: ada, roles: [a]}]\n")
     assert configure("users: [{username: ada, roles: [b]}]\n") == ["user ada: roles [a] → [b]"]
     assert configure("users: [{username: ada}]\n") == []
     assert Group.objects.count() == 2
 
 
-def test_an_empty_danger_gives_the_tool_its_own_back(configure: Any) -> None:
+def test_empty_danger_restores_the_tools_default(configure: Any) -> None:
     configure("tools: [{name: shell, danger: dangerous}]\n")
     configure("tools: [{name: shell, danger: }]\n")
     assert ToolSetting.objects.get().danger == ""
 
 
-def test_tools_of_a_role_may_be_allowed_without_losing_what_is_denied(configure: Any) -> None:
+def test_allowing_tools_of_a_role_keeps_its_denied_tools(configure: Any) -> None:
     configure("roles: [{name: a, tools: {deny: [shell]}}]\n")
     configure("roles: [{name: a, tools: {allow: [file]}}]\n")
     policy = RolePolicy.objects.get()
@@ -133,27 +133,27 @@ REAL = """\
     """
 
 
-def test_a_real_model_takes_the_place_of_the_demo(configure: Any) -> None:
+def test_real_model_replaces_the_demo(configure: Any) -> None:
     first_start.ensure_model()
     changes = configure(REAL.replace("NAME", "default"))
     assert [str(route) for route in Route.objects.all()] == ["default → main/some-model"]
     assert "route default → demo/demo: removed, the demo only stood in for a model" in changes
 
 
-def test_without_a_model_called_default_the_first_one_takes_the_place_of_the_demo(configure: Any) -> None:
+def test_first_model_replaces_the_demo_if_none_is_called_default(configure: Any) -> None:
     first_start.ensure_model()
     configure(REAL.replace("NAME", "sharp"))
     assert LogicalModel.objects.get(is_default=True).name == "sharp"
     assert str(Route.objects.usable_for("").get()) == "sharp → main/some-model"
 
 
-def test_a_default_that_somebody_set_up_stays(configure: Any) -> None:
+def test_existing_default_model_stays(configure: Any) -> None:
     factories.RouteFactory(model__is_default=True, model__name="ours", provider_model="script")
     configure(REAL.replace("NAME", "sharp"))
     assert LogicalModel.objects.get(is_default=True).name == "ours"
 
 
-def test_a_model_called_default_becomes_the_default(configure: Any) -> None:
+def test_model_called_default_becomes_the_default(configure: Any) -> None:
     factories.RouteFactory(model__is_default=True, model__name="ours", provider_model="script")
     assert "model default: is the default model now, in place of ours" in configure(REAL.replace("NAME", "default"))
     assert LogicalModel.objects.get(is_default=True).name == "default"
@@ -170,18 +170,18 @@ def targets() -> list[str]:
     return [f"{route.provider}/{route.provider_model}" for route in Route.objects.usable_for("m")]
 
 
-def test_routes_without_a_priority_are_tried_in_the_order_of_the_file(configure: Any) -> None:
+def test_routes_without_priority_follow_the_order_of_the_file(configure: Any) -> None:
     configure(TWO.replace("ROUTES", "{provider: b, model: x}, {provider: a, model: y}"))
     assert targets() == ["b/x", "a/y"]
 
 
-def test_another_model_at_the_same_provider_replaces_the_route(configure: Any) -> None:
+def test_other_model_at_the_same_provider_replaces_the_route(configure: Any) -> None:
     configure(TWO.replace("ROUTES", "{provider: a, model: old}, {provider: b, model: y}"))
     configure(TWO.replace("ROUTES", "{provider: a, model: new}, {provider: b, model: y}"))
     assert targets() == ["a/new", "b/y"]
 
 
-def test_a_route_that_left_the_file_stays_behind_those_that_are_in_it(configure: Any) -> None:
+def test_route_removed_from_the_file_moves_to_the_end(configure: Any) -> None:
     configure(TWO.replace("ROUTES", "{provider: a, model: x}, {provider: b, model: y}"))
     changes = configure(TWO.replace("ROUTES", "{provider: b, model: y, priority: 1}"))
     assert targets() == ["b/y", "a/x"]
@@ -189,7 +189,7 @@ def test_a_route_that_left_the_file_stays_behind_those_that_are_in_it(configure:
     assert configure(TWO.replace("ROUTES", "{provider: b, model: y, priority: 1}")) == []
 
 
-def test_a_price_and_parameters_of_a_route_are_kept(configure: Any) -> None:
+def test_price_and_parameters_of_a_route_are_stored(configure: Any) -> None:
     route = "{provider: a, model: x, price: {input: 3, output: 15}, temperature: 0.2, takes_images: true, extra_body: {top_k: 5}}"
     configure(TWO.replace("ROUTES", route))
     row = Route.objects.get()

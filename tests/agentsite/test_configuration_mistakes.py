@@ -98,7 +98,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("text", "line", "words"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_it_names_the_line_of(text: str, line: int, words: str, write: Write) -> None:
+def test_mistake_has_its_line(text: str, line: int, words: str, write: Write) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load(write(text), {})
     assert [mistake.line for mistake in caught.value.mistakes] == [line], str(caught.value)
@@ -106,7 +106,7 @@ def test_it_names_the_line_of(text: str, line: int, words: str, write: Write) ->
     assert f"agentsite.yml:{line}: " in str(caught.value)
 
 
-def test_it_lists_all_mistakes_at_once(write: Write) -> None:
+def test_all_mistakes_are_listed_together(write: Write) -> None:
     text = """\
         providers:
           - name: main
@@ -125,13 +125,13 @@ def test_it_lists_all_mistakes_at_once(write: Write) -> None:
     assert "has 5 mistakes" in str(caught.value)
 
 
-def test_a_provider_and_a_role_that_exist_already_may_be_named(write: Write) -> None:
+def test_existing_provider_and_role_can_be_referenced(write: Write) -> None:
     factories.ProviderFactory(name="there")
     text = "models: [{name: m, providers: [{provider: there, model: x}]}]\n"
     assert load(write(text), {}).configuration.models[0].providers[0].provider == "there"
 
 
-def test_a_mistake_does_not_repeat_a_value(write: Write) -> None:
+def test_mistake_does_not_repeat_a_value(write: Write) -> None:
     text = """\
         providers:
           - {name: main, protocol: "${KEY}", base_url: "${KEY}", timeout_s: "${KEY}", api_key: ["${KEY}"]}
@@ -144,7 +144,7 @@ def test_a_mistake_does_not_repeat_a_value(write: Write) -> None:
     assert "sk-very-secret" not in str(caught.value)
 
 
-def test_a_line_that_is_not_yaml_is_not_repeated(write: Write) -> None:
+def test_invalid_yaml_line_is_not_repeated(write: Write) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load(write("providers:\n  - {name: main, api_key: sk-very-secret, base_url: @}\n"), {})
     assert caught.value.mistakes[0].line == 2
@@ -152,31 +152,31 @@ def test_a_line_that_is_not_yaml_is_not_repeated(write: Write) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"a: \x00"])
-def test_a_file_that_is_no_text_is_a_mistake(data: bytes, tmp_path: Path) -> None:
+def test_binary_file_is_a_mistake(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "binary.yml"
     path.write_bytes(data)
     with pytest.raises(ConfigurationError):
         load(path, {})
 
 
-def test_a_file_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
+def test_missing_file_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load(tmp_path / "none.yml", {})
 
 
-def test_an_empty_file_says_nothing_and_is_no_mistake(write: Write) -> None:
+def test_empty_file_is_valid(write: Write) -> None:
     assert load(write("# nothing yet\n"), {}).configuration.model_fields_set == set()
     assert not Provider.objects.exists()
 
 
 @given(st.text(st.sampled_from("a1 :-[]{}#&*!|>'\"%@`,?\n\t${}\ue000\ue001é\U0001f600") | st.characters(), max_size=60))
-def test_no_text_breaks_the_reader(text: str) -> None:
+def test_any_text_is_parsed_without_an_exception(text: str) -> None:
     document = YamlDocument(text, {"a": "b"})
     assert all(mistake.line >= 1 for mistake in document.mistakes)
     assert document.line_of(["a", 0, "b"]) >= 1
 
 
 @pytest.mark.parametrize("address", ["http://", "http://[::1", "http://host:port", "http://host:99999", "ftp://host"])
-def test_an_address_must_be_whole(address: str, write: Write) -> None:
+def test_address_must_be_complete(address: str, write: Write) -> None:
     with pytest.raises(ConfigurationError, match="should be a whole address"):
         load(write(f"providers: [{{name: a, protocol: openai_native, base_url: '{address}'}}]\n"), {})

@@ -22,7 +22,7 @@ FILE = """
 """
 
 
-def test_agents_and_workflows_are_set_up_once(configure):
+def test_agents_and_workflows_are_applied_once(configure):
     factories.LogicalModelFactory(name="careful")
     assert configure(FILE)
     agent = Agent.objects.default()
@@ -32,7 +32,7 @@ def test_agents_and_workflows_are_set_up_once(configure):
     assert configure(FILE) == []
 
 
-def test_other_words_are_a_new_version_and_other_steps_take_the_place_of_the_old_ones(configure):
+def test_changed_texts_are_new_versions_and_changed_steps_replace_old_ones(configure):
     factories.LogicalModelFactory(name="careful")
     configure(FILE)
     changed = FILE.replace("a clerk", "a baker").replace("Build", "Bake").replace("default: true", "default: false")
@@ -56,25 +56,25 @@ def test_other_words_are_a_new_version_and_other_steps_take_the_place_of_the_old
         ("workflows: [{name: W, steps: [{title: x}]}]", "instructions"),
     ],
 )
-def test_a_mistake_is_named(configure, text, mistake):
+def test_mistakes_of_agents_are_reported(configure, text, mistake):
     with pytest.raises(ConfigurationError, match=mistake):
         configure(text)
 
 
-def test_the_limits_of_reminders_stand_in_the_file(configure):
+def test_file_sets_limits_of_reminders(configure):
     configure("limits: {tool_call_limit: 30, stale_plan_after: 5, budget_reminder_percent: 50}")
     limits = Limits.current()
     assert (limits.tool_call_limit, limits.stale_plan_after, limits.budget_reminder_percent) == (30, 5, 50)
 
 
-def test_an_environment_that_is_no_folder_is_a_mistake(configure):
+def test_environment_must_be_a_folder(configure):
     configure("agents: [{name: Clerk, environments: [/usr]}]")
     assert Agent.objects.get().environments == ["/usr"]
     with pytest.raises(ConfigurationError, match="folder bin"):
         configure("agents: [{name: Clerk, environments: [/nowhere/at/all]}]")
 
 
-def test_agents_that_may_hand_on_to_one_another_come_from_the_same_file(configure):
+def test_agents_of_one_file_can_hand_off_to_each_other(configure):
     file = "agents: [{name: A, handoffs: [B]}, {name: B, handoffs: [A]}]"
     assert "agent A: handoffs [] → [B]" in configure(file)
     assert [agent.handoffs.get().name for agent in Agent.objects.order_by("name")] == ["B", "A"]

@@ -18,7 +18,7 @@ def roles() -> list[str]:
     return sorted(LogicalModel.objects.get().roles.values_list("name", flat=True))
 
 
-def test_a_model_is_opened_to_roles_of_the_same_file_and_of_the_installation(configure: Any) -> None:
+def test_model_is_opened_to_new_and_existing_roles(configure: Any) -> None:
     Group.objects.create(name="writers")
     changed = configure(MODEL.replace("ROLES", "roles: [writers, analysts]"))
     assert roles() == ["analysts", "writers"]
@@ -26,7 +26,7 @@ def test_a_model_is_opened_to_roles_of_the_same_file_and_of_the_installation(con
     assert configure(MODEL.replace("ROLES", "roles: [analysts, writers]")) == []
 
 
-def test_an_empty_list_opens_it_to_everyone_and_no_list_leaves_it_as_it_is(configure: Any) -> None:
+def test_empty_list_of_roles_opens_the_model_and_no_list_keeps_it(configure: Any) -> None:
     configure(MODEL.replace("ROLES", "roles: [analysts]"))
     configure(MODEL.replace(", ROLES", ""))
     assert roles() == ["analysts"]
@@ -34,12 +34,12 @@ def test_an_empty_list_opens_it_to_everyone_and_no_list_leaves_it_as_it_is(confi
     assert roles() == []
 
 
-def test_a_role_that_nobody_set_up_is_a_mistake(configure: Any) -> None:
+def test_unknown_role_is_a_mistake(configure: Any) -> None:
     with pytest.raises(ConfigurationError, match="there is no role called 'ghosts'"):
         configure(MODEL.replace("ROLES", "roles: [ghosts]"))
 
 
-def test_a_new_key_closes_the_breaker_that_the_old_one_opened(configure: Any) -> None:
+def test_new_key_in_the_file_closes_the_breaker(configure: Any) -> None:
     configure(PROVIDER.replace("KEY", "wrong"))
     changes.open_breaker(changes.breaker_of(Provider.objects.get()), "It does not accept its key.", key_refused=True)
     configure(PROVIDER.replace("KEY", "wrong"))

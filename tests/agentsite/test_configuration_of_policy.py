@@ -30,7 +30,7 @@ FILE = """\
     """
 
 
-def test_all_of_it_is_applied_once(configure: Any) -> None:
+def test_policy_is_applied_once(configure: Any) -> None:
     small = factories.LogicalModelFactory(name="small")
     configure(FILE)
     assert configure(FILE) == []
@@ -47,7 +47,7 @@ def test_all_of_it_is_applied_once(configure: Any) -> None:
     assert agent.withheld_patterns == [r"EMP-\d+"]
 
 
-def test_tools_are_opened_to_roles_and_one_role_is_the_default(configure: Any) -> None:
+def test_tools_are_opened_to_roles_and_default_role_is_set(configure: Any) -> None:
     text = """\
         roles: [{name: engineers}, {name: guests, default: true, tools: {deny: [browser]}}]
         tools: [{name: shell, roles: [engineers]}]
@@ -71,7 +71,7 @@ def test_tools_are_opened_to_roles_and_one_role_is_the_default(configure: Any) -
         configure("tools: [{name: shell, roles: [ghosts]}]\n")
 
 
-def test_the_keys_for_single_hooks_change_the_list(configure: Any) -> None:
+def test_keys_for_single_hooks_change_the_list(configure: Any) -> None:
     configure("agents: [{name: careful, hooks: [safe_mode, self_verification]}]\n")
     assert Agent.objects.get().hooks == ["safe_mode", "self_verification"]
     assert configure("agents: [{name: careful, safe_mode: false, autopilot: true}]\n") == [
@@ -82,7 +82,7 @@ def test_the_keys_for_single_hooks_change_the_list(configure: Any) -> None:
     assert Agent.objects.get().hooks == ["self_verification", "autopilot", "output_filter"]
 
 
-def test_an_empty_role_gives_the_word_back_to_those_who_may_write(configure: Any) -> None:
+def test_empty_approver_role_removes_the_role(configure: Any) -> None:
     configure("roles: [{name: reviewers}]\ntools: [{name: shell, approvers: reviewers}]\n")
     configure("tools: [{name: shell, approvers: }]\n")
     assert ToolSetting.objects.get().approvers is None
@@ -98,6 +98,6 @@ def test_an_empty_role_gives_the_word_back_to_those_who_may_write(configure: Any
         ("roles: [{name: a, tools: {approvals: {shell: sometimes}}}]\n", "never"),
     ],
 )
-def test_what_makes_no_sense_is_a_mistake(text: str, complaint: str, configure: Any) -> None:
+def test_contradictory_policy_is_a_mistake(text: str, complaint: str, configure: Any) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         configure(text)

@@ -22,7 +22,7 @@ def answers(token: str) -> bool:
     return Client().get("/api/v1/models/", headers={"Authorization": f"Bearer {token}"}).status_code == 200
 
 
-def test_a_password_that_the_person_changed_stays_while_the_file_says_the_same(configure: Any) -> None:
+def test_password_changed_by_the_user_survives_an_unchanged_file(configure: Any) -> None:
     configure(ADA, FIRST)
     user = ada()
     user.set_password("her own")
@@ -31,13 +31,13 @@ def test_a_password_that_the_person_changed_stays_while_the_file_says_the_same(c
     assert ada().check_password("her own")
 
 
-def test_a_new_password_in_the_file_is_set(configure: Any) -> None:
+def test_new_password_in_the_file_is_set(configure: Any) -> None:
     configure(ADA, FIRST)
     assert configure(ADA, FIRST | {"PASSWORD": "second password"}) == ["user ada: password set"]
     assert ada().check_password("second password")
 
 
-def test_a_new_token_in_the_file_replaces_the_old_one(configure: Any) -> None:
+def test_new_token_in_the_file_replaces_the_old_one(configure: Any) -> None:
     configure(ADA, FIRST)
     _, own = ApiToken.objects.create(user=ada(), name="made by hand")
     assert answers(FIRST["TOKEN"])
@@ -47,25 +47,25 @@ def test_a_new_token_in_the_file_replaces_the_old_one(configure: Any) -> None:
     assert answers(own)
 
 
-def test_a_token_that_was_revoked_does_not_come_back_with_the_same_file(configure: Any) -> None:
+def test_revoked_token_is_not_restored_by_an_unchanged_file(configure: Any) -> None:
     configure(ADA, FIRST)
     ApiToken.objects.all().delete()
     assert configure(ADA, FIRST) == []
     assert not answers(FIRST["TOKEN"])
 
 
-def test_somebody_who_exists_already_gets_the_file_s_password_once(configure: Any) -> None:
+def test_existing_user_gets_the_files_password_once(configure: Any) -> None:
     get_user_model().objects.create_user("ada", password="before")
     assert configure("users: [{username: ada, password: after}]\n") == ["user ada: password set"]
     assert ada().check_password("after")
 
 
-def test_a_user_without_a_password_cannot_sign_in(configure: Any) -> None:
+def test_user_without_a_password_cannot_sign_in(configure: Any) -> None:
     configure("users: [{username: ada}]\n")
     assert not ada().has_usable_password()
 
 
-def test_changes_do_not_show_what_a_text_was_or_is(configure: Any) -> None:
+def test_changes_do_not_show_values_of_texts(configure: Any) -> None:
     text = """\
         providers: [{name: p, protocol: openai_native, base_url: "https://user:${KEY}@host/v1", api_key: "${KEY}"}]
         models:
@@ -78,14 +78,14 @@ def test_changes_do_not_show_what_a_text_was_or_is(configure: Any) -> None:
     assert "secret" not in "\n".join(said)
 
 
-def test_what_was_applied_cannot_be_read_from_what_is_remembered(configure: Any) -> None:
+def test_applied_values_are_stored_as_digests(configure: Any) -> None:
     configure(ADA, FIRST)
     remembered = " ".join(f"{row.name} {row.digest}" for row in AppliedValue.objects.all())
     assert FIRST["PASSWORD"] not in remembered
     assert FIRST["TOKEN"] not in remembered
 
 
-def test_a_new_encryption_key_does_not_set_old_passwords_again(configure: Any, settings: Any) -> None:
+def test_new_encryption_key_does_not_reset_passwords(configure: Any, settings: Any) -> None:
     configure(ADA, FIRST)
     new = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU="
     settings.FIELD_ENCRYPTION_KEY = f"{new},{settings.FIELD_ENCRYPTION_KEY}"

@@ -20,13 +20,13 @@ def configure(path: Path, *options: str) -> str:
     return out.getvalue()
 
 
-def test_it_says_what_it_changed_and_then_that_nothing_is_left_to_change(write: Write) -> None:
+def test_it_prints_changes_and_then_that_nothing_changed(write: Write) -> None:
     path = write("tools: [{name: shell, approval: always}]\n")
     assert configure(path) == f"{path} changed:\n  tool shell: created\n"
     assert configure(path) == f"{path} changed nothing.\n"
 
 
-def test_check_says_the_same_and_changes_nothing(write: Write) -> None:
+def test_check_prints_changes_without_applying_them(write: Write) -> None:
     path = write("tools: [{name: shell, approval: always}]\nusers: [{username: ada, password: secret-word}]\n")
     said = configure(path, "--check")
     assert "would change:\n  tool shell: created\n" in said
@@ -35,7 +35,7 @@ def test_check_says_the_same_and_changes_nothing(write: Write) -> None:
     assert configure(path) == said.replace("would change", "changed")
 
 
-def test_a_mistake_ends_it_with_status_1_and_changes_nothing(write: Write) -> None:
+def test_mistake_exits_with_status_1_and_changes_nothing(write: Write) -> None:
     path = write("tools: [{name: shell, approval: always}]\nlimits: {max_iterations: none}\n")
     with pytest.raises(CommandError, match=f"{path}:2: limits.max_iterations") as caught:
         configure(path)
@@ -43,7 +43,7 @@ def test_a_mistake_ends_it_with_status_1_and_changes_nothing(write: Write) -> No
     assert not ToolSetting.objects.exists()
 
 
-def test_it_says_which_tools_do_not_exist(write: Write) -> None:
+def test_unknown_tools_are_noted(write: Write) -> None:
     said = configure(
         write("tools: [{name: shel, enabled: false}]\nroles: [{name: r, tools: {deny: [shell, brwser]}}]\n")
     )
@@ -52,14 +52,14 @@ def test_it_says_which_tools_do_not_exist(write: Write) -> None:
     assert "note: tool shell:" not in said
 
 
-def test_it_says_which_internal_address_stays_open(write: Write) -> None:
+def test_removed_internal_address_is_noted(write: Write) -> None:
     AllowedAddress.objects.create(address="10.0.0.1")
     assert "note: network: 10.0.0.1 is not in the file and stays allowed" in configure(
         write("network: {allow_internal: [10.0.0.2]}\n")
     )
 
 
-def test_it_says_that_a_token_is_short_and_does_not_show_it(write: Write) -> None:
+def test_short_token_is_noted_without_its_value(write: Write) -> None:
     said = configure(write("users: [{username: ada, api_token: abc123}]\n"))
     assert "note: user ada: the api_token is short" in said
     assert "abc123" not in said
@@ -80,7 +80,7 @@ models: [{name: default, providers: [{provider: main, model: local-model%s}]}]
         "limits: {budget: {usd_per_day: 5}}",
     ],
 )
-def test_it_says_which_model_no_limit_in_dollars_stops(budget: str, write: Write) -> None:
+def test_model_without_a_price_is_noted_for_dollar_limits(budget: str, write: Write) -> None:
     path = write(ROUTED % "" + budget)
     warning = "note: prices: No price is known for local-model at main: limits in US dollars never stop these calls"
     assert warning in configure(path, "--check")
@@ -91,5 +91,5 @@ def test_it_says_which_model_no_limit_in_dollars_stops(budget: str, write: Write
 @pytest.mark.parametrize(
     ("price", "budget"), [("", "usd_per_day: null"), ("", "tokens_per_day: 5"), (PRICE, "usd_per_day: 5")]
 )
-def test_a_price_or_a_limit_in_tokens_is_no_remark(price: str, budget: str, write: Write) -> None:
+def test_price_or_token_limit_causes_no_note(price: str, budget: str, write: Write) -> None:
     assert "No price" not in configure(write(ROUTED % price + f"limits: {{budget: {{{budget}}}}}"))

@@ -9,7 +9,7 @@ from tests.server import KEYS, ROOT
 PRINT = "import json; from agentsite import settings; print(json.dumps(settings.DATABASES['default']['OPTIONS']))"
 
 
-def test_options_of_the_address_hold_and_a_stalled_transaction_is_ended() -> None:
+def test_options_of_the_address_override_ours_and_stalled_transactions_end() -> None:
     environment = {
         "DATABASE_URL": "postgres://u@h/d?sslmode=require&prepare_threshold=1000000",
         "REDIS_URL": "redis://h/0",

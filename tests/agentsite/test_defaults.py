@@ -34,7 +34,7 @@ DEFERRED = {"breaker", "priority", "danger", "roles", "price"}  # None or empty 
 
 
 @pytest.mark.parametrize(("section", "model"), PAIRS)
-def test_the_configuration_file_has_the_defaults_of_the_columns(
+def test_configuration_file_uses_defaults_of_columns(
     section: type[ConfigurationSection], model: type[models.Model]
 ) -> None:
     columns = {field.name: field for field in model._meta.concrete_fields if field.has_default()}
@@ -46,7 +46,7 @@ def test_the_configuration_file_has_the_defaults_of_the_columns(
         assert default == columns[name].get_default(), name
 
 
-def test_the_example_shows_the_defaults_of_the_limits() -> None:
+def test_example_shows_defaults_of_limits() -> None:
     shown = yaml.safe_load((ROOT / "docs" / "agentsite.example.yml").read_text())["limits"]
     chosen = {"budget", "tool_call_limit", "result_tokens", "title_model"}  # without a default
     assert {name: Limits._meta.get_field(name).get_default() for name in shown.keys() - chosen} == {
@@ -54,14 +54,14 @@ def test_the_example_shows_the_defaults_of_the_limits() -> None:
     }
 
 
-def test_the_page_of_reminders_shows_the_defaults_of_the_limits() -> None:
+def test_reminders_page_shows_defaults_of_limits() -> None:
     shown = re.findall(r"`(\w+)` \((\d+)", (ROOT / "docs" / "reminders.md").read_text())
     assert len(shown) > 4
     for name, value in shown:
         assert Limits._meta.get_field(name).get_default() == int(value), name
 
 
-def test_the_admin_shows_the_defaults_of_a_breaker() -> None:
+def test_admin_shows_defaults_of_breakers() -> None:
     text = (ROOT / "llm_app" / "admin" / "providers.py").read_text()
     (shown,) = re.findall(r"If empty: (\{.*?\})", text)
     assert json.loads(shown) == asdict(Thresholds())
@@ -81,7 +81,7 @@ def from_environment() -> dict[str, Any]:
     return found
 
 
-def test_every_variable_of_the_environment_is_documented_with_its_default() -> None:
+def test_environment_variables_are_documented_with_defaults() -> None:
     rows = re.findall(r"^\| (`[A-Z].*?) \|.*\| (.*?) \|$", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
     documented = {name: default for names, default in rows for name in re.findall(r"`([A-Z_]+)`", names)}
     for name, default in from_environment().items():

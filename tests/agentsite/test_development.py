@@ -16,7 +16,7 @@ from tasks_app.models import Task
 from tests.server import ROOT
 
 
-def test_the_newest_version_of_the_changelog_is_that_of_the_project() -> None:
+def test_changelog_has_the_projects_version() -> None:
     headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert headings[0] == "Unreleased"
     versions = [re.fullmatch(r"(\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)", heading) for heading in headings[1:]]
@@ -27,18 +27,18 @@ def test_the_newest_version_of_the_changelog_is_that_of_the_project() -> None:
 
 
 @pytest.mark.parametrize("argument", ["version", "--version"])
-def test_the_command_prints_it(argument: str) -> None:
+def test_version_command_prints_the_version(argument: str) -> None:
     said = subprocess.run([sys.executable, "manage.py", argument], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout == f"{VERSION}\n"
 
 
-def test_the_debug_page_is_never_shown_beyond_this_machine(settings: Any) -> None:
+def test_debug_is_limited_to_this_machine(settings: Any) -> None:
     settings.DEBUG = True
     with pytest.raises(CannotServe, match="DEBUG"):
         serve("0.0.0.0", 0, say=print)
 
 
-def test_the_development_server_needs_debug() -> None:
+def test_development_server_needs_debug() -> None:
     with pytest.raises(CommandError, match="make dev"):
         call_command("dev")
 

@@ -58,7 +58,7 @@ def doctor() -> dict[str, Any]:
     return {"ok": report["ok"]} | {check["name"]: check for check in report["checks"]}
 
 
-def test_a_limit_in_dollars_that_stops_nothing_is_a_note(model: Any) -> None:
+def test_dollar_limit_without_prices_is_a_note(model: Any) -> None:
     assert doctor()["prices"]["status"] == "ok"
     Budget.objects.create(usd_per_day=5)
     found = doctor()["prices"]
@@ -68,7 +68,7 @@ def test_a_limit_in_dollars_that_stops_nothing_is_a_note(model: Any) -> None:
     assert doctor()["prices"]["status"] == "ok"
 
 
-def test_the_first_page_of_the_admin_shows_a_provider_that_fails_now(model: Any, admin_client: Client) -> None:
+def test_first_page_of_the_admin_shows_a_failing_provider(model: Any, admin_client: Client) -> None:
     route = model.routes.get()
     route.provider.protocol = "openai_native"
     route.provider.save()
@@ -81,7 +81,7 @@ def test_the_first_page_of_the_admin_shows_a_provider_that_fails_now(model: Any,
     assert "Its last call failed." in page
 
 
-def test_an_installation_that_works_is_well(model: Any) -> None:
+def test_working_installation_is_ok(model: Any) -> None:
     report = doctor()
     assert [check["sentence"] for name, check in report.items() if name != "ok" and check["status"] == "broken"] == []
     assert report["ok"]
@@ -91,7 +91,7 @@ def test_an_installation_that_works_is_well(model: Any) -> None:
     assert report["sandbox"]["status"] in ("ok", "note")
 
 
-def test_it_is_readable_in_a_terminal(model: Any) -> None:
+def test_report_is_readable_in_a_terminal(model: Any) -> None:
     out = StringIO()
     with suppress(SystemExit):
         call_command("doctor", stdout=out, no_color=True)
@@ -99,14 +99,14 @@ def test_it_is_readable_in_a_terminal(model: Any) -> None:
     assert "note    worker: The server is not running.\n        → Start it with: make run\n" in out.getvalue()
 
 
-def test_without_a_route_of_the_default_model_the_exit_status_is_1() -> None:
+def test_default_model_without_a_route_exits_with_status_1() -> None:
     with pytest.raises(SystemExit) as end:
         call_command("doctor", stdout=StringIO())
     assert end.value.code == 1
 
 
 @pytest.mark.sqlite
-def test_on_sqlite_a_team_is_told_of_postgresql(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_users_on_sqlite_are_a_note_about_postgresql(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [factories.TaskFactory() for _ in range(5)]
     assert "5 people have worked with it in the last week" in doctor()["size"]["sentence"]
     tasks[0].delete()
@@ -115,7 +115,7 @@ def test_on_sqlite_a_team_is_told_of_postgresql(model: Any, monkeypatch: pytest.
     assert "Move to PostgreSQL" in doctor()["size"]["mend"]
 
 
-def test_a_server_whose_worker_is_silent_is_broken(model: Any) -> None:
+def test_silent_worker_is_broken(model: Any) -> None:
     lock = ServerLock("http://127.0.0.1:1")
     assert doctor()["worker"]["status"] == "broken"
     EngineProcess.objects.beat("another-host:1")
@@ -123,7 +123,7 @@ def test_a_server_whose_worker_is_silent_is_broken(model: Any) -> None:
     del lock
 
 
-def test_a_provider_that_answers_was_asked_for_a_word(main: Provider, server: FakeProvider) -> None:
+def test_provider_is_tested_with_a_short_request(main: Provider, server: FakeProvider) -> None:
     report = doctor()
     assert report["provider main"]["status"] == "ok"
     assert report["provider main"]["sentence"].startswith("fast-1: It works (")
@@ -145,7 +145,7 @@ def test_a_provider_that_answers_was_asked_for_a_word(main: Provider, server: Fa
     ],
     ids=["401", "400", "html", "silence"],
 )
-def test_a_provider_within_reach_that_gives_no_answer_is_broken(
+def test_reachable_provider_without_an_answer_is_broken(
     reply: Reply, words: str, main: Provider, server: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("llm_app.connection_test.SILENCE_S", 0.5)
@@ -157,7 +157,7 @@ def test_a_provider_within_reach_that_gives_no_answer_is_broken(
     assert "sk-very-secret" not in str(report)
 
 
-def test_what_nobody_asked_is_not_said_to_answer(main: Provider, server: FakeProvider) -> None:
+def test_untested_provider_is_not_reported_as_answering(main: Provider, server: FakeProvider) -> None:
     main.routes.update(model=factories.LogicalModelFactory(kind="image"))  # a picture is expensive
     server.replies = [Reply(status=500)]
     Provider.objects.create(name="unused", protocol="openai_native", base_url=server.base_url)
@@ -178,7 +178,7 @@ def test_what_nobody_asked_is_not_said_to_answer(main: Provider, server: FakePro
         ({"protocol": "anthropic_native", "base_url": "http://127.0.0.1:99999"}, "The address is not valid"),
     ],
 )
-def test_a_provider_out_of_reach_is_broken(fields: dict[str, str], words: str, main: Provider) -> None:
+def test_unreachable_provider_is_broken(fields: dict[str, str], words: str, main: Provider) -> None:
     port = str(free_port())
     Provider.objects.filter(pk=main.pk).update(**{name: value.replace("PORT", port) for name, value in fields.items()})
     found = doctor()["provider main"]
@@ -187,12 +187,12 @@ def test_a_provider_out_of_reach_is_broken(fields: dict[str, str], words: str, m
     assert found["mend"]
 
 
-def test_a_provider_that_is_switched_off_is_left_alone(model: Any) -> None:
+def test_disabled_provider_is_skipped(model: Any) -> None:
     Provider.objects.create(name="main", protocol="openai_native", base_url="http://127.0.0.1:1", enabled=False)
     assert "provider main" not in doctor()
 
 
-def test_a_breaker_that_keeps_calls_away_is_named_with_its_reason(model: Any, browser: Client) -> None:
+def test_open_breaker_is_reported_with_its_reason(model: Any, browser: Client) -> None:
     assert "breaker" not in str(doctor().keys())
     provider = Provider.objects.get()
     changes.open_breaker(changes.breaker_of(provider), "5 of its last 5 calls failed.")
@@ -201,7 +201,7 @@ def test_a_breaker_that_keeps_calls_away_is_named_with_its_reason(model: Any, br
     assert "5 of its last 5 calls failed." in browser.get("/admin/").content.decode()
 
 
-def test_a_refused_key_is_for_the_administrator_to_mend(model: Any) -> None:
+def test_rejected_key_is_broken(model: Any) -> None:
     provider = Provider.objects.get()
     changes.open_breaker(changes.breaker_of(provider), "It does not accept its key.", key_refused=True)
     assert doctor()[f"breaker {provider}"]["mend"] == "Set the right key in the admin."
@@ -210,7 +210,7 @@ def test_a_refused_key_is_for_the_administrator_to_mend(model: Any) -> None:
 @pytest.mark.parametrize(
     ("state", "words"), [(BreakerState.OPEN, "forced open"), (BreakerState.CLOSED, "forced closed")]
 )
-def test_a_breaker_that_somebody_forced_is_a_note(state: BreakerState, words: str, model: Any, root: Any) -> None:
+def test_forced_breaker_is_a_note(state: BreakerState, words: str, model: Any, root: Any) -> None:
     provider = Provider.objects.get()
     changes.force(provider, state, root)
     found = doctor()[f"breaker {provider}"]
@@ -219,7 +219,7 @@ def test_a_breaker_that_somebody_forced_is_a_note(state: BreakerState, words: st
     assert f"breaker {provider}" not in doctor()
 
 
-def test_keys_that_cannot_be_decrypted_are_broken(model: Any, settings: Any) -> None:
+def test_undecryptable_keys_are_broken(model: Any, settings: Any) -> None:
     Provider.objects.create(name="main", protocol="openai_native", base_url="http://127.0.0.1:1", api_key="sk")
     settings.FIELD_ENCRYPTION_KEY = Fernet.generate_key().decode()
     found = doctor()["providers"]
@@ -227,7 +227,7 @@ def test_keys_that_cannot_be_decrypted_are_broken(model: Any, settings: Any) -> 
     assert "FIELD_ENCRYPTION_KEY" in found["sentence"]
 
 
-def test_keys_that_others_can_read_are_broken(model: Any) -> None:
+def test_key_files_readable_by_others_are_broken(model: Any) -> None:
     key = VAR_DIR / "keys" / "secret_key"
     key.chmod(0o644)
     try:
@@ -239,14 +239,14 @@ def test_keys_that_others_can_read_are_broken(model: Any) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("DEBUG", True), ("SECRET_KEY", "short"), ("ALLOWED_HOSTS", ["*"])])
-def test_a_dangerous_setting_is_broken(name: str, value: Any, model: Any, settings: Any) -> None:
+def test_dangerous_setting_is_broken(name: str, value: Any, model: Any, settings: Any) -> None:
     setattr(settings, name, value)
     found = doctor()["settings"]
     assert found["status"] == "broken"
     assert name in found["sentence"]
 
 
-def test_tables_that_are_missing_are_found_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tables_are_reported_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     from django.db.migrations.executor import MigrationExecutor
 
     monkeypatch.setattr(MigrationExecutor, "migration_plan", lambda *_: [("one", False)])
@@ -256,9 +256,7 @@ def test_tables_that_are_missing_are_found_before_they_are_read(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(("name", "status"), [("Remarks", "ok"), ("Forgotten", "broken")])
-def test_hooks_are_named_and_one_that_cannot_be_loaded_is_broken(
-    name: str, status: str, model: Any, settings: Any
-) -> None:
+def test_hooks_are_listed_and_an_unloadable_one_is_broken(name: str, status: str, model: Any, settings: Any) -> None:
     assert "hooks" not in doctor()
     settings.HOOKS = [f"tests.tasks_app.engine.plugins.{name}"]
     finding = doctor()["hooks"]
@@ -266,7 +264,7 @@ def test_hooks_are_named_and_one_that_cannot_be_loaded_is_broken(
     assert name.lower() in finding["sentence"].lower()
 
 
-def test_a_protocol_that_cannot_be_loaded_is_named_with_its_reason(model: Any, monkeypatch: Any) -> None:
+def test_unloadable_protocol_is_reported_with_its_reason(model: Any, monkeypatch: Any) -> None:
     found = protocols.Plugins(adapters={}, faults={"theirs": "ModuleNotFoundError: No module named 'theirs'"})
     monkeypatch.setattr(protocols, "plugins", lambda: found)
     finding = doctor()["protocol theirs"]
@@ -274,7 +272,7 @@ def test_a_protocol_that_cannot_be_loaded_is_named_with_its_reason(model: Any, m
     assert "No module named 'theirs'" in finding["sentence"]
 
 
-def test_a_skill_that_is_refused_is_named_with_its_reason_here_and_in_the_admin(
+def test_rejected_skill_is_reported_by_doctor_and_the_admin(
     model: Any, settings: Any, tmp_path: Path, browser: Client
 ) -> None:
     settings.SKILLS_DIR = tmp_path
@@ -289,7 +287,7 @@ def test_a_skill_that_is_refused_is_named_with_its_reason_here_and_in_the_admin(
         assert "begins with front matter" in browser.get(reverse(address)).content.decode()
 
 
-def test_an_mcp_server_that_cannot_be_listed_is_named_and_held_tools_are(model: Any) -> None:
+def test_failing_mcp_server_and_unconfirmed_tools_are_reported(model: Any) -> None:
     McpServer.objects.create(name="down", transport="stdio", command=["x"], fault="It ended without an answer.")
     McpServer.objects.create(name="off", transport="stdio", command=["x"], fault="It is off.", enabled=False)
     changed = McpServer.objects.create(name="changed", transport="stdio", command=["x"])
@@ -309,7 +307,7 @@ def check(*options: str) -> str:
     return err.getvalue()
 
 
-def test_it_says_what_djangos_check_says(model: Any) -> None:
+def test_doctor_and_djangos_check_agree(model: Any) -> None:
     Provider.objects.create(name="unused", protocol="openai_native", base_url="http://127.0.0.1:1")
     said = check("--tag", "agentsite", "--deploy", "--database", "default")
     problems = [finding for name, finding in doctor().items() if name != "ok" and finding["status"] != "ok"]
@@ -320,7 +318,7 @@ def test_it_says_what_djangos_check_says(model: Any) -> None:
     assert said.count("agentsite.") == len(problems)
 
 
-def test_a_plain_check_neither_reads_the_database_nor_calls_another_server(
+def test_plain_check_uses_no_database_and_no_network(
     django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("a call to another server"))
@@ -328,7 +326,7 @@ def test_a_plain_check_neither_reads_the_database_nor_calls_another_server(
         assert "no issues" in check()
 
 
-def test_every_message_has_a_number_of_its_own() -> None:
+def test_message_numbers_are_unique() -> None:
     calls = [
         node
         for file in (ROOT / "agentsite" / "checks").glob("*.py")
@@ -340,12 +338,12 @@ def test_every_message_has_a_number_of_its_own() -> None:
     assert sorted(numbers) == sorted(set(numbers))
 
 
-def test_a_silenced_message_is_silent_here_too(model: Any, settings: Any) -> None:
+def test_silenced_checks_are_hidden(model: Any, settings: Any) -> None:
     settings.SILENCED_SYSTEM_CHECKS = [doctor()["worker"]["id"]]
     assert "worker" not in doctor()
 
 
-def test_the_verdict_on_the_default_model_is_that_of_the_newest_test(main: Provider, server: FakeProvider) -> None:
+def test_default_model_is_judged_by_its_newest_test(main: Provider, server: FakeProvider) -> None:
     LogicalModel.objects.update(is_default=False)
     LogicalModel.objects.filter(pk=main.routes.get().model_id).update(is_default=True)
     server.replies = [Reply(status=401), openai_call("message", {"text": "ok"})]
@@ -356,13 +354,13 @@ def test_the_verdict_on_the_default_model_is_that_of_the_newest_test(main: Provi
 
 
 @pytest.mark.parametrize(("setting", "says"), [("0", "ok"), ("1", "note"), ("/nowhere", "note"), ("/usr", "ok")])
-def test_it_says_whether_commands_have_their_packages(setting, says, settings, monkeypatch, tmp_path):
+def test_packages_of_commands_are_reported(setting, says, settings, monkeypatch, tmp_path):
     monkeypatch.setattr(machine, "VAR_DIR", tmp_path)
     settings.WORKSHOP = setting
     assert status_of(machine.packages_are_installed()) == says
 
 
-def test_a_server_that_listens_to_others_and_answers_none_is_a_note(
+def test_listening_to_others_without_a_host_name_is_a_note(
     model: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOST", "0.0.0.0")  # noqa: S104
@@ -371,7 +369,7 @@ def test_a_server_that_listens_to_others_and_answers_none_is_a_note(
     assert doctor()["settings"]["status"] == "ok"
 
 
-def test_an_https_address_without_a_trusted_proxy_is_a_note(model: Any, settings: Any) -> None:
+def test_https_address_without_a_trusted_proxy_is_a_note(model: Any, settings: Any) -> None:
     settings.AGENTSITE_URL = "https://agents.example.org"
     found = doctor()["settings"]
     assert (found["status"], "TRUSTED_PROXIES" in found["mend"]) == ("note", True)

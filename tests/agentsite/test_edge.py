@@ -67,18 +67,18 @@ FORWARDED = {"x_forwarded_for": CLIENT, "x_forwarded_proto": "https", "x_forward
 
 
 @pytest.mark.usefixtures("proxies")
-class TestBehindProxies:
-    def test_what_a_trusted_proxy_says_holds(self) -> None:
+class TestProxyHeaders:
+    def test_headers_of_trusted_proxies_apply(self) -> None:
         assert seen(peer=PROXY, **FORWARDED) == (CLIENT, "https", "site.example")
         assert seen(peer="::ffff:10.0.0.5", **FORWARDED)[0] == CLIENT
         assert seen(peer="2001:db8::1", kind="websocket", **FORWARDED)[1] == "wss"
 
-    def test_a_path_that_a_proxy_serves_below_is_reported_once(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_prefix_of_a_proxy_is_logged_once(self, caplog: pytest.LogCaptureFixture) -> None:
         for _ in range(2):
             seen(peer=PROXY, x_forwarded_prefix="/agents", **FORWARDED)
         assert caplog.text.count("serve it under its own host name") == 1
 
-    def test_what_others_say_is_removed(self) -> None:
+    def test_headers_of_other_clients_are_removed(self) -> None:
         assert seen(**{**FORWARDED, "x_forwarded_for": "10.0.0.9"}, daphne_root_path="/x") == (CLIENT, "http", "inside")
 
     @pytest.mark.parametrize(
@@ -94,16 +94,16 @@ class TestBehindProxies:
             ("", PROXY),
         ],
     )
-    def test_the_client_is_the_first_that_no_trusted_proxy_is(self, forwarded: str, client: str) -> None:
+    def test_client_is_the_nearest_untrusted_address(self, forwarded: str, client: str) -> None:
         assert seen(peer=PROXY, x_forwarded_for=forwarded)[0] == client
 
-    def test_the_scheme_is_that_of_the_outermost_trusted_proxy(self) -> None:
+    def test_scheme_comes_from_the_outermost_trusted_proxy(self) -> None:
         chain = f"{CLIENT}, 10.0.0.8"
         assert seen(peer=PROXY, x_forwarded_for=chain, x_forwarded_proto="https, http")[1] == "https"
         assert seen(peer=PROXY, x_forwarded_for=f"9.9.9.9, {CLIENT}", x_forwarded_proto="https, http")[1] == "http"
 
     @pytest.mark.django_db(transaction=True)
-    def test_lists_lead_to_https_and_cookies_are_secure(self, alice: Any, client: Any) -> None:
+    def test_pagination_links_use_https_and_cookies_are_secure(self, alice: Any, client: Any) -> None:
         """Use the entire application: a client that follows `next` does not send its token unencrypted."""
         from tests import factories
 
@@ -143,7 +143,7 @@ async def answer(request: dict[str, Any]) -> tuple[int, dict[bytes, bytes], byte
 
 
 @pytest.mark.parametrize("text", ["proxy", "10.0.0.1/8", "10.0.0.300"])
-def test_a_mistake_in_the_setting_stops_the_start(text: str) -> None:
+def test_invalid_trusted_proxies_stop_the_start(text: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="TRUSTED_PROXIES: .*Name addresses"):
         trusted_proxies([text])
 
@@ -175,7 +175,7 @@ class Behind:
         return sent
 
 
-def test_so_many_requests_a_minute_of_one_token(most: Any) -> None:
+def test_requests_per_minute_are_limited_by_token(most: Any) -> None:
     async def flood() -> None:
         behind = Behind()
         behind.may_end.set()
@@ -193,7 +193,7 @@ def test_so_many_requests_a_minute_of_one_token(most: Any) -> None:
     asyncio.run(flood())
 
 
-def test_the_path_of_what_was_refused_is_not_logged(most: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_path_of_a_refused_request_is_not_logged(most: Any, caplog: pytest.LogCaptureFixture) -> None:
     """The path of a preview or a sign-in link is as good as a password, and any path can contain a line break."""
 
     async def flood() -> None:
@@ -209,7 +209,7 @@ def test_the_path_of_what_was_refused_is_not_logged(most: Any, caplog: pytest.Lo
     assert "forged" not in caplog.text
 
 
-def test_so_many_requests_a_minute_of_one_address(most: Any) -> None:
+def test_requests_per_minute_are_limited_by_address(most: Any) -> None:
     async def flood() -> list[int]:
         behind = Behind()
         behind.may_end.set()
@@ -220,7 +220,7 @@ def test_so_many_requests_a_minute_of_one_address(most: Any) -> None:
 
 
 @pytest.mark.parametrize("query", [b"wait=60", b"a=1&wait=60", b"%77ait=60", b"w%61i%74=60"])
-def test_who_waits_for_a_task_has_a_stream(most: Any, query: bytes) -> None:
+def test_waiting_for_a_task_counts_as_a_stream(most: Any, query: bytes) -> None:
     async def wait_twice() -> list[dict[str, Any]]:
         behind = Behind()
         request = {**scope(path="/api/v1/tasks/x/", authorization="Bearer a"), "query_string": query}
@@ -242,7 +242,7 @@ def test_who_waits_for_a_task_has_a_stream(most: Any, query: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_so_many_streams_at_once_and_one_that_ends_makes_room(most: Any, kind: str) -> None:
+def test_open_streams_are_limited_and_closing_one_frees_a_slot(most: Any, kind: str) -> None:
     async def open_them() -> None:
         behind = Behind()
         request = {"kind": kind, "path": "/api/v1/sessions/x/events/", "cookie": "sessionid=s"}
@@ -276,7 +276,7 @@ def test_so_many_streams_at_once_and_one_that_ends_makes_room(most: Any, kind: s
         ("", False),
     ],
 )
-def test_a_websocket_of_a_foreign_page_is_closed_with_its_reason(settings: Any, origin: str, is_known: bool) -> None:
+def test_websocket_of_a_foreign_page_is_closed_with_its_code(settings: Any, origin: str, is_known: bool) -> None:
     settings.ALLOWED_HOSTS = ["agents.example.org", "127.0.0.1"]
     settings.CSRF_TRUSTED_ORIGINS = ["https://*.trusted.example"]
     sent: list[Any] = []

@@ -9,7 +9,7 @@ from celery import Celery
 from agentsite.serving import web
 
 
-def test_tasks_run_as_soon_as_it_is_known_which_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_start_when_the_test_of_the_model_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     is_known, runs = Event(), Event()
     monkeypatch.setattr(web, "TEST_WAIT_SECONDS", 0)
     monkeypatch.setattr(web, "setup_worker_optimizations", lambda app, name: None)

@@ -15,7 +15,7 @@ from agentsite.asgi import MAX_THREADS, Handler
 from agentsite.postgresql import base as postgresql
 
 
-def test_no_other_thread_halts_while_a_request_asks_whether_it_answers() -> None:
+def test_connection_check_does_not_block_other_threads() -> None:
     with socket.create_server(("127.0.0.1", 0)) as hanging, ThreadPoolExecutor(1) as threads:
         where = {"host": "127.0.0.1", "port": hanging.getsockname()[1], "dbname": "any", "user": "any"}
         moments = [time.monotonic()]
@@ -28,7 +28,7 @@ def test_no_other_thread_halts_while_a_request_asks_whether_it_answers() -> None
     assert max(after - before for before, after in itertools.pairwise(moments)) < 1
 
 
-async def test_the_server_is_alive_while_all_threads_of_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_server_is_alive_while_all_request_threads_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     handler, answers = Handler(), threading.Event()
 
     def wait(request: HttpRequest) -> HttpResponse:

@@ -26,7 +26,7 @@ def test_alive_answers_without_a_database(django_db_blocker: DjangoDbBlocker) ->
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-def test_ready_when_a_worker_has_shown_life(db: None) -> None:
+def test_ready_with_a_recent_heartbeat(db: None) -> None:
     seen(1)
     answer = Client().get("/readyz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok", "checks": OK})
@@ -38,17 +38,17 @@ def test_not_ready_without_a_worker(db: None) -> None:
     assert (answer.status_code, answer.json()) == (503, {"status": "not ok", "checks": OK | {"worker": "not ok"}})
 
 
-def test_not_ready_when_all_workers_are_silent(db: None) -> None:
+def test_not_ready_without_recent_heartbeats(db: None) -> None:
     seen(60)
     assert Client().get("/readyz").status_code == 503
 
 
-def test_a_process_that_was_seen_in_the_future_is_not_known_to_live(db: None) -> None:
+def test_heartbeat_in_the_future_does_not_count(db: None) -> None:
     seen(-3600)
     assert Client().get("/readyz").status_code == 503
 
 
-def test_a_process_of_this_host_whose_lock_file_is_gone_is_dead_at_once(db: None) -> None:
+def test_local_process_without_a_lock_file_is_dead_immediately(db: None) -> None:
     import socket
 
     seen(1, f"{socket.gethostname()}:no-such-file")
@@ -56,12 +56,12 @@ def test_a_process_of_this_host_whose_lock_file_is_gone_is_dead_at_once(db: None
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_nothing_can_be_posted_to_a_probe(path: str) -> None:
+def test_probes_reject_post(path: str) -> None:
     assert Client().post(path).status_code == 405
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_keeper_shows_life(settings: Any) -> None:
+def test_keeper_sends_heartbeats(settings: Any) -> None:
     watching = supervisor.WorkerThreads()
     watching.start()
     until(lambda: EngineProcess.objects.alive().exists())
@@ -69,7 +69,7 @@ def test_the_keeper_shows_life(settings: Any) -> None:
     assert Client().get("/readyz").status_code == 200
 
 
-def test_a_first_beat_forgets_processes_of_other_days(db: None) -> None:
+def test_first_heartbeat_deletes_old_processes(db: None) -> None:
     seen(2 * 24 * 3600, "long ago")
     seen(3600, "an hour ago")
     EngineProcess.objects.beat("now")

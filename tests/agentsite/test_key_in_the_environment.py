@@ -36,7 +36,7 @@ def environment(db: None, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_its_provider_has_its_own_address_or_the_one_that_is_named(name: str, environment: Any) -> None:
+def test_provider_uses_its_default_address_or_the_given_one(name: str, environment: Any) -> None:
     for variables, address in (({}, ADDRESSES[name]), ({f"{name}_BASE_URL": LOCAL}, LOCAL)):
         Provider.objects.all().delete()
         environment(**{f"{name}_API_KEY": "a-key"}, **variables)
@@ -45,12 +45,12 @@ def test_its_provider_has_its_own_address_or_the_one_that_is_named(name: str, en
         assert (provider.name, provider.base_url, provider.api_key) == (name.lower(), address, "a-key")
 
 
-def test_an_address_without_a_key_sets_up_nothing(environment: Any) -> None:
+def test_address_without_a_key_creates_no_provider(environment: Any) -> None:
     environment(OPENAI_BASE_URL=LOCAL)
     assert first_start.ensure_model().endswith("demo/demo")
 
 
-def test_an_address_that_is_none_stops_the_start_with_a_sentence(environment: Any) -> None:
+def test_invalid_address_stops_the_start_with_a_sentence(environment: Any) -> None:
     environment(OPENAI_API_KEY="a-key", OPENAI_BASE_URL="127.0.0.1:9000")
     with pytest.raises(ImproperlyConfigured, match="OPENAI_BASE_URL.*http://"):
         first_start.ensure_model()
@@ -79,7 +79,7 @@ def start() -> tuple[Route, str]:
     return route, verdict
 
 
-def test_the_preferred_model_of_its_list_is_tried_and_answers_from_then_on(server: FakeProvider) -> None:
+def test_preferred_listed_model_is_tested_and_then_used(server: FakeProvider) -> None:
     route, verdict = start()
     assert (route.provider_model, route.works) == ("gpt-6.1-sol", True)
     assert verdict.startswith("gpt-6.1-sol: It works (")
@@ -88,14 +88,14 @@ def test_the_preferred_model_of_its_list_is_tried_and_answers_from_then_on(serve
     assert LLMLog.objects.get().purpose == "test"
 
 
-def test_the_next_start_asks_nobody(server: FakeProvider) -> None:
+def test_next_start_calls_no_provider(server: FakeProvider) -> None:
     start()
     asked, received = len(server.asked), len(server.received)
     assert start()[1] == ""
     assert (len(server.asked), len(server.received)) == (asked, received)
 
 
-def test_a_model_that_the_account_may_not_use_is_passed_over(server: FakeProvider) -> None:
+def test_model_unavailable_to_the_account_is_skipped(server: FakeProvider) -> None:
     unknown = Reply(status=404, chunks=[b'{"error": {"message": "The model `gpt-6.1-sol` does not exist"}}'])
     server.replies = [unknown, unknown, *server.replies]  # in both protocols of OpenAI
     route, verdict = start()
@@ -103,7 +103,7 @@ def test_a_model_that_the_account_may_not_use_is_passed_over(server: FakeProvide
     assert verdict.startswith("gpt-5.2: It works (")
 
 
-def test_a_server_without_chat_completions_is_asked_for_responses(server: FakeProvider) -> None:
+def test_server_without_chat_completions_uses_responses(server: FakeProvider) -> None:
     call = {"type": "function_call", "id": "fc", "call_id": "c", "name": "message", "arguments": '{"text": "ok"}'}
     usage = {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12}
     responses = sse(
@@ -134,7 +134,7 @@ def test_a_server_without_chat_completions_is_asked_for_responses(server: FakePr
     ],
     ids=["key", "credit", "error", "no tool", "no model"],
 )
-def test_what_is_wrong_is_said_and_the_server_starts_all_the_same(
+def test_failed_test_is_reported_and_the_server_starts(
     server: FakeProvider, listed: Reply, trial: Reply | None, words: str
 ) -> None:
     server.model_list, server.replies = listed, [trial or server.replies[0]]
@@ -144,14 +144,14 @@ def test_what_is_wrong_is_said_and_the_server_starts_all_the_same(
     assert "a-key" not in verdict
 
 
-def test_a_provider_that_cannot_be_reached_stops_no_start(environment: Any) -> None:
+def test_unreachable_provider_does_not_stop_the_start(environment: Any) -> None:
     environment(OPENAI_API_KEY="a-key", OPENAI_BASE_URL=f"http://127.0.0.1:{free_port()}/v1")
     route, verdict = start()
     assert "There is no answer at" in verdict
     assert route.works is False
 
 
-def test_a_key_that_was_corrected_is_taken_at_the_next_start(server: FakeProvider, environment: Any) -> None:
+def test_corrected_key_is_used_at_the_next_start(server: FakeProvider, environment: Any) -> None:
     working, server.model_list = server.model_list, Reply(status=401)
     start()
     server.model_list = working
@@ -162,7 +162,7 @@ def test_a_key_that_was_corrected_is_taken_at_the_next_start(server: FakeProvide
     assert route.model.routes.count() == 1
 
 
-def test_a_model_that_somebody_chose_is_not_changed_by_a_start(server: FakeProvider) -> None:
+def test_start_keeps_a_chosen_model(server: FakeProvider) -> None:
     route, _ = start()
     Route.objects.filter(pk=route.pk).update(provider_model="gpt-5.2", works=False)
     route, verdict = start()
@@ -170,7 +170,7 @@ def test_a_model_that_somebody_chose_is_not_changed_by_a_start(server: FakeProvi
     assert "gpt-5.2: It works" in verdict
 
 
-def test_providers_that_somebody_configured_are_left_alone(server: FakeProvider) -> None:
+def test_start_keeps_configured_providers(server: FakeProvider) -> None:
     factories.RouteFactory(
         model__is_default=True, provider__protocol="openai_native", provider_model="mine", works=False
     )
@@ -181,7 +181,7 @@ def test_providers_that_somebody_configured_are_left_alone(server: FakeProvider)
 # --- the demo --------------------------------------------------------------------------------------------------------
 
 
-def test_the_demo_retires_when_a_key_is_there_and_comes_back_when_no_provider_is_left(
+def test_key_removes_the_demo_which_returns_without_providers(
     server: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")

@@ -24,7 +24,7 @@ def reset(alice: Any, settings: Any, mailoutbox: Any) -> Any:
     return ask
 
 
-def test_a_new_password_is_set_under_the_public_address(reset: Any, settings: Any, alice: Any) -> None:
+def test_password_reset_link_uses_the_public_address(reset: Any, settings: Any, alice: Any) -> None:
     settings.AGENTSITE_URL = PUBLIC
     mail = reset()
     assert "inside" not in mail.subject + mail.body
@@ -35,11 +35,11 @@ def test_a_new_password_is_set_under_the_public_address(reset: Any, settings: An
     assert 'name="password1"' in page.content.decode()
 
 
-def test_a_mail_to_an_unknown_address_names_no_other_host(reset: Any, settings: Any) -> None:
+def test_mail_to_an_unknown_address_names_only_the_public_host(reset: Any, settings: Any) -> None:
     settings.AGENTSITE_URL = PUBLIC
     mail = reset("nobody@example.org")
     assert "inside" not in mail.subject + mail.body
 
 
-def test_without_a_public_address_the_request_says_it(reset: Any) -> None:
+def test_without_a_public_address_the_request_host_is_used(reset: Any) -> None:
     assert "http://inside:8123/accounts/password/reset/key/" in reset().body

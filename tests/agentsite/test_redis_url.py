@@ -36,7 +36,7 @@ from agentsite.environment import redis_url
         ),
     ],
 )
-def test_other_addresses_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_addresses_are_rejected(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", address)
     with pytest.raises(ImproperlyConfigured, match="REDIS_URL is no address that can be used. Write redis://") as said:
         redis_url()
@@ -44,13 +44,13 @@ def test_other_addresses_are_refused(address: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("options", ["db=1", "ssl_cert_reqs=perhaps", "ssl_ciphers=any", "nonsense"])
-def test_other_options_are_refused(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_options_are_rejected(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", f"rediss://host/0?{options}")
     with pytest.raises(ImproperlyConfigured, match="^REDIS_URL "):
         redis_url()
 
 
-def test_options_of_tls_need_tls_and_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tls_options_need_tls_and_readable_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", "redis://host/0?ssl_cert_reqs=required")
     with pytest.raises(ImproperlyConfigured, match="only with rediss://"):
         redis_url()
@@ -70,8 +70,6 @@ def test_options_of_tls_need_tls_and_their_files(tmp_path: Path, monkeypatch: py
         ("rediss://host/0?ssl_cert_reqs=CERT_NONE", "rediss://host/0?ssl_cert_reqs=none"),
     ],
 )
-def test_certificates_are_checked_unless_the_address_says_otherwise(
-    address: str, read: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_certificates_are_checked_unless_disabled(address: str, read: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", address)
     assert redis_url() == read

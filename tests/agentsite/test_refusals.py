@@ -32,7 +32,7 @@ def many_bytes() -> dict[str, Any]:
     [(many_files, 400, FILES), (many_fields, 400, FIELDS), (many_bytes, 413, BYTES)],
     ids=["files", "fields", "bytes"],
 )
-def test_too_much_at_once_is_told_its_bound(
+def test_oversized_request_is_told_the_limit(
     client: Client, caplog: pytest.LogCaptureFixture, form: Any, status: int, sentence: str
 ) -> None:
     answer = client.post("/accounts/login/", form())
@@ -41,13 +41,13 @@ def test_too_much_at_once_is_told_its_bound(
     assert record.exc_info is None
 
 
-def test_rest_says_the_same(browser: Client, root: Any) -> None:
+def test_rest_api_reports_the_same(browser: Client, root: Any) -> None:
     project = Project.objects.create(owner=root, name="p")
     answer = browser.post(f"/api/v1/projects/{project.pk}/library/", many_files())
     assert (answer.status_code, FILES in answer.json()["detail"]) == (400, True)
 
 
-def test_a_path_of_a_stranger_fills_no_log(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_long_paths_are_shortened_in_the_log(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     assert client.get(f"/{'x' * 12_000}").status_code == 404
     assert client.get("/nothing-here").status_code == 404
     long, short = (record for record in caplog.records if record.name == "django.request")

@@ -27,7 +27,7 @@ async def get(handler: Handler, path: str) -> int:
     return int(status)
 
 
-async def test_requests_share_a_thread_and_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_reuse_a_thread_and_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     def look(request: HttpRequest) -> HttpResponse:
@@ -45,7 +45,7 @@ async def test_requests_share_a_thread_and_its_connection(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("is_patient", [True, False])
-def test_a_request_is_told_at_once_that_postgresql_is_away(is_patient: bool) -> None:
+def test_request_fails_immediately_while_postgresql_is_away(is_patient: bool) -> None:
     where = {"ENGINE": "agentsite.postgresql", "NAME": "any", "HOST": "127.0.0.1", "PORT": free_port()}
     pooled = where | {"OPTIONS": {"pool": {"min_size": 1, "timeout": 1}}}
     away = ConnectionHandler({"default": {}, "away": pooled})["away"]  # pools are stored by alias
@@ -59,7 +59,7 @@ def test_a_request_is_told_at_once_that_postgresql_is_away(is_patient: bool) -> 
         away.close_pool()
 
 
-async def test_a_file_needs_no_thread() -> None:
+async def test_static_file_needs_no_thread() -> None:
     handler = Handler()
     assert await get(handler, f"{settings.STATIC_URL}nothing.css") == 404
     assert not handler._threads._threads

@@ -56,9 +56,7 @@ def delete_chosen(browser: Client, *roles: Group) -> Any:
     return browser.post(LIST, given)
 
 
-def test_the_admin_deletes_no_role_that_something_is_restricted_to(
-    role: Group, restricted: list[Any], browser: Client
-) -> None:
+def test_admin_cannot_delete_a_role_that_restricts_rows(role: Group, restricted: list[Any], browser: Client) -> None:
     eve = factories.UserFactory(username="eve")
     answers = [browser.post(reverse("admin:auth_group_delete", args=[role.pk]), {"post": "yes"})]
     answers.append(delete_chosen(browser, role))
@@ -69,7 +67,7 @@ def test_the_admin_deletes_no_role_that_something_is_restricted_to(
 
 
 @pytest.mark.parametrize("kind", range(5))
-def test_each_kind_protects_its_last_role(kind: int, role: Group, restricted: list[Any]) -> None:
+def test_each_kind_of_row_protects_its_last_role(kind: int, role: Group, restricted: list[Any]) -> None:
     for row in restricted:
         row.roles.clear()
     restricted[kind].roles.add(role)
@@ -81,7 +79,7 @@ def test_each_kind_protects_its_last_role(kind: int, role: Group, restricted: li
     role.delete()
 
 
-def test_of_several_roles_all_but_the_last_may_go(role: Group, restricted: list[Any], browser: Client) -> None:
+def test_all_roles_but_the_last_can_be_deleted(role: Group, restricted: list[Any], browser: Client) -> None:
     second = Group.objects.create(name="second")
     for row in restricted:
         row.roles.add(second)
@@ -91,14 +89,14 @@ def test_of_several_roles_all_but_the_last_may_go(role: Group, restricted: list[
     assert [list(row.roles.all()) for row in restricted] == [[second]] * 5
 
 
-def test_what_is_restricted_may_be_deleted_before_its_role(role: Group, restricted: list[Any], browser: Client) -> None:
+def test_restricted_rows_can_be_deleted_before_their_role(role: Group, restricted: list[Any], browser: Client) -> None:
     for row in restricted:
         row.delete()
     browser.post(reverse("admin:auth_group_delete", args=[role.pk]), {"post": "yes"})
     assert not Group.objects.exists()
 
 
-def test_wherever_no_roles_means_everyone_the_last_one_is_kept() -> None:
+def test_all_relations_that_open_without_roles_are_protected() -> None:
     """Other relations are safe: a secret without roles is only for administrators, a user has the default role."""
     relations = [each for model in apps.get_models() for each in model._meta.many_to_many]
     between: list[Any] = [each.remote_field.through for each in relations if each.related_model is Group]

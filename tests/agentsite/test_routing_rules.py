@@ -17,7 +17,7 @@ def form(**fields):
     return {**given, "target": "", "target_name": "", "text": "Name your sources.", **inline, **fields}
 
 
-def test_the_list_says_which_rule_fired_how_often_and_what_came_of_it(browser):
+def test_list_shows_how_often_rules_fired_and_their_effect(browser):
     assert browser.post(ADD, form(target="skill", target_name="sources")).status_code == 302
     rule = RoutingRule.objects.get()
     task = factories.TaskFactory()
@@ -36,7 +36,7 @@ def test_the_list_says_which_rule_fired_how_often_and_what_came_of_it(browser):
         ({"text": ""}, "needs a text"),
     ],
 )
-def test_the_admin_says_what_is_wrong(browser, fields, words):
+def test_admin_explains_mistakes(browser, fields, words):
     assert words in browser.post(ADD, form(**fields)).content.decode()
     assert not RoutingRule.objects.exists()
 
@@ -48,18 +48,18 @@ routing:
 """
 
 
-def test_the_file_sets_rules_up(configure):
+def test_file_creates_rules(configure):
     assert configure(FILE) == ["routing rule research: created", "routing rule issue: created"]
     assert configure(FILE) == []
     assert configure(FILE.replace("match: regex", "match: words")) == ["routing rule issue: match regex → words"]
 
 
-def test_a_mistake_names_its_line(configure):
+def test_mistake_in_a_rule_has_its_line(configure):
     with pytest.raises(ConfigurationError, match="no regular expression"):
         configure("routing: [{name: a, match: regex, pattern: '(', text: x}]\n")
 
 
-def test_the_rules_that_ship_are_there_once_and_what_an_administrator_does_with_them_stays(db, tmp_path, monkeypatch):
+def test_shipped_rules_are_created_once_and_keep_changes(db, tmp_path, monkeypatch):
     create_shipped_rules()
     assert set(SHIPPED) == set(RoutingRule.objects.filter(enabled=True).values_list("name", flat=True))
     RoutingRule.objects.filter(name="research").update(enabled=False)
@@ -73,7 +73,7 @@ def test_the_rules_that_ship_are_there_once_and_what_an_administrator_does_with_
     assert [name for name, text in now.items() if not text.startswith("New words.")] == ["research"]
 
 
-def test_a_rule_of_the_file_takes_the_place_of_one_that_ships(configure):
+def test_rule_of_the_file_replaces_a_shipped_one(configure):
     configure(FILE)
     create_shipped_rules()
     assert RoutingRule.objects.get(name="research").text == "Name your sources."
@@ -95,6 +95,6 @@ def test_a_rule_of_the_file_takes_the_place_of_one_that_ships(configure):
         ("When is the next meeting with Paula?", []),
     ],
 )
-def test_what_ships_fires_for_such_work_and_not_for_other(db, message, names):
+def test_shipped_rules_fire_only_for_matching_work(db, message, names):
     create_shipped_rules()
     assert [rule.name for rule in RoutingRule.objects.all() if routing._fits(rule, message)] == names

@@ -7,7 +7,7 @@ from tests import factories
 from tests.tasks_app.engine.conftest import call, result, script
 
 
-def test_its_task_goes_on_when_those_that_it_delegated_have_ended(transactional_db, capsys):
+def test_task_continues_after_its_delegated_tasks(transactional_db, capsys):
     factories.UserFactory(username="olga")
     model = factories.scripted_model("script")
     child = script(call("file", action="read", path="parent/data.txt"), result("Read it."))

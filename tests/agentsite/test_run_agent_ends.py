@@ -86,14 +86,14 @@ STOPPED = ("failed", "stopped", "Stopped. Write a message to go on from here.")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_signal_stops_its_task_as_the_stop_button_does(number, agent):
+def test_signal_stops_the_task_like_the_stop_button(number, agent):
     agent.process.send_signal(number)
     status, said = agent.ended()
     assert (status, agent.task) == (1, STOPPED)
     assert "Traceback" not in said
 
 
-def test_a_pipe_that_nobody_reads_any_more_stops_its_task(agent):
+def test_closed_pipe_stops_the_task(agent):
     agent.process.stdout.close()
     until(lambda: agent.process.poll() is not None)
     assert (agent.process.returncode, agent.task) == (1, STOPPED)
@@ -102,7 +102,7 @@ def test_a_pipe_that_nobody_reads_any_more_stops_its_task(agent):
     assert "BrokenPipe" not in said
 
 
-def test_what_a_killed_one_leaves_is_ended_by_the_next_server_and_not_worked_on(agent, next_server):
+def test_next_server_ends_the_task_of_a_killed_terminal(agent, next_server):
     agent.process.kill()
     agent.process.wait()
     next_server.start()
@@ -139,7 +139,7 @@ def run(play: Callable[..., object], terminal: str) -> object:
     return play(call("message", type="ask", text="Which?"), result(), terminal=terminal)
 
 
-def test_a_server_leaves_the_tasks_of_a_terminal_that_lives_alone(run, monkeypatch):
+def test_server_ignores_tasks_of_a_live_terminal(run, monkeypatch):
     woken: list[object] = []
     monkeypatch.setattr(reaper, "enqueue", woken.append)
     Task.objects.update(created_at="2020-01-01T00:00:00Z")
@@ -149,13 +149,13 @@ def test_a_server_leaves_the_tasks_of_a_terminal_that_lives_alone(run, monkeypat
     assert run.advance().state == "initializing"
 
 
-def test_a_server_stops_a_terminals_task_when_a_person_wants_it(run):
+def test_server_stops_a_terminals_task_on_request(run):
     services.stop(run.task)
     assert run.advance().failure_code == "stopped"
     assert run.task.failure_detail.startswith("Stopped.")
 
 
-def test_a_server_that_runs_stops_what_a_dead_terminal_left_with_a_question(run, terminal, monkeypatch):
+def test_running_server_stops_a_waiting_task_of_a_dead_terminal(run, terminal, monkeypatch):
     Task.objects.update(terminal=process.name())
     assert run.advance().waiting_for == "reply"
     Task.objects.update(terminal=f"{terminal.partition(':')[0]}:{'f' * 32}")  # a process without a lock
@@ -166,5 +166,5 @@ def test_a_server_that_runs_stops_what_a_dead_terminal_left_with_a_question(run,
     assert run.advance().failure_detail.startswith("The terminal that ran this task has ended.")
 
 
-def test_it_is_the_process_of_the_terminal_that_advances_its_task(play):
+def test_terminal_process_advances_its_task(play):
     assert play(result(), terminal=process.name()).advance().state == "done"

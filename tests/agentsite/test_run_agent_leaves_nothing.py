@@ -14,7 +14,7 @@ models: [{{name: default, providers: [{{provider: main, model: some-model, prior
 """
 
 
-def test_the_connections_to_the_provider_are_closed_without_a_complaint(tmp_path):
+def test_provider_connections_are_closed_without_warnings(tmp_path):
     shutil.copytree(migrated(), tmp_path / "var")
     environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(tmp_path / "var")}
 

@@ -27,18 +27,18 @@ def run(transactional_db, tmp_path, capsys):
     return start
 
 
-def test_the_data_comes_after_the_words(run):
+def test_data_follows_the_text(run):
     words, _, data = run(json.dumps(SCHEMA)).partition("\n")
     assert (words, json.loads(data)) == ("Three.", DATA)
 
 
-def test_the_data_is_part_of_the_last_line_of_json(run):
+def test_data_is_in_the_last_json_line(run):
     *_, last = run(json.dumps(SCHEMA), "--jsonl").strip().splitlines()
     assert json.loads(last)["final_result"]["data"] == DATA
 
 
 @pytest.mark.parametrize("schema", ["{", '{"type": "numbr"}'], ids=["no JSON", "no schema"])
-def test_a_file_that_is_no_schema_is_wrong_use(run, schema):
+def test_invalid_schema_file_is_a_usage_error(run, schema):
     with pytest.raises(CommandError) as refused:
         run(schema)
     assert refused.value.returncode == 2

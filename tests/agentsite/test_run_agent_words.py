@@ -25,17 +25,17 @@ def run(transactional_db: None, capsys: pytest.CaptureFixture[str]) -> Ask:
     return start
 
 
-def test_beside_a_word_and_beside_the_result(run: Ask) -> None:
+def test_text_is_printed_with_messages_and_the_result(run: Ask) -> None:
     info = {**call("message", type="info", text="Now I count."), "content": "I have looked."}
     assert run(info, {**result("All said above."), "content": "It is 42."}) == (
         "I have looked.\n\nNow I count.\nIt is 42.\n\nAll said above.\n"
     )
 
 
-def test_nothing_twice(run: Ask) -> None:
+def test_text_is_not_printed_twice(run: Ask) -> None:
     assert run({**result("It is 42."), "content": "It is 42."}) == "It is 42.\n"
 
 
-def test_beside_any_other_call(run: Ask) -> None:
+def test_text_is_printed_with_other_calls(run: Ask) -> None:
     listed = {**call("file", action="list", path="."), "content": "I look around."}
     assert run(listed, result("Nothing.")).startswith("I look around.\n· file ")

@@ -18,7 +18,7 @@ def form(**fields: Any) -> dict[str, Any]:
     return {"name": "main", "kind": "tavily", "enabled": "on", "priority": 1, "base_url": "", "api_key": KEY} | fields
 
 
-def test_the_admin_keeps_the_key_and_shows_it_nowhere(browser: Client) -> None:
+def test_admin_stores_the_key_and_never_shows_it(browser: Client) -> None:
     assert browser.post(ADD, form()).status_code == 302
     engine = SearchEngine.objects.get()
     assert ServiceKey.objects.get(name="search.main").value == KEY
@@ -41,16 +41,16 @@ def test_the_admin_keeps_the_key_and_shows_it_nowhere(browser: Client) -> None:
         ({"name": "a b"}, "Enter a valid value."),
     ],
 )
-def test_the_admin_says_what_is_missing(browser: Client, fields: dict[str, str], words: str) -> None:
+def test_admin_reports_missing_fields(browser: Client, fields: dict[str, str], words: str) -> None:
     assert words in browser.post(ADD, form(**fields)).content.decode()
     assert not SearchEngine.objects.exists()
 
 
-def test_an_engine_without_a_key_needs_none(browser: Client) -> None:
+def test_keyless_engine_needs_no_key(browser: Client) -> None:
     assert browser.post(ADD, form(kind="ddgs", api_key="")).status_code == 302
 
 
-def test_the_file_sets_an_engine_up_and_changes_it(configure: Any) -> None:
+def test_file_creates_and_changes_an_engine(configure: Any) -> None:
     assert configure("search: {provider: tavily, api_key: one}\n") == [
         "search engine tavily: created",
         "search engine tavily: api_key changed",
@@ -63,6 +63,6 @@ def test_the_file_sets_an_engine_up_and_changes_it(configure: Any) -> None:
     assert SearchEngine.objects.count() == 2
 
 
-def test_the_file_must_say_where_searxng_is(configure: Any) -> None:
+def test_searxng_needs_an_address_in_the_file(configure: Any) -> None:
     with pytest.raises(ConfigurationError, match="base_url is missing"):
         configure("search: {provider: searxng}\n")

@@ -63,53 +63,53 @@ def guess(times: int, name: str = "alice", address: str = "203.0.113.7") -> list
     return [sign_in(name, f"wrong {number}", address).answer.status_code for number in range(times)]
 
 
-def test_after_twenty_wrong_passwords_the_right_one_is_taken_soon(clock):
+def test_correct_password_works_soon_after_twenty_wrong_ones(clock):
     assert guess(20) == [200] * 6 + [429] * 14
     assert seconds_until_in("alice", clock) < 15
 
 
-def test_so_it_is_when_the_guesses_waited_as_they_were_told(clock):
+def test_correct_password_works_soon_after_guesses_with_pauses(clock):
     for _ in range(20):
         while not is_looked_at("alice"):
             clock.shift(1)
     assert seconds_until_in("alice", clock) < 15
 
 
-def test_others_at_the_same_address_are_let_in_at_once(clock):
+def test_other_users_of_an_address_sign_in_immediately(clock):
     guess(20)
     assert seconds_until_in("bob", clock) == 0
 
 
-def test_others_wait_a_few_seconds_at_an_address_that_tries_many_names(clock):
+def test_address_with_many_guesses_delays_others_by_seconds(clock):
     for number in range(150):
         is_looked_at(f"name{number}")
     assert 0 < seconds_until_in("bob", clock) <= 5
     assert seconds_until_in("bob", clock, address="198.51.100.1") == 0
 
 
-def test_an_owner_is_let_in_at_once_whatever_all_others_try(clock):
+def test_owner_signs_in_immediately_despite_guesses_of_others(clock):
     for number in range(250):
         for _ in range(4):
             is_looked_at("alice", f"198.51.100.{number}")
     assert seconds_until_in("alice", clock) == 0
 
 
-def test_the_answer_says_how_long_to_wait(clock):
+def test_response_has_the_seconds_to_wait(clock):
     guess(6)
     answer = sign_in("alice", RIGHT).answer
     assert (answer.status_code, answer["Retry-After"]) == (429, "1")
     assert "Too many wrong passwords were tried. Try again in 1 s." in answer.content.decode()
 
 
-def test_an_hour_of_guessing_one_name_looks_at_a_few_hundred(clock):
+def test_guesses_of_one_name_per_hour_are_limited(clock):
     assert PAIR_LIMIT.free < in_an_hour(clock, lambda second: is_looked_at("alice")) <= 370
 
 
-def test_an_hour_of_guessing_many_names_is_bounded_by_the_address(clock):
+def test_guesses_of_many_names_per_hour_are_limited_by_address(clock):
     assert ADDRESS_LIMIT.free < in_an_hour(clock, lambda second: is_looked_at(f"name{second}")) <= 1900
 
 
-def test_an_hour_of_guessing_one_name_from_many_addresses_is_bounded_by_the_name(clock):
+def test_guesses_from_many_addresses_per_hour_are_limited_by_name(clock):
     looked_at = in_an_hour(clock, lambda second: is_looked_at("alice", f"198.51.100.{second % 100}"))
     assert NAME_LIMIT.free < looked_at <= 960 + 100 * UNCOUNTED_FOR_NAME
 
@@ -122,24 +122,24 @@ def in_an_hour(clock: time_machine.Traveller, attempt: Callable[[int], bool]) ->
     return looked_at
 
 
-def test_many_at_once_are_not_all_the_first_one(clock):
+def test_concurrent_guesses_are_all_counted(clock):
     with ThreadPoolExecutor(30) as pool:
         assert sum(pool.map(is_looked_at, ["alice"] * 200)) <= PAIR_LIMIT.free + 1
 
 
-def test_a_right_password_begins_anew(clock):
+def test_correct_password_resets_the_limit(clock):
     guess(5)
     assert sign_in("alice", RIGHT).answer.status_code == 302
     assert guess(6) == [200] * 6
 
 
-def test_the_neighbours_in_one_network_of_ipv6_count_as_one_address(clock):
+def test_ipv6_network_counts_as_one_address(clock):
     for number in range(20):
         guess(1, address=f"2001:db8::{number:x}")
     assert sign_in("alice", RIGHT, "2001:db8::ffff").answer.status_code == 429
 
 
-def test_the_table_has_a_bound(monkeypatch):
+def test_cache_of_attempts_is_limited(monkeypatch):
     table = caches["tries"]
     monkeypatch.setattr(table, "_max_entries", 50)
     for number in range(200):

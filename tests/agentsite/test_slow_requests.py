@@ -67,7 +67,7 @@ def connection() -> Connection:
     return Connection()
 
 
-def test_a_head_that_is_not_whole_in_time_is_408(connection):
+def test_late_headers_get_408(connection):
     connection.send(b"GET / HTTP/1.1\r\n").wait(HEAD_SECONDS - 1)
     assert connection.is_open
     connection.wait(2)
@@ -75,24 +75,24 @@ def test_a_head_that_is_not_whole_in_time_is_408(connection):
     assert connection.said.startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_head_that_comes_byte_by_byte_has_no_more_time(connection):
+def test_slow_headers_get_no_more_time(connection):
     for _ in range(int(HEAD_SECONDS) + 1):
         connection.send(b"x").wait(1)
     assert not connection.is_open
 
 
-def test_a_connection_on_which_nothing_was_said_is_closed_without_a_word(connection):
+def test_silent_connection_is_closed_without_a_response(connection):
     connection.wait(HEAD_SECONDS + 1)
     assert (connection.is_open, connection.said) == (False, b"")
 
 
-def test_a_body_that_is_silent_for_long_is_408(connection):
+def test_silent_body_gets_408(connection):
     connection.send(b"POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n12345").wait(SILENCE_SECONDS + 1)
     assert not connection.is_open
     assert connection.said.startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_body_that_trickles_is_408_in_the_end(connection):
+def test_slow_body_gets_408_finally(connection):
     connection.send(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % MIN_BYTES_PER_SECOND)
     for _ in range(int(BODY_SECONDS) + 2):
         connection.send(b"x").wait(1)
@@ -100,14 +100,14 @@ def test_a_body_that_trickles_is_408_in_the_end(connection):
     assert connection.said.startswith(b"HTTP/1.1 408 ")
 
 
-def test_an_answer_may_take_as_long_as_it_wants(connection):
+def test_response_can_take_any_time(connection):
     connection.send(HEAD).wait(24 * 3600)
     connection.requests[0].write(b"still here")
     assert connection.is_open
     assert b"still here" in connection.said
 
 
-def test_the_next_request_on_the_same_connection_has_its_time_from_its_first_byte(connection):
+def test_deadline_of_a_later_request_starts_at_its_first_byte(connection):
     connection.send(HEAD)
     connection.requests[0].finish()
     connection.wait(SILENCE_SECONDS - 1).send(b"GET /").wait(HEAD_SECONDS - 1)
@@ -116,7 +116,7 @@ def test_the_next_request_on_the_same_connection_has_its_time_from_its_first_byt
     assert not connection.is_open
 
 
-def test_a_connection_that_is_used_no_more_is_closed(connection):
+def test_idle_connection_is_closed(connection):
     connection.send(HEAD)
     connection.requests[0].finish()
     connection.wait(SILENCE_SECONDS + 1)
@@ -135,7 +135,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     return taking, clock
 
 
-def test_a_client_that_takes_nothing_of_an_answer_for_long_is_dropped(client):
+def test_client_that_stops_reading_is_disconnected(client):
     taking, clock = client
     taking.pause()
     clock.advance(back_pressure.STALLED_SECONDS - 1)
@@ -144,7 +144,7 @@ def test_a_client_that_takes_nothing_of_an_answer_for_long_is_dropped(client):
     assert not taking.transport.connected
 
 
-def test_a_client_that_takes_a_little_now_and_then_is_not(client):
+def test_slowly_reading_client_stays_connected(client):
     taking, clock = client
     for _ in range(5):
         taking.pause()
@@ -167,7 +167,7 @@ async def page() -> tuple[back_pressure.Server, WebSocketProtocol, StringTranspo
     return server, protocol, protocol.transport
 
 
-async def test_what_is_sent_to_a_page_that_says_goodbye_goes_nowhere(page: Any) -> None:
+async def test_messages_to_a_closing_page_are_dropped(page: Any) -> None:
     """The socket is still open for a moment. Sending to it used to log a traceback."""
     server, protocol, transport = page
     await server.handle_reply(protocol, {"type": "websocket.send", "text": "before"})
@@ -210,7 +210,7 @@ class Socket(tcp.Connection):
     ],
     ids=["all of it", "a part", "nothing", "is broken"],
 )
-def test_a_socket_gets_a_reply_at_once_and_as_one_and_what_it_does_not_take_in_order(takes, taken, waiting):
+def test_reply_is_written_in_one_piece_and_the_rest_follows_in_order(takes, taken, waiting):
     connection = back_pressure.ClientConnection(
         ConnectionLimiter(None, 100), WebSocketFactory(None).buildProtocol(None)
     )
@@ -224,7 +224,7 @@ def test_a_socket_gets_a_reply_at_once_and_as_one_and_what_it_does_not_take_in_o
     assert (connection.transport.taken, connection.transport._tempDataBuffer) == (taken, waiting)
 
 
-def test_a_connection_that_is_given_up_within_a_reply_sends_that_before(client):
+def test_closing_within_a_reply_sends_collected_output_first(client):
     taking, _ = client
     taking.transport = Socket(100)
     with taking.batch_writes():
@@ -233,7 +233,7 @@ def test_a_connection_that_is_given_up_within_a_reply_sends_that_before(client):
     assert (taking.transport.taken, taking.transport.is_lost) == (b"the end", True)
 
 
-def test_what_is_no_reply_waits_for_the_reactor(client):
+def test_other_output_waits_for_the_reactor(client):
     taking, _ = client
     taking.transport = Socket(100)
     taking.write(b"100 Continue")

@@ -56,7 +56,7 @@ def add(address: str) -> Callable[[], object]:
     return lambda: AllowedAddress.objects.create(address=address)
 
 
-def test_a_burst_of_transactions_loses_none():
+def test_burst_of_transactions_succeeds():
     def write(number: int) -> None:
         for turn in range(5):
             with transaction.atomic():
@@ -68,7 +68,7 @@ def test_a_burst_of_transactions_loses_none():
     assert AllowedAddress.objects.filter(address__startswith="h").count() == 100
 
 
-def test_a_write_outside_of_transactions_waits_for_its_turn_too():
+def test_write_outside_a_transaction_waits_for_its_turn():
     with a_writer() as go_on, ThreadPoolExecutor(1) as pool:
         writing = pool.submit(in_threads, add("10.0.0.2"))
         threading.Timer(0.2, go_on.set).start()
@@ -76,12 +76,12 @@ def test_a_write_outside_of_transactions_waits_for_its_turn_too():
     assert AllowedAddress.objects.count() == 2
 
 
-def test_who_reads_does_not_wait():
+def test_readers_do_not_wait():
     with a_writer():
         assert in_threads(AllowedAddress.objects.count) == [0]
 
 
-def test_the_next_one_has_its_turn_after_a_transaction_that_failed():
+def test_failed_transaction_releases_its_turn():
     def fail() -> None:
         with transaction.atomic():
             raise ValueError("its own fault")
@@ -92,7 +92,7 @@ def test_the_next_one_has_its_turn_after_a_transaction_that_failed():
     in_threads(add("10.0.0.1"))
 
 
-def test_the_next_one_has_its_turn_after_a_connection_that_was_closed_in_a_transaction():
+def test_closing_in_a_transaction_releases_its_turn():
     def close() -> None:
         with transaction.atomic():
             AllowedAddress.objects.create(address="10.0.0.1")
@@ -103,7 +103,7 @@ def test_the_next_one_has_its_turn_after_a_connection_that_was_closed_in_a_trans
     assert [row.address for row in AllowedAddress.objects.all()] == ["10.0.0.2"]
 
 
-def test_the_next_one_has_its_turn_after_a_thread_that_ended_in_a_transaction():
+def test_thread_end_in_a_transaction_releases_its_turn():
     thread = threading.Thread(target=lambda: transaction.atomic().__enter__())
     thread.start()
     thread.join()
@@ -111,7 +111,7 @@ def test_the_next_one_has_its_turn_after_a_thread_that_ended_in_a_transaction():
     in_threads(add("10.0.0.1"))
 
 
-def test_whoever_came_first_goes_first():
+def test_turns_follow_the_order_of_arrival():
     queue, order = WriterQueue(), []
     first = queue.join(0)
     assert first is not None
@@ -130,7 +130,7 @@ def test_whoever_came_first_goes_first():
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_whoever_gives_up_is_in_nobodys_way():
+def test_timed_out_writer_leaves_the_queue():
     queue = WriterQueue()
     first = queue.join(0)
     assert first is not None
@@ -148,12 +148,12 @@ def leave() -> object:
     return used
 
 
-def test_who_has_nothing_to_ask_leaves_its_connection_to_the_next():
+def test_idle_connection_is_reused():
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
         assert one.submit(leave).result() is other.submit(leave).result()
 
 
-def test_nobody_leaves_a_connection_inside_a_transaction():
+def test_connection_in_a_transaction_is_not_reused():
     def begin() -> bool:
         with transaction.atomic():
             used = connection.connection
@@ -163,7 +163,7 @@ def test_nobody_leaves_a_connection_inside_a_transaction():
     assert in_threads(begin) == [True]
 
 
-def test_a_connection_that_was_closed_is_nobodys():
+def test_closed_connection_is_not_reused():
     def close() -> object:
         used = leave()
         AllowedAddress.objects.count()

@@ -34,7 +34,7 @@ _SERVER = (
 )
 
 
-def test_an_embedded_server_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+def test_embedded_server_imports_no_unused_packages(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(tmp_path), **KEYS}
     command = [sys.executable, "-c", f"{_SERVER}; import sys; print(*sys.modules)"]
     said = subprocess.run(

@@ -41,7 +41,7 @@ async def body(response: Any) -> bytes:
     return gzip.decompress(data) if response.headers.get("Content-Encoding") == "gzip" else data
 
 
-async def test_a_file_of_ours_is_served_small_and_kept_for_ever() -> None:
+async def test_our_files_are_minified_and_cached_forever() -> None:
     response = await get(static("session.css"))
     assert response.headers["Cache-Control"] == YEAR
     assert response.headers["Content-Encoding"] == "gzip"
@@ -58,12 +58,12 @@ async def test_a_file_of_ours_is_served_small_and_kept_for_ever() -> None:
     "name",
     ["admin/js/core.js", "unfold/css/styles.css", "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"],
 )
-async def test_files_of_packages_are_served_so_too(name: str) -> None:
+async def test_package_files_are_cached_forever_too(name: str) -> None:
     response = await get(static(name))
     assert (response.headers["Cache-Control"], response.headers["Content-Encoding"]) == (YEAR, "gzip")
 
 
-async def test_what_a_style_refers_to_has_a_hashed_name() -> None:
+async def test_references_in_css_get_hashed_names() -> None:
     styles = prepared("unfold/fonts/inter/styles.css")
     assert styles
     (font, *_) = re.findall(r"url\((.+?)\)", styles.read_text())
@@ -73,7 +73,7 @@ async def test_what_a_style_refers_to_has_a_hashed_name() -> None:
     assert "Content-Encoding" not in response.headers  # its format is compressed
 
 
-async def test_names_without_or_with_another_hash_get_the_file_of_this_version_for_a_minute() -> None:
+async def test_unhashed_and_outdated_names_get_the_current_file_for_a_minute() -> None:
     content = await body(await get(static("app.js")))
     for name in ("app.js", f"app.{'0' * 8}.js"):
         response = await get(f"/static/{name}")
@@ -81,7 +81,7 @@ async def test_names_without_or_with_another_hash_get_the_file_of_this_version_f
         assert await body(response) == content
 
 
-async def test_files_of_the_version_before_are_served_while_pages_of_it_are_open(ours: Path) -> None:
+async def test_files_of_the_previous_version_are_still_served(ours: Path) -> None:
     (ours / "a.css").write_text("a { color: red }")
     before = static("a.css")
     assert await body(await get(before)) == b"a{color:red}"
@@ -93,7 +93,7 @@ async def test_files_of_the_version_before_are_served_while_pages_of_it_are_open
     assert response.headers["Cache-Control"] == YEAR
 
 
-async def test_a_file_that_changes_below_a_running_server_is_never_kept_under_its_old_name(ours: Path) -> None:
+async def test_changed_file_is_never_stored_under_its_old_hash(ours: Path) -> None:
     (ours / "changed.css").write_text("a { color: red }")
     before = static("changed.css")  # a page refers to it, no client has requested it
     (ours / "changed.css").write_text("a { color: blue }")
@@ -109,11 +109,11 @@ async def test_a_file_that_changes_below_a_running_server_is_never_kept_under_it
     ["nothing.css", "", "..%2fmanage.py", "../manage.py", "admin", "admin/", "app.js/", "app%00.js", "x" * 5000]
     + [f"../keys/secret_key.{'0' * 8}.txt", f"a/../app.{'0' * 8}.js"],
 )
-async def test_there_is_nothing_else(path: str) -> None:
+async def test_other_names_are_not_found(path: str) -> None:
     assert (await get(f"/static/{path}")).status_code in (400, 404)
 
 
-async def test_made_up_names_are_not_remembered() -> None:
+async def test_invented_names_are_not_cached() -> None:
     handler = AsyncClient().handler
     handler.load_middleware(is_async=True)
     names = set(static_files._hashed_names)
@@ -123,7 +123,7 @@ async def test_made_up_names_are_not_remembered() -> None:
     assert set(static_files._hashed_names) - names <= {"app.js"}
 
 
-def test_hosts_that_share_the_folder_may_start_together(ours: Path) -> None:
+def test_hosts_that_share_the_folder_can_start_together(ours: Path) -> None:
     for number in range(20):
         (ours / "together.css").write_text(f"a{{margin:{number}px}}")
         new_process()
@@ -132,9 +132,7 @@ def test_hosts_that_share_the_folder_may_start_together(ours: Path) -> None:
         assert {copy.read_text() for copy in copies if copy} == {f"a{{margin:{number}px}}"}
 
 
-async def test_where_there_is_no_room_for_a_copy_the_file_itself_is_served(
-    ours: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_original_file_is_served_without_room_for_a_copy(ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (ours / "full.css").write_text("a { color: red }")
     (ours / "no-folder").write_text("")
     monkeypatch.setattr(static_files, "FOLDER", ours / "no-folder")
@@ -143,7 +141,7 @@ async def test_where_there_is_no_room_for_a_copy_the_file_itself_is_served(
     assert response.headers["Cache-Control"] == MINUTE
 
 
-def test_a_name_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_lookups_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each page has dozens of file URLs."""
     hashed_name("icons.svg")
     monkeypatch.setattr(finders, "find", None)

@@ -11,13 +11,13 @@ __all__ = ["approving", "task"]
 
 
 @pytest.mark.parametrize(("said", "decision"), [("y", "approved"), ("", "rejected")])
-def test_the_person_in_front_of_it_decides(said, decision, alice, approving):
+def test_person_at_the_terminal_decides(said, decision, alice, approving):
     answer(approving, alice, lambda question: said)
     assert Approval.objects.get().decision == decision
 
 
 @pytest.mark.parametrize("ask", [None, lambda question: "y"], ids=["nobody", "the person who started it"])
-def test_with_four_eyes_it_is_a_no(ask, alice, approving):
+def test_four_eyes_call_is_rejected(ask, alice, approving):
     ToolSetting.objects.create(name="shell", four_eyes=True)
     answer(approving, alice, ask)
     assert Approval.objects.get().decision == "rejected"

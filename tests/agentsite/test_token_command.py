@@ -11,7 +11,7 @@ from agentsite.accounts.models import ApiToken
 from agentsite.serving import first_start
 
 
-def test_the_printed_token_opens_the_interface_as_that_user(alice: Any) -> None:
+def test_printed_token_authenticates_its_user(alice: Any) -> None:
     out = StringIO()
     call_command("token", "alice", "--name", "my script", stdout=out)
     token = out.getvalue().strip()
@@ -19,24 +19,24 @@ def test_the_printed_token_opens_the_interface_as_that_user(alice: Any) -> None:
     assert ApiToken.objects.get(user=alice).name == "my script"
 
 
-def test_an_unknown_user_gets_none(db: None) -> None:
+def test_unknown_user_gets_no_token(db: None) -> None:
     with pytest.raises(CommandError, match="no user called 'nobody'"):
         call_command("token", "nobody")
 
 
-def test_a_disabled_account_gets_none(alice: Any) -> None:
+def test_disabled_user_gets_no_token(alice: Any) -> None:
     alice.is_active = False
     alice.save()
     with pytest.raises(CommandError, match="disabled"):
         call_command("token", "alice")
 
 
-def test_a_token_for_an_agent_approves_nothing(alice, capsys):
+def test_token_for_an_agent_cannot_approve(alice, capsys):
     call_command("token", "alice", "--no-approvals")
     assert not ApiToken.objects.get().may_approve
 
 
-def test_a_new_administrators_token_in_the_environment_replaces_the_earlier_one(db: None, monkeypatch: Any) -> None:
+def test_new_admin_token_in_the_environment_replaces_the_old_one(db: None, monkeypatch: Any) -> None:
     first, second = "first-token-of-the-environment", "second-token-of-the-environment"
     for value in (first, second, second):
         monkeypatch.setenv("AGENTSITE_ADMIN_TOKEN", value)

@@ -20,7 +20,7 @@ def form(**fields):
     return {**given, "events": "[]", "max_bytes": 50_000_000, **fields}
 
 
-def test_the_admin_keeps_the_key_and_shows_it_nowhere(browser):
+def test_admin_stores_the_key_and_never_shows_it(browser):
     assert browser.post(ADD, form()).status_code == 302
     sink = TraceSink.objects.get()
     assert ServiceKey.objects.get(name="trace.hook").value == SECRET
@@ -44,12 +44,12 @@ def test_the_admin_keeps_the_key_and_shows_it_nowhere(browser):
         ({"name": "../x"}, "Enter a valid value."),
     ],
 )
-def test_the_admin_says_what_is_missing(browser, fields, words):
+def test_admin_reports_missing_fields(browser, fields, words):
     assert words in browser.post(ADD, form(**fields)).content.decode()
     assert not TraceSink.objects.exists()
 
 
-def test_everything_can_be_sent_again(browser):
+def test_all_events_can_be_resent(browser):
     sink = TraceSink.objects.create(name="lines", kind="file", cursor=7)
     for action, cursor in (("try_now", 7), ("send_all", 0)):
         browser.post("/admin/tasks_app/tracesink/", {"action": action, "_selected_action": [sink.pk]})
@@ -64,7 +64,7 @@ tracing:
 """
 
 
-def test_the_file_sets_sinks_up_and_changes_them(configure):
+def test_file_creates_and_changes_sinks(configure):
     assert configure(FILE) == ["trace sink lines: created", "trace sink hook: created", "trace sink hook: key changed"]
     assert configure(FILE) == []
     assert configure(FILE.replace("one", "two")) == ["trace sink hook: key changed"]
@@ -80,13 +80,13 @@ def test_the_file_sets_sinks_up_and_changes_them(configure):
         ("tracing: [{name: a, kind: file}, {name: a, kind: file}]", "a"),
     ],
 )
-def test_a_mistake_names_its_place(configure, text, words):
+def test_mistake_in_a_sink_is_located(configure, text, words):
     with pytest.raises(ConfigurationError, match=words.replace("[", r"\[")):
         configure(text + "\n")
     assert not TraceSink.objects.exists()
 
 
-def test_run_agent_writes_the_events_of_its_run(transactional_db, tmp_path, capsys):
+def test_run_agent_writes_its_events(transactional_db, tmp_path, capsys):
     factories.UserFactory(username="olga")
     model, path = factories.scripted_model("script"), tmp_path / "trace.jsonl"
     where = ("--user", "olga", "--model", model.name, "--trace", str(path))
@@ -99,7 +99,7 @@ def test_run_agent_writes_the_events_of_its_run(transactional_db, tmp_path, caps
     ]
 
 
-def test_a_trace_that_cannot_be_written_is_wrong_use(transactional_db, tmp_path):
+def test_unwritable_trace_is_a_usage_error(transactional_db, tmp_path):
     with pytest.raises(CommandError) as refused:
         call_command("run_agent", "x", "--trace", str(tmp_path / "nowhere" / "x"))
     assert refused.value.returncode == 2

@@ -48,7 +48,7 @@ def is_in(client: Client) -> bool:
     return client.get("/settings/").status_code == 200
 
 
-def test_after_the_password_a_code_is_asked_for_and_works_once(key):
+def test_code_is_required_after_the_password_and_works_once(key):
     client, code = signed_in(Client()), totp.code(key)
     assert not is_in(client)
     assert client.post(AUTHENTICATE, {"code": "000000"}).status_code == 200
@@ -62,14 +62,14 @@ def test_after_the_password_a_code_is_asked_for_and_works_once(key):
         assert not is_in(again)
 
 
-def test_a_recovery_code_works_once(person, key):
+def test_recovery_code_works_once(person, key):
     for worked in (True, False):
         client = signed_in(Client())
         client.post(AUTHENTICATE, {"code": person.codes[3]})
         assert is_in(client) == worked
 
 
-def test_the_sign_in_link_and_the_administration_ask_for_it_as_well(person, key):
+def test_sign_in_link_and_admin_require_a_code_too(person, key):
     User.objects.update(is_staff=True, is_superuser=True)
     client = Client()
     answer = client.get(reverse("sign_in_link", args=[sign_in.token(User.objects.get())]), follow=True)
@@ -81,7 +81,7 @@ def test_the_sign_in_link_and_the_administration_ask_for_it_as_well(person, key)
     assert client.get("/admin/").status_code == 200
 
 
-def test_codes_are_not_guessed(key):
+def test_code_attempts_are_limited(key):
     client = signed_in(Client())
     answers = [
         client.post(AUTHENTICATE, {"code": f"{guess:06}"}, REMOTE_ADDR=f"203.0.113.{guess}") for guess in range(9)
@@ -90,20 +90,20 @@ def test_codes_are_not_guessed(key):
     assert client.post(AUTHENTICATE, {"code": totp.code(key)}).status_code == 429
 
 
-def test_the_keys_are_stored_encrypted(key):
+def test_keys_are_stored_encrypted(key):
     stored = {row.type: row.data for row in Authenticator.objects.all()}
     assert stored["totp"]["secret"].startswith("gAAAA")
     assert stored["recovery_codes"]["seed"].startswith("gAAAA")
 
 
-def test_who_has_lost_it_gets_in_again_after_a_reset(person, key, caplog, capsys):
+def test_user_signs_in_with_the_password_after_a_reset(person, key, caplog, capsys):
     with caplog.at_level(logging.WARNING, two_factor.__name__):
         call_command("reset_two_factor", "alice")
     assert "the second factor of alice was reset by manage.py reset_two_factor" in caplog.text
     assert is_in(signed_in(Client()))
 
 
-def test_an_administrator_resets_it_in_the_admin(admin_client, person, key, caplog):
+def test_admin_action_resets_the_second_factor(admin_client, person, key, caplog):
     address = reverse("admin:accounts_user_changelist")
     chosen = {"action": "reset_two_factor", "_selected_action": [person.pk]}
     answer = admin_client.post(address, chosen, follow=True)

@@ -1,8 +1,8 @@
-"""Records the database anew, by hand:
+"""The command that records the database again, by hand:
 
     make recorded        (python -m tests.recorded.make)
 
-It is migrated as this commit does it, and takes about half a minute.
+It uses the migrations of this commit, and takes about half a minute.
 """
 
 import lzma
@@ -20,7 +20,7 @@ def main() -> None:
         for variable in ("DATABASE_URL", "REDIS_URL", "AGENTSITE_CONFIG"):
             os.environ.pop(variable, None)
         os.environ |= {"AGENTSITE_VAR": folder, "DJANGO_SETTINGS_MODULE": "agentsite.settings", **KEYS}
-        os.environ["LOG_LEVEL"] = "ERROR"  # that providers fail is wanted
+        os.environ["LOG_LEVEL"] = "ERROR"  # providers fail on purpose
         import django
 
         django.setup()
@@ -51,7 +51,7 @@ def _record() -> None:
 
 
 def _database(folder: Path) -> bytes:
-    """One file without room in it, and without a log beside it."""
+    """Write the database as one compact file without a write-ahead log."""
     copy = folder / "copy.sqlite3"
     with closing(sqlite3.connect(folder / "agentsite.sqlite3")) as database:
         database.execute("VACUUM INTO ?", [str(copy)])

@@ -1,8 +1,8 @@
-"""Writes what a new SQLite database begins with, after a migration was added:
+"""The command that writes the prepared schema of a new SQLite database, after a migration was added:
 
     make schema         (python -m tests.recorded.prepare)
 
-It takes as long as all migrations: some seconds.
+It takes as long as all migrations, some seconds.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a model says, in the words of each protocol. Its usage is honest: a provider counts what it was sent."""
+"""The replies of a model in the format of each protocol. Their usage counts the actual request."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _PIECE = 40  # characters
 
 
 def reply(protocol: str, *calls: Call, words: str = "", thinking: str = "", stalls: bool = False) -> Answer:
-    """A whole answer; one that `stalls` stops in the middle of its last words or arguments."""
+    """Return a complete answer. One that `stalls` stops in the middle of its last text or arguments."""
 
     def answer(received: Received) -> Reply:
         events = _EVENTS[protocol](words, thinking, calls, len(received.raw) // 4)
@@ -24,12 +24,12 @@ def reply(protocol: str, *calls: Call, words: str = "", thinking: str = "", stal
 
 
 def fails(received: Received) -> Reply:
-    """An overloaded provider: the next route is asked at once."""
+    """Return the error of an overloaded provider, after which the next route is used immediately."""
     return Reply(chunks=[b'{"error": {"message": "Too many requests."}}'], status=429, content_type="application/json")
 
 
 def cut(protocol: str, *calls: Call) -> Answer:
-    """An answer whose stream dies."""
+    """Return an answer whose stream breaks."""
     whole = reply(protocol, *calls)
 
     def answer(received: Received) -> Reply:

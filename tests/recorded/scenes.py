@@ -1,4 +1,4 @@
-"""What happens in the recorded sessions: each scene is played in every protocol, by the real engine."""
+"""The scenes of the recorded sessions: the real engine plays each of them in every protocol."""
 
 import threading
 from collections.abc import Callable
@@ -40,7 +40,7 @@ DONE = says("Done. " * 30, "result")
 
 
 class Stage:
-    """One session of one person, whose model is answered by `provider` in one protocol."""
+    """A session of one user, for whose model `provider` answers in one protocol."""
 
     def __init__(self, protocol: str, provider: FakeProvider, owner: Any) -> None:
         self.protocol, self.provider, self.owner = protocol, provider, owner
@@ -50,7 +50,7 @@ class Stage:
         return reply(self.protocol, *calls, **how)
 
     def start(self, text: str, *answers: Answer, **options: Any) -> Task:
-        """A message to the session; what comes of it is played until the task waits or ends."""
+        """Post a message to the session and play its task until it waits or ends."""
         self.provider.replies = list(answers)
         task = services.post_message(self.session, self.owner, text, **options).task
         assert task is not None
@@ -64,7 +64,7 @@ class Stage:
         return task
 
     def meanwhile(self, text: str, *answers: Answer, once: Callable[[Task], Any], do: Callable[[Task], Any]) -> Task:
-        """A message; when `once` is true of its running task, a person does something."""
+        """Post a message, and let a user act as soon as `once` is true for the running task."""
         self.provider.stalling.clear()
         self.provider.replies = list(answers)
         task = services.post_message(self.session, self.owner, text).task
@@ -86,7 +86,7 @@ class Stage:
 
 
 def set_up(provider: FakeProvider, owner: Any) -> None:
-    """Models, one a protocol, each with a route that is overloaded before it; settings; and the first secrets."""
+    """Create a model per protocol, each behind an overloaded route, and the settings and first secrets."""
     for protocol in PROTOCOLS:
         model = LogicalModel.objects.create(name=protocol, context_window=WINDOW, max_output_tokens=1_000)
         behind = {"litellm_provider": "hosted_vllm"} if protocol == "litellm" else {}
@@ -107,7 +107,7 @@ def set_up(provider: FakeProvider, owner: Any) -> None:
 
 
 def play(protocol: str, provider: FakeProvider, owner: Any) -> None:
-    """All scenes of a protocol, in one session; then a fork of it, and one that was compacted."""
+    """Play all scenes of a protocol in one session, then a fork of it, and a compacted session."""
     stage = Stage(protocol, provider, owner)
     _pictures_deferred_and_discarded(stage)
     _questions_and_approvals(stage)
@@ -133,7 +133,7 @@ def _pictures_deferred_and_discarded(stage: Stage) -> None:
 
 
 def _questions_and_approvals(stage: Stage) -> None:
-    """Somebody answers with whom the session is shared for as long."""
+    """Let a user answer with whom the session is shared for this time."""
     other, _ = get_user_model().objects.get_or_create(username="otto")
     member = SessionMember.objects.create(session=stage.session, user=other, may_write=True)
     task = stage.start("Ask me.", stage.reply(_ASK), stage.reply(_PLAN), stage.reply(_PLAN), stage.reply(DONE))
@@ -197,7 +197,7 @@ def _fork(stage: Stage) -> None:
 
 
 def play_a_workflow(owner: Any) -> None:
-    """By the scripted provider: an agent of one's own, its steps, and a note for the memory."""
+    """Play a workflow with the scripted provider, a custom agent, and a note for the memory."""
     agent = Agent.objects.create(name="Clerk")
     agent.sections.create(section="identity", text="You are the clerk.", author=owner)
     workflow = Workflow.objects.create(name="Release")

@@ -1,4 +1,4 @@
-"""A new SQLite database is what it would be if each migration had run."""
+"""The prepared schema of a new SQLite database, which must equal the result of all migrations."""
 
 import sqlite3
 import subprocess
@@ -18,7 +18,7 @@ from tests.server import KEYS, ROOT, migrated
 
 pytestmark = pytest.mark.sqlite
 
-# Whose numbers depend on the order in which `migrate` met the models, and are nobody's business.
+# The ids of these rows depend on the order in which `migrate` creates them, and have no meaning.
 _NUMBERED = {
     "django_content_type": "SELECT app_label, model FROM django_content_type",
     "auth_permission": """SELECT app_label, model, codename, name FROM auth_permission
@@ -57,7 +57,7 @@ def test_where_a_migration_has_changed_they_all_run(empty: DatabaseWrapper, monk
 
 
 def _everything(path: Path) -> dict[str, Any]:
-    """Tables, indexes, triggers, and the rows of every table."""
+    """Return the tables, indexes, triggers and rows of a database."""
     with closing(sqlite3.connect(path)) as database:
         master = database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
         tables = [name for kind, name, _, _ in master if kind == "table"]

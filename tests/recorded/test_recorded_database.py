@@ -1,4 +1,4 @@
-"""A database of an older day is migrated to this one: every request in it can be rebuilt, and every chain is whole."""
+"""The migration of a recorded database: every request in it can be rebuilt, and every chain is intact."""
 
 import lzma
 import os
@@ -17,8 +17,8 @@ from tests.recorded.scenes import PROTOCOLS, SECRET, TEAMS
 from tests.server import ROOT
 
 EACH = len(PROTOCOLS)
-NATIVE = 3  # protocols in which a reply may have several calls
-HAS = {  # what is counted, and how often it is there at least
+NATIVE = 3  # protocols in which a reply can have several calls
+HAS = {  # the least count of each kind
     "context_cuts": EACH,
     "llm_logs WHERE cut_seq > 0": EACH,
     "sessions WHERE parent_id IS NOT NULL": EACH,
@@ -54,7 +54,7 @@ Older = tuple[Path, list[tuple[Any, ...]]]
 
 @pytest.fixture(scope="module")
 def older(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Older:
-    """The same with what it lacks: an agent's old switches, and old versions of files (and what they become)."""
+    """The recorded database with additions: an agent's old switches, and old versions of files with their results."""
     path = Path(shutil.copy(recorded, tmp_path_factory.mktemp("older")))
     with closing(sqlite3.connect(path)) as database:
         database.execute("UPDATE agents SET safe_mode = 1, termination_review = 1, withheld_patterns = '[\"x\"]'")
@@ -64,7 +64,7 @@ def older(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Older:
 
 @pytest.fixture(scope="module")
 def migrated(older: Older) -> Path:
-    """That one after all migrations, which take seconds."""
+    """That database after all migrations, which take seconds."""
     _manage(older[0], "migrate", "--verbosity=0")
     return older[0]
 
@@ -118,7 +118,7 @@ def test_forks_that_counted_as_failed_do_no_longer(migrated: Path, tmp_path: Pat
 
 
 def _with_old_versions(recorded: Path) -> list[tuple[Any, ...]]:
-    """Adds some of the versions that files had before there was a history; returns the changes that they become."""
+    """Add versions of files from before the history, and return the changes that they become."""
     moved = []
     with closing(sqlite3.connect(recorded)) as database:
         (session,) = database.execute("SELECT id FROM sessions").fetchone()

@@ -1,4 +1,4 @@
-"""A team's deployment on this machine's own PostgreSQL and Redis: the web alone, and Celery workers beside it."""
+"""A team's deployment on this machine's PostgreSQL and Redis: a web and separate Celery workers."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from tests.server import KEYS, POSTGRES, REDIS, ROOT, Server, migrate
 
 
 class Team:
-    """`server` is the web; workers are started and killed by the test."""
+    """A team whose web is `server`. Tests start and kill its workers."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -42,7 +42,7 @@ class Team:
 
 @contextmanager
 def database(template: str = "template1") -> Iterator[str]:
-    """The name of a new database, which is gone afterwards."""
+    """Yield the name of a new database, which is dropped afterwards."""
     name = f"agentsite_test_{uuid.uuid4().hex[:12]}"
     try:
         connection = psycopg.connect(f"{POSTGRES}/postgres", autocommit=True, connect_timeout=2)
@@ -57,7 +57,7 @@ def database(template: str = "template1") -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The name of a database with all tables and nothing in them, to make others from."""
+    """The name of a database with empty tables, the template of others."""
     with database() as name:
         migrate(DATABASE_URL=f"{POSTGRES}/{name}", AGENTSITE_VAR=str(tmp_path_factory.mktemp("migrated")), **KEYS)
         yield name
@@ -65,14 +65,14 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def empty_postgres() -> Iterator[str]:
-    """The address of a database of this test's own without any tables."""
+    """The address of a new database without tables."""
     with database() as name:
         yield f"{POSTGRES}/{name}"
 
 
 @pytest.fixture
 def postgres(migrated: str) -> Iterator[str]:
-    """The address of a database of this test's own, with all tables."""
+    """The address of a new database with all tables."""
     with database(migrated) as name:
         yield f"{POSTGRES}/{name}"
 
@@ -86,7 +86,7 @@ def shared_team(migrated: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture
 def team(shared_team: Team) -> Iterator[Team]:
-    """One web for the tests of a module, as it is slow to start; each starts workers of its own, which end with it."""
+    """One web for the tests of a module, as it is slow to start. Each test starts workers, which end with it."""
     yield shared_team
     shared_team.end_workers()
 
@@ -99,7 +99,7 @@ def redis_url() -> Iterator[str]:
 
 @contextmanager
 def redis_database() -> Iterator[str]:
-    """The address of a numbered database of Redis that was empty, and is again afterwards."""
+    """Yield the address of an empty numbered database of Redis, which is emptied afterwards."""
     for number in range(1, 16):
         client = redis.Redis.from_url(f"{REDIS}/{number}", socket_connect_timeout=2)
         try:
@@ -115,14 +115,14 @@ def redis_database() -> Iterator[str]:
 
 @pytest.fixture
 def own_team(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
-    """For a test that breaks it."""
+    """A team for a test that breaks it."""
     with started(postgres, redis_url, tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 def new_team(empty_postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
-    """Its database was empty when the web started."""
+    """A team whose database was empty when the web started."""
     with started(empty_postgres, redis_url, tmp_path) as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""One stage of a move, on the database of the environment: a task asks, and waits; another database has the answer.
+"""One stage of a move between databases: a task waits on one database and is answered on another.
 
 python -m tests.team.moved begin TO | go-on FROM TO | end FROM
 """
@@ -13,12 +13,12 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
-OWNER = 12_345  # of a file; kept if root makes the backup and restores it
+OWNER = 12_345  # owner of a file, preserved if root makes and restores the backup
 SECRET = "hunter2-hunter2"
 
 
 def begin(to: str) -> None:
-    """Two tasks wait for an approval, a third was running when its worker died."""
+    """Create two tasks that wait for an approval, and one that was running when its worker died."""
     from llm_app.models import Secret
     from tasks_app import services
     from tests import factories
@@ -54,7 +54,7 @@ def go_on(origin: str, to: str) -> None:
 
 
 def _refuse_another_version(manifest: Path) -> None:
-    """The tables here are those of the newest migrations."""
+    """Check that a backup of another version is rejected, as the tables here have the newest migrations."""
     said = manifest.read_text()
     older = [[app, "0001_initial"] for app, _ in json.loads(said)["migrations"]]
     manifest.write_text(json.dumps(json.loads(said) | {"migrations": older}))
@@ -64,7 +64,7 @@ def _refuse_another_version(manifest: Path) -> None:
 
 
 def _refuse_beside_a_web(origin: str) -> None:
-    """Webs of a team hold a connection; the name is that of another process."""
+    """Check that a restore is rejected while another process, such as a web, is connected."""
     with psycopg.connect(os.environ["DATABASE_URL"], application_name="agentsite@elsewhere:1"):
         with pytest.raises(CommandError, match="agentsite@elsewhere:1. Stop all webs and workers."):
             call_command("restore", origin)
@@ -83,7 +83,7 @@ def end(origin: str) -> None:
     assert os.geteuid() or (kept.st_uid, kept.st_gid) == (OWNER, OWNER)
     for session in Session.objects.all():
         assert (session.workspace_path / session.title).read_text() == f"ü\0 and {SECRET}"
-    assert factories.UserFactory().pk > Session.objects.first().owner_id  # numbers go on where they were
+    assert factories.UserFactory().pk > Session.objects.first().owner_id  # the sequence continues
     call_command("replay", all=True, verify=True)
 
 

@@ -1,6 +1,7 @@
-"""Prints how often an iteration waits for PostgreSQL, and how many statements this parses: a long task less a short one.
+"""A script that prints the round trips to PostgreSQL and the parsed statements per iteration.
 
-Run with the name of the tool that is called, and with DATABASE_URL, on a database with tables. libpq writes down what it says and hears on each connection.
+They are the difference of a long and a short task. Run it with the name of the called tool, and with DATABASE_URL of
+a database with tables. libpq traces the messages of each connection.
 """
 
 import sys
@@ -27,7 +28,7 @@ _getconn = ConnectionPool.getconn
 
 
 def messages(tool: str, steps: int) -> Counter[str]:
-    """How often the server was ready for the next question, and parsed one, while a task of so many iterations ran."""
+    """Return how often the server became ready and how often it parsed a statement during a task."""
     said = script(*[_call(tool, n) for n in range(1, steps + 1)], result())
     session = factories.SessionFactory(model=factories.scripted_model("script"))
     task = services.post_message(session, session.owner, said).task
@@ -50,7 +51,7 @@ def messages(tool: str, steps: int) -> Counter[str]:
 
 
 def _call(tool: str, number: int) -> dict[str, Any]:
-    """Never the same one. The handler of `message` is a plain function, that of `file` is awaited."""
+    """Return a call that is never repeated. The handler of `message` is a plain function, that of `file` is awaited."""
     if tool == "message":
         return call("message", type="info", text=str(number))
     return call("file", action="list", path=".", limit=number)
@@ -58,7 +59,7 @@ def _call(tool: str, number: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     tool = sys.argv[1]
-    for _ in range(2):  # what a connection is asked for the sixth time is parsed once more, and kept
+    for _ in range(2):  # a connection parses a statement at its sixth use once more and prepares it
         messages(tool, SHORT)
     short, long = messages(tool, SHORT), messages(tool, LONG)
     print(*((long[kind] - short[kind]) / (LONG - SHORT) for kind in KINDS))

@@ -1,4 +1,4 @@
-"""The storm of tasks in tests/tasks_app, on PostgreSQL."""
+"""The storm of tasks of tests/tasks_app on PostgreSQL."""
 
 import json
 import os

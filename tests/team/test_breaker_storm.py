@@ -1,4 +1,4 @@
-"""The storm of tests/llm_app, on PostgreSQL."""
+"""The storm of calls of tests/llm_app on PostgreSQL."""
 
 import json
 import os

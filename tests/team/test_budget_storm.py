@@ -1,4 +1,4 @@
-"""The storm of budgets in tests/llm_app, on PostgreSQL."""
+"""The storm of budgets of tests/llm_app on PostgreSQL."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml as they are written there, on this machine's PostgreSQL and Redis."""
+"""The services of docker-compose.yml with their commands, on this machine's PostgreSQL and Redis."""
 
 import re
 import shlex
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.team
 
 @pytest.fixture
 def composed(postgres: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """Web, worker and beat, each with the command and the environment of its service. Secrets come from files."""
+    """Web, worker and beat with the command and environment of their services. Secrets come from files."""
     monkeypatch.chdir(tmp_path)
     secret_files.main()
     Path("secrets", "database_url").write_text(postgres)
@@ -65,7 +65,7 @@ def _path() -> str:
 
 
 def _command(name: str) -> list[str]:
-    """Without a command of its own, a service runs that of the image."""
+    """Return the command of a service, by default the image's."""
     of_image = re.findall(r"^CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)[0]
     return list(SERVICES[name].get("command") or shlex.split(of_image.strip("[]").replace(",", "")))
 

@@ -1,4 +1,4 @@
-"""A delegated tree whose parts run in several Celery workers, on a real PostgreSQL and a real Redis."""
+"""A delegated tree whose tasks run in several Celery workers, on a real PostgreSQL and Redis."""
 
 import pytest
 from celery import Celery

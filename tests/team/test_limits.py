@@ -1,4 +1,4 @@
-"""Limits that hold across webs: counted in Redis, and in each process while it is away."""
+"""Limits across webs: counted in Redis, and in each process while it is away."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What `make team` starts: a whole team, whose processes are started again, and which ends with one Ctrl-C."""
+"""The team of `make team`: its processes are restarted, and one Ctrl-C ends them all."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ CONFIG = "providers: [{name: scripted, protocol: scripted}]\nmodels: [{name: scr
 
 @pytest.fixture
 def supervised(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Server]:
-    """One web, one worker and beat. No keys are given: they are made, and every process has the same."""
+    """One web, one worker and beat. The keys are generated, and all processes have the same."""
     (tmp_path / "agentsite.yml").write_text(CONFIG)
     server = Server(
         tmp_path / "var",

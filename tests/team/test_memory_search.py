@@ -1,4 +1,4 @@
-"""The search for notes finds the same on both databases."""
+"""The search for notes, which finds the same on both databases."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""From one process to a team and back: what waits on one database is answered on the other."""
+"""A move from one process to a team and back: waiting tasks are answered on the other database."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.team
 
 
 def _stage(var: Path, *arguments: object, **environment: str) -> str:
-    """Runs tests.team.moved; returns what it has said."""
+    """Run tests.team.moved and return its output."""
     command = [sys.executable, "-m", "tests.team.moved", *map(str, arguments)]
     settings = {"AGENTSITE_VAR": str(var), "AGENTSITE_WORKSHOP": "0", "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
     given = {"PATH": os.environ["PATH"], **settings, **KEYS, **environment}

@@ -1,4 +1,4 @@
-"""The probes and the doctor of a team's deployment, on a real PostgreSQL and a real Redis."""
+"""The probes and the doctor of a team's deployment, on a real PostgreSQL and Redis."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Wake-ups reach a worker that has a thread for them."""
+"""Prefetching of wake-ups: they reach a worker with a free thread."""
 
 import time
 

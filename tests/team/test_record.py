@@ -1,4 +1,4 @@
-"""The record of a team's deployment: what workers write into PostgreSQL rebuilds to the byte."""
+"""The record of a team's deployment: requests from PostgreSQL can be rebuilt byte for byte."""
 
 from pathlib import Path
 from typing import Any

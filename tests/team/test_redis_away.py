@@ -84,7 +84,7 @@ def test_a_page_that_is_opened_meanwhile_is_told_to_come_back(redis: Redis, web:
     with takes_less_than(5), asked(web, f"/ws/sessions/{session}/", **headers) as page:
         answer = page.makefile("rb")
         assert b"".join(iter(answer.readline, b"\r\n")).startswith(b"HTTP/1.1 101 ")
-        assert answer.read(4) == b"\x88\x02" + (1011).to_bytes(2, "big")  # only after this a page comes back by itself
+        assert answer.read(4) == b"\x88\x02" + (1011).to_bytes(2, "big")  # a page reconnects only after this code
 
 
 def test_requests_do_not_wait_for_redis(redis: Redis, web: Server, session: str) -> None:
@@ -104,7 +104,7 @@ def readiness(web: Server) -> str:
 
 
 def doctors_word(environment: dict[str, str]) -> str:
-    """Return whether all that doctor reports of Redis is well."""
+    """Return whether doctor reports no problem of Redis."""
     command = [sys.executable, "manage.py", "doctor", "--json"]
     said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     checks = json.loads(said.stdout)["checks"]
@@ -159,7 +159,7 @@ for name, ask in {"broker": broker, "cache": lambda: cache.get("any"), "layer": 
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Callable[[str], set[str]]:
-    """Return a function that asks each of the five clients of Redis about an address."""
+    """Return a function that tests an address with each of the five clients of Redis."""
 
     def ask(url: str) -> set[str]:
         server = Server(tmp_path / "var", REDIS_URL=url, SECRET_KEY="x", FIELD_ENCRYPTION_KEY="_" * 42 + "8=")
@@ -186,11 +186,13 @@ def test_all_clients_check_the_certificate_of_redis(
 ) -> None:
     assert answers(secure_redis.url) == {"ok"}
     bare = secure_redis.url.partition("?")[0]
-    assert answers(bare) == {"refused"}  # of an authority that nobody knows
+    assert answers(bare) == {"refused"}  # its authority is unknown
     (tmp_path / "other").mkdir()
     other = Certificates(tmp_path / "other").authority
     assert answers(f"{bare}?ssl_ca_certs={other}") == {"refused"}
-    assert answers(secure_redis.url.replace("127.0.0.1", "localhost")) == {"refused"}  # the certificate has the address
+    assert answers(secure_redis.url.replace("127.0.0.1", "localhost")) == {
+        "refused"
+    }  # the certificate has only the address
     assert answers(f"{bare}?ssl_cert_reqs=none") == {"ok"}
 
 

@@ -1,6 +1,6 @@
-"""On PostgreSQL an iteration waits for the database a few times only: what a commit writes goes out at once.
+"""The round trips of an iteration on PostgreSQL: few, because the writes of a commit are sent together.
 
-What it asks is parsed and planned once a connection.
+A connection parses and plans each statement once.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""On PostgreSQL too, every change of a setting raises the version, and a change that is taken back does not."""
+"""The version of settings on PostgreSQL: every change raises it, and a rolled back change does not."""
 
 import os
 import subprocess

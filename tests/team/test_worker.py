@@ -1,4 +1,4 @@
-"""The same loop in a Celery worker, on a real PostgreSQL and a real Redis."""
+"""The engine's loop in a Celery worker, on a real PostgreSQL and Redis."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ models: [{{name: far, providers: [{{provider: far, model: some-model, priority: 
 
 def test_a_worker_runs_the_main_job_and_the_web_streams_it(new_team):
     team = new_team
-    assert _peak(team.server.process.pid) < 180  # another process has migrated its empty database
+    assert _peak(team.server.process.pid) < 180  # a subprocess has migrated its empty database
     team.start_worker()
     write = call("file", action="write", path="hello.txt", content="Hello.\n")
     session, task = start(team.server, script(write, {**result(ANSWER), "pace": 0.05}))
@@ -45,7 +45,7 @@ def test_stop_and_interjection_reach_the_worker_that_runs_the_task(team):
     team.start_worker()
     session, task = start(team.server, script(call("shell", command="sleep 60"), {**result(), "stall": 60}))
     team.server.until_task(task, state="executing_tool")
-    with takes_less_than(5):  # the command sleeps a minute; what is quick is measured in the engine
+    with takes_less_than(5):  # the command sleeps a minute; tests of the engine measure exact times
         team.server.call("POST", f"sessions/{session}/messages/", {"content": "Go on without it."})
         team.server.until_task(task, state="thinking")
     team.server.call("POST", f"tasks/{task}/stop/")
@@ -110,7 +110,7 @@ def test_a_worker_that_is_told_to_end_leaves_no_connection_open(team, tmp_path):
 
 
 def _peak(pid: int) -> int:
-    """MiB."""
+    """Return the peak memory in MiB."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     assert found
     return int(found[1]) // 1024
