@@ -11,25 +11,11 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect
 
-from llm_app.sql.composed_query import Select
 from tasks_app.models import Project, Session, Task
-
-_visible_session = Select(
-    lambda user, pk: Session.objects.visible_to(user).filter(pk=pk).select_related("owner", "model").order_by()[:1]
-)
-_writable_session = Select(lambda user, pk: Session.objects.writable_by(user).filter(pk=pk).order_by()[:1])
-_visible_task = Select(  # checks only this task's session, not all sessions
-    lambda user, pk: (
-        Task.objects.filter(Exists(Session.objects.visible_to(user).filter(pk=OuterRef("session"))), pk=pk)
-        .select_related("session", "agent_version")
-        .order_by()[:1]
-    )
-)
 
 
 class Request(HttpRequest):
@@ -62,7 +48,7 @@ def posted(request: Request, name: str) -> str:
 
 def visible_session(user: Any, session_id: UUID) -> Session:
     """Return the session. Raises Http404 unless the user owns it or it is shared with them."""
-    session = _visible_session.first(user.pk, session_id)
+    session = Session.objects.find_visible(user, session_id)
     if session is None:
         raise Http404()
     return session
@@ -70,7 +56,7 @@ def visible_session(user: Any, session_id: UUID) -> Session:
 
 def is_visible(user: Any, session_id: UUID) -> bool:
     """Return whether the session exists for the user."""
-    return _visible_session.first(user.pk, session_id) is not None
+    return Session.objects.find_visible(user, session_id) is not None
 
 
 def writable_session(user: Any, session_id: UUID) -> Session:
@@ -90,7 +76,7 @@ def owned_session(user: Any, session_id: UUID) -> Session:
 
 def visible_task(user: Any, task_id: UUID) -> Task:
     """Return the task. Raises Http404."""
-    task = _visible_task.first(user.pk, task_id)
+    task = Task.objects.find_visible(user, task_id)
     if task is None:
         raise Http404()
     return task
@@ -128,7 +114,7 @@ def owned_project(user: Any, project_id: UUID) -> Project:
 
 
 def may_write(user: Any, session: Session) -> bool:
-    return session.owner_id == user.pk or _writable_session.first(user.pk, session.pk) is not None
+    return session.owner_id == user.pk or Session.objects.find_writable(user, session.pk) is not None
 
 
 def may_see_llm_calls(user: Any) -> bool:

@@ -28,11 +28,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.base import ModelState
 from django.db.models.expressions import RawSQL
-from django.db.models.query import (  # type: ignore[attr-defined]  # the stubs leave out the last one
-    FlatValuesListIterable,
-    ModelIterable,
-    get_related_populators,
-)
+from django.db.models.query import FlatValuesListIterable, ModelIterable
 from django.db.models.sql import Query, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
@@ -243,23 +239,44 @@ def _tuples(compiler: SQLCompiler) -> Callable[[Sequence[Any]], list[Any]]:
 def _instances(compiler: SQLCompiler) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a function that makes model instances without `Model.__init__`, which takes ten times as long."""
     klass: Any = compiler.klass_info
-    model, columns = klass["model"], slice(klass["select_fields"][0], klass["select_fields"][-1] + 1)
-    names = [column[0].target.attname for column in compiler.select[columns]]
-    populators = get_related_populators(klass, compiler.select, DEFAULT_DB_ALIAS)
+    instance_of = _instance_maker(klass, compiler)
     annotations = (compiler.annotation_col_map or {}).items()
 
     def instances(rows: Sequence[Any]) -> list[Any]:
-        made = []
+        found = []
         for row in rows:
-            instance = model.__new__(model)
-            instance.__dict__.update(zip(names, row[columns], strict=True))
-            instance._state = ModelState()
-            instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
-            for populator in populators:
-                populator.populate(row, instance)
+            instance = instance_of(row)
             for name, place in annotations:
                 setattr(instance, name, row[place])
-            made.append(instance)
-        return made
+            found.append(instance)
+        return found
 
     return instances
+
+
+def _instance_maker(klass: dict[str, Any], compiler: SQLCompiler) -> Callable[[Sequence[Any]], Any]:
+    """Return a function that makes an instance and its related ones from a row; None if a related row is missing."""
+    model, columns = klass["model"], slice(klass["select_fields"][0], klass["select_fields"][-1] + 1)
+    names = [column[0].target.attname for column in compiler.select[columns]]
+    key = model._meta.pk.attname
+    related = [
+        (_instance_maker(other, compiler), other["local_setter"], other["remote_setter"])
+        for other in klass.get("related_klass_infos", ())
+    ]
+
+    def instance_of(row: Sequence[Any]) -> Any:
+        values = dict(zip(names, row[columns], strict=True))
+        if values[key] is None:
+            return None
+        instance = model.__new__(model)
+        instance.__dict__.update(values)
+        instance._state = ModelState()
+        instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
+        for maker, set_related, set_back in related:
+            other = maker(row)
+            set_related(instance, other)
+            if other is not None:
+                set_back(other, instance)
+        return instance
+
+    return instance_of

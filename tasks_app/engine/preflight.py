@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from django.utils import timezone
 
-from llm_app.sql.composed_query import Select
 from tasks_app.engine import routing, step_settings, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.memory import search
@@ -34,14 +33,6 @@ from tools_app.files import paths
 
 MOST_INSTRUCTIONS = 8  # AGENTS.md files per task
 MOST_WORDS = 50  # of a command, examined as paths
-_shown_before = Select(
-    lambda session, task: (
-        Task.objects.filter(session=session).exclude(pk=task).order_by("-created_at").values_list("shown_tools")[:1]
-    )
-)
-_untold_changes = Select(
-    lambda session: WorkspaceChange.objects.filter(session=session, told=False).values_list("pk", "files__path", "tool")
-)
 _WORD = re.compile(r"[\w./@+~-]+")
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]{1,200}")  # cannot close the tags of a reminder
 TERMINAL_GONE = "The terminal that ran this task has ended."
@@ -109,11 +100,11 @@ def _begin(context: TaskContext, look: Look) -> None:
     start = reminders.task_start(
         now, context.workspace.listing(), instructions, remembered, _longest_instructions(context)
     )
-    shown = _shown_before.first(context.session.pk, context.task.pk)
+    shown = Task.objects.shown_tools_before(context.session.pk, context.task.pk)
     given = [reminders.delegated()] if context.task.parent_call_id else []
     first_step, plan = workflow.beginning(context.task)
     said = {ROOT_INSTRUCTIONS: 0} if instructions.strip() else {}
-    fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], "reminded": said, **plan}
+    fields = {"state": TaskState.THINKING, "shown_tools": shown or [], "reminded": said, **plan}
     fields["agent_version_id"] = context.agent_version_id
     hints = routing.routed(context, search.new_messages(context.history.entries))
     context.commit(start, *given, *first_step, *hints, **fields)
@@ -152,7 +143,7 @@ def _tell_what_a_person_changed(context: TaskContext) -> None:
         return
     context.untold_mark = mark
     undone, deleted, pks = set[str](), set[str](), set[int]()
-    for pk, path, tool in _untold_changes.rows(context.session.pk):
+    for pk, path, tool in WorkspaceChange.objects.untold_in(context.session.pk):
         pks.add(pk)
         if path:
             (undone if tool == WorkspaceChange.UNDO else deleted).add(path)

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from llm_app.models import LogicalModel
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tools_app.hooks.builtin import OUTPUT_FILTER, SAFE_MODE
 from tools_app.shell.restrictions import Restrictions
 
@@ -103,6 +104,11 @@ def _icons() -> dict[str, str]:
 class AgentQuerySet(models.QuerySet["Agent"]):
     def default(self) -> "Agent | None":
         return self.filter(is_default=True).first()
+
+    @cached_sql
+    def find_default(self, user_id: int) -> "Agent | None":
+        """Return the default agent if the user can use it."""
+        return fetch_first(self.usable_by(user_id).filter(is_default=True))
 
     def with_models(self) -> "AgentQuerySet":
         return self.select_related("model", "review_model")

@@ -7,10 +7,11 @@ from typing import Any
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Q, Sum, Value
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.models.project import Project
 from tasks_app.text import full_text
 
@@ -27,6 +28,12 @@ class LibraryFileQuerySet(models.QuerySet["LibraryFile"]):
 
     def ready(self) -> "LibraryFileQuerySet":
         return self.filter(state=LibraryFile.State.READY)
+
+    @cached_sql
+    def sum_bytes(self, owner: Any) -> int | None:
+        """Return the bytes of the files in a person's projects."""
+        own = self.filter(project__owner=owner).order_by().values_list(Value(1))
+        return fetch_first(own.annotate(all=Sum("size")).values_list("all", flat=True))
 
 
 class LibraryFile(models.Model):

@@ -3,19 +3,19 @@
 import hashlib
 import secrets
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, Subquery, Sum, Value
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from llm_app.models import LogicalModel
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.models.agent import Agent
 from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.sharing import SessionMember
@@ -97,7 +97,9 @@ def words_condition(
     return condition
 
 
-_members_of = Select(lambda session: SessionMember.objects.filter(session=session).values_list("pk")[:1])
+@cached_sql
+def _any_member(session: Any) -> int | None:
+    return fetch_first(SessionMember.objects.filter(session=session).values_list("pk", flat=True))
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -124,6 +126,37 @@ class SessionQuerySet(models.QuerySet["Session"]):
         shared_roots = Q(pk__in=shared_sessions, folder="")  # with `root=None`, SQLite would scan all roots
         own_or_shared = Q(owner=user) | shared_roots | Q(root__in=shared_sessions)
         return self.filter(own_or_shared | Q(project__in=own_projects) | Q(project__in=in_projects.values("project")))
+
+    @cached_sql
+    def find_visible(self, user: Any, pk: Any) -> "Session | None":
+        """Return the session with its owner and model, or None if the user cannot see it."""
+        return fetch_first(self.visible_to(user).filter(pk=pk).select_related("owner", "model").order_by())
+
+    @cached_sql
+    def find_writable(self, user: Any, pk: Any) -> "Session | None":
+        return fetch_first(self.writable_by(user).filter(pk=pk).order_by())
+
+    @cached_sql
+    def lock_head(self, pk: Any) -> tuple[int, str] | None:
+        """Lock the session. Return the `seq` and hash of its newest entry. Rows can still be added that refer to it."""
+        locked = self.select_for_update(no_key=True).filter(pk=pk).order_by()
+        return fetch_first(locked.values_list("last_seq", "chain_head"))
+
+    @cached_sql
+    def holder_of(self, task: Any) -> str | None:
+        """Return the name of the process that holds resources of the task's session, or ""."""
+        return fetch_first(self.filter(tasks=task).order_by().values_list("held_by", flat=True))
+
+    @cached_sql
+    def count_owned(self, owner: Any) -> int | None:
+        own = self.filter(owner=owner).started_by_people().order_by().values_list(Value(1))
+        return fetch_first(own.annotate(count=Count("pk")).values_list("count", flat=True))
+
+    @cached_sql
+    def sum_bytes(self, owner: Any, without: Collection[Any]) -> int | None:
+        """Return the bytes of the files of a person's sessions, except for some sessions."""
+        own = self.filter(owner=owner).exclude(pk__in=without).order_by().values_list(Value(1))
+        return fetch_first(own.annotate(all=Sum("files_bytes")).values_list("all", flat=True))
 
     def rights(self) -> dict[uuid.UUID, dict[int, bool]]:
         """Return, by session and by person, whether the person has write access."""
@@ -275,7 +308,7 @@ class Session(models.Model):
         project = self.project
         if self.owner_id != user.pk or (project and (project.owner_id != user.pk or project.memberships.exists())):
             return True
-        return bool(_members_of.rows(self.root_id or self.pk))
+        return _any_member(self.root_id or self.pk) is not None
 
     @property
     def acting_agent(self) -> Agent | None:

@@ -1,14 +1,15 @@
 """Tasks: the work on one message, in six states, advanced by one worker at a time."""
 
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Exists, OuterRef, Q, Value
 from django.db.models.functions import Now
 
-from llm_app.sql.cached_sql import cached_sql, fetch_first
+from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first, update_all
 from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.session import Session
 from tasks_app.models.task_state import (
@@ -64,6 +65,61 @@ class TaskQuerySet(models.QuerySet["Task"]):
     def unclaimed(self) -> "TaskQuerySet":
         """Filter tasks that no worker holds, by the database's clock."""
         return self.filter(Q(lease_owner="") | Q(lease_expires_at__lt=Now()))
+
+    @cached_sql
+    def find_visible(self, user: Any, pk: Any) -> "Task | None":
+        """Return the task with its session and agent version, or None if the user cannot see it."""
+        session = Session.objects.visible_to(user).filter(pk=OuterRef("session"))  # checks this session only
+        tasks = self.filter(Exists(session), pk=pk)
+        return fetch_first(tasks.select_related("session", "agent_version").order_by())
+
+    @cached_sql
+    def find_runnable(self, pk: Any, process: str) -> "Task | None":
+        """Return the task if it is runnable by this engine process."""
+        return fetch_first(self.runnable().open_to(process).filter(pk=pk).order_by())
+
+    @cached_sql
+    def find_claimed(self, pk: Any) -> "Task | None":
+        """Return the task with its session, model and user."""
+        return fetch_first(self.filter(pk=pk).select_related("session__model", "started_by").order_by())
+
+    @cached_sql
+    def runnable_key(self, pk: Any) -> uuid.UUID | None:
+        """Return the key if the task is still runnable."""
+        return fetch_first(self.runnable().filter(pk=pk).order_by().values_list("pk", flat=True))
+
+    @cached_sql
+    def shown_tools_before(self, session: Any, task: Any) -> list[str] | None:
+        """Return the names of the tools in the last request of the session's newest other task."""
+        others = self.filter(session=session).exclude(pk=task).order_by("-created_at")
+        return fetch_first(others.values_list("shown_tools", flat=True))
+
+    @cached_sql
+    def admit(self, tasks: Collection[Any]) -> int:
+        return update_all(self.filter(pk__in=tasks), admitted_at=Now(), woken_at=Now())
+
+    @cached_sql
+    def children_of(self, tasks: Collection[Any]) -> list[tuple[uuid.UUID, uuid.UUID]]:
+        """Return pairs of a task and a task that it delegated, in the order of its calls."""
+        children = self.filter(parent_call__task__id__in=tasks).order_by("parent_call", "number")
+        return fetch_all(children.values_list("parent_call__task", "pk"))
+
+    @cached_sql
+    def count_running(self) -> list[tuple[int, int]]:
+        """Return pairs of a person and the number of their running tasks."""
+        return fetch_all(self.running().order_by().values_list("started_by").annotate(count=Count("pk")))
+
+    @cached_sql
+    def count_queued(self, person: Any) -> tuple[int, int] | None:
+        """Return how many tasks are queued, and how many of these are the person's. None: no tasks."""
+        queued = self.queued().order_by().values_list(Value(1))
+        counts = queued.annotate(all=Count("pk"), own=Count("pk", filter=Q(started_by=person)))
+        return fetch_first(counts.values_list("all", "own"))
+
+    @cached_sql
+    def any_queued(self) -> uuid.UUID | None:
+        """Return the key of a queued task, if there is one."""
+        return fetch_first(self.queued().order_by().values_list("pk", flat=True))
 
 
 class Task(models.Model):

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models, transaction
 
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.models.session import Session
 from tasks_app.models.task import Task
 
@@ -13,6 +14,11 @@ from tasks_app.models.task import Task
 class WorkspaceChangeQuerySet(models.QuerySet["WorkspaceChange"]):
     def visible_to(self, user: Any) -> "WorkspaceChangeQuerySet":
         return self.filter(session__in=Session.objects.visible_to(user))
+
+    @cached_sql
+    def untold_in(self, session: Any) -> list[tuple[int, str, str]]:
+        """Return the key, path and tool of each file of the changes that the agent does not know of."""
+        return fetch_all(self.filter(session=session, told=False).values_list("pk", "files__path", "tool"))
 
 
 class WorkspaceChange(models.Model):

@@ -8,7 +8,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from llm_app.redaction import Redactor
-from llm_app.sql.composed_query import Select
 from llm_app.sql.statements import Insert, Statement, Update, execute
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.models.entry import SEQ_ONCE
@@ -29,20 +28,10 @@ class ChainHead(NamedTuple):
 
 def lock(session: Session) -> ChainHead:
     """Lock the session's row until the transaction ends. Every writer of a session takes this lock first."""
-    row = _locking.first(session.pk)
+    row = Session.objects.lock_head(session.pk)
     if row is None:
         raise Session.DoesNotExist
     return ChainHead(*row)
-
-
-_locking = Select(
-    lambda pk: (
-        Session.objects.select_for_update(no_key=True)  # lets other transactions add rows that reference the session
-        .filter(pk=pk)
-        .order_by()
-        .values_list("last_seq", "chain_head")
-    )
-)
 
 
 def append_entries(

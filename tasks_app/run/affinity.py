@@ -10,20 +10,18 @@ from uuid import UUID
 
 from django.db import transaction
 
-from llm_app.sql.composed_query import Select
 from tasks_app.models import ContextType, EngineProcess, Session, Task
 from tasks_app.record import Draft
 from tasks_app.runtime import event_loop, process
 from tools_app import held_resources, release_session
 
 _LEAVING_S = 10
-_holder = Select(lambda task: Session.objects.filter(tasks=task).order_by().values_list("held_by")[:1])
 called = threading.Event()  # set when another worker has left a task to this one; wakes the supervisor
 
 
 def is_held_elsewhere(task_id: UUID) -> bool:
     """Return whether another live process holds resources of the task's session."""
-    (holder,) = _holder.first(task_id) or ("",)
+    holder = Session.objects.holder_of(task_id)
     if not holder or holder == process.name():
         return False
     return EngineProcess.objects.alive().filter(pk=holder).exists() and not process.is_dead(holder)

@@ -15,10 +15,10 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When, Window
-from django.db.models.functions import Now, RowNumber
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When, Window
+from django.db.models.functions import RowNumber
 
-from llm_app.sql.composed_query import Change, Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.models import Task, TaskState
 from tasks_app.models.errors import Refusal
 from tasks_app.runtime.wakeup import enqueue
@@ -40,14 +40,14 @@ def check_queue(author: Any) -> None:
 
     Raises: QueueFull.
     """
-    total, own = _queued.first(author.pk) or (0, 0)
+    total, own = Task.objects.count_queued(author) or (0, 0)
     if own and total >= QUEUE * settings.MAX_RUNNING:
         raise QueueFull()
 
 
 def admit_waiting() -> None:
     """Admit tasks if any are queued."""
-    if _any_queued.rows():
+    if Task.objects.any_queued() is not None:
         admit()
 
 
@@ -62,8 +62,8 @@ def admit(here: UUID | None = None) -> None:
         free = settings.MAX_RUNNING - running.total()
         limit = min(free, settings.MAX_RUNNING_PER_USER)  # tasks of one person
         admitted = list(_admissible(_queue(running, limit), running)) if free > 0 else []
-        for task_id in admitted:
-            _admitting.make(task_id)
+        if admitted:
+            Task.objects.admit(admitted)
     for task_id in admitted:
         if task_id != here:
             enqueue(task_id)
@@ -78,7 +78,7 @@ def _lock_admissions() -> None:
 
 def _running_counts() -> Counter[int]:
     """Return the number of running tasks by person."""
-    return Counter(dict(_running_by_person.rows()))
+    return Counter(dict(Task.objects.count_running()))
 
 
 def _admissible(queue: "Sequence[_QueueEntry]", running: Counter[int]) -> Iterator[UUID]:
@@ -104,8 +104,8 @@ class _QueueEntry:
 
 
 def _queue(running: Mapping[int, int], limit: int | None = None) -> list[_QueueEntry]:
-    """Return the queued tasks in order, at most the first `most` of each person."""
-    rows = _waiting.rows() if limit is None else _first_waiting.rows(limit)
+    """Return the queued tasks in order, at most the first `limit` of each person."""
+    rows = _all_queue_rows() if limit is None else _first_queue_rows(limit)
     return sorted(
         _QueueEntry(is_new, turn + running.get(person, 0), last_turn or _NEVER, created_at, task, person)
         for is_new, turn, last_turn, created_at, task, person in rows
@@ -122,21 +122,15 @@ def _queue_rows() -> "QuerySet[Task, Any]":
     return rows.values_list("is_new", "turn", "last_turn", "created_at", "pk", "started_by")
 
 
-_admitting = Change(lambda pk: (Task.objects.filter(pk=pk), {"admitted_at": Now(), "woken_at": Now()}))
-_running_by_person = Select(
-    lambda: Task.objects.running().order_by().values_list("started_by").annotate(count=Count("pk"))
-)
-_any_queued = Select(lambda: Task.objects.queued().order_by().values_list("pk")[:1])
-_queued = Select(
-    lambda person: (
-        Task.objects.queued()
-        .order_by()
-        .values_list(Value(1))
-        .annotate(all=Count("pk"), own=Count("pk", filter=Q(started_by=person)))
-        .values_list("all", "own")
-    )
-)
-_waiting, _first_waiting = Select(_queue_rows), Select(lambda limit: _queue_rows().filter(Q(turn__lte=limit)))
+@cached_sql
+def _all_queue_rows() -> list[tuple[Any, ...]]:
+    return fetch_all(_queue_rows())
+
+
+@cached_sql
+def _first_queue_rows(limit: int) -> list[tuple[Any, ...]]:
+    """Return the rows of each person's first `limit` tasks."""
+    return fetch_all(_queue_rows().filter(Q(turn__lte=limit)))
 
 
 def position_of(task: Task) -> int | None:

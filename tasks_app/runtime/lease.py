@@ -1,7 +1,8 @@
 """Leases: the right to advance a task. Guarded updates take, renew and release them, on the database's clock."""
 
 import time
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from llm_app.models import Reservation
-from llm_app.sql.composed_query import Change, Select
+from llm_app.sql.cached_sql import cached_sql, update_all
 from llm_app.sql.statements import Update, execute
 from tasks_app.models import Task
 from tasks_app.models.task_state import predecessors
@@ -32,7 +33,7 @@ def claim(task_id: UUID) -> Task | None:
     A previous owner whose lease expired, or who is dead, counts as a crash. Its processes are ended first, and its
     budget reservations are released.
     """
-    task = _runnable.first(process.name(), task_id)
+    task = Task.objects.find_runnable(task_id, process.name())
     if task is None:
         return None
     if task.is_queued:
@@ -40,12 +41,12 @@ def claim(task_id: UUID) -> Task | None:
     if task.lease_owner and process.is_dead(task.lease_owner):
         process.clean_up(task.lease_owner)
         Task.objects.filter(pk=task_id, lease_owner=task.lease_owner).update(lease_expires_at=_in(-1))
-    claimed = _claiming(settings.LEASE_SECONDS).make(process.name(), task_id)
+    claimed = _claim_for(settings.LEASE_SECONDS)(task_id, process.name())
     if claimed:
         metrics.count_claim(task)
     if claimed and task.lease_owner:
         Reservation.objects.filter(task_id=task_id).delete()
-    return _claimed.first(task_id) if claimed else None
+    return Task.objects.find_claimed(task_id) if claimed else None
 
 
 def renew(task_ids: Iterable[UUID]) -> None:
@@ -98,7 +99,9 @@ async def run_if_held(work: Coroutine[Any, Any, T], since: float) -> T:
 
 def release(task: Task) -> None:
     """Release the lease, unless another worker has taken it over."""
-    _releasing.make(task.pk, task.epoch)
+    free, held = {"lease_owner": "", "lease_expires_at": None}, {"pk": task.pk, "epoch": task.epoch}
+    with suppress(StaleLease):
+        execute([Update(Task, free, where=held, otherwise=StaleLease())])
 
 
 def expire(task: Task) -> None:
@@ -117,22 +120,17 @@ def _in(seconds: int) -> "ExpressionWrapper[CombinedExpression]":
 
 
 @cache
-def _claiming(seconds: int) -> Change:
-    return Change(
-        lambda owner, pk: (
-            Task.objects.runnable().unqueued().open_to(owner).unclaimed().filter(pk=pk),
-            {
-                "crashes": Case(When(lease_owner="", then=F("crashes")), default=F("crashes") + Value(1)),
-                "lease_owner": owner,
-                "lease_expires_at": _in(seconds),
-                "epoch": F("epoch") + 1,
-            },
+def _claim_for(seconds: int) -> Callable[[UUID, str], int]:
+    """Return a function that claims a task if it is free. Without cached SQL, a claim would make 4,000 more calls."""
+
+    @cached_sql
+    def claim(task_id: UUID, process: str) -> int:
+        return update_all(
+            Task.objects.runnable().unqueued().open_to(process).unclaimed().filter(pk=task_id),
+            crashes=Case(When(lease_owner="", then=F("crashes")), default=F("crashes") + Value(1)),
+            lease_owner=process,
+            lease_expires_at=_in(seconds),
+            epoch=F("epoch") + 1,
         )
-    )
 
-
-_runnable = Select(lambda owner, pk: Task.objects.runnable().open_to(owner).filter(pk=pk).order_by()[:1])
-_claimed = Select(lambda pk: Task.objects.filter(pk=pk).select_related("session__model", "started_by").order_by())
-_releasing = Change(
-    lambda pk, epoch: (Task.objects.filter(pk=pk, epoch=epoch), {"lease_owner": "", "lease_expires_at": None})
-)
+    return claim

@@ -7,12 +7,10 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Value
 from django.utils import timezone
 
 from llm_app import active_secrets
 from llm_app.errors import BudgetExceeded, LLMError
-from llm_app.sql.composed_query import Select
 from llm_app.sql.statements import execute, save
 from llm_app.transport.waiting import DeadlinePassed, RunnerWithDeadline
 from llm_app.types import Message, Purpose
@@ -27,17 +25,6 @@ from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.files.workspace_copy import remove_tree
 
 logger = logging.getLogger(__name__)
-_default_agent = Select(lambda owner: Agent.objects.usable_by(owner).filter(is_default=True)[:1])
-_count_of = Select(
-    lambda owner: (
-        Session.objects.filter(owner=owner)
-        .started_by_people()
-        .order_by()
-        .values_list(Value(1))
-        .annotate(count=Count("pk"))
-        .values_list("count")
-    )
-)
 _CLOSING_TAG = re.compile(r"</(?=\s*(message|answer))", re.IGNORECASE)
 _TITLE_INPUT_CHARS = 2_000  # characters of message and answer in the request
 _TITLE_TIMEOUT = 30  # seconds
@@ -61,7 +48,7 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     if "agent" not in fields:
         project = fields.get("project")
         project_agent = Agent.objects.usable_by(owner.pk).filter(pk=project.agent_id).first() if project else None
-        fields["agent"] = project_agent or _default_agent.first(owner.pk)
+        fields["agent"] = project_agent or Agent.objects.find_default(owner.pk)
     session = Session(owner=owner, title=title, **fields)
     execute([save(session)])
     return session
@@ -69,7 +56,7 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
 
 def require_quota(owner: Any, new_sessions: int = 1) -> None:
     """Check the quota for more sessions. Raises SessionsQuotaFull."""
-    (count,) = _count_of.first(owner.pk) or (0,)
+    count = Session.objects.count_owned(owner) or 0
     if count + new_sessions > Limits.current().user_sessions:
         raise SessionsQuotaFull()
 

@@ -11,7 +11,6 @@ from celery.worker.control import control_command
 from django.conf import settings
 from django.db import DatabaseError, Error, InterfaceError, OperationalError, connection
 
-from llm_app.sql.composed_query import Select
 from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
@@ -38,7 +37,6 @@ from tasks_app.workspace.folders import sandbox, update_usage, workspace_of
 from tools_app.files import Workspace
 
 logger = logging.getLogger(__name__)
-_still_runnable = Select(lambda pk: Task.objects.runnable().filter(pk=pk).order_by().values_list("pk"))
 WITHDRAWN_SECONDS = 5.0  # timeout for withdrawing a stream
 
 
@@ -124,7 +122,7 @@ def _advance(task: Task) -> None:
     lease.release(task)
     reason = task.failure_code or (f"waiting for {task.waiting_for}" if task.waiting_for else "")
     logger.info("released in state %s%s", task.state, f", {reason}" if reason else "")
-    if _still_runnable.rows(task.pk):
+    if Task.objects.runnable_key(task.pk) is not None:
         enqueue(task.id)
     else:
         if not task.terminal:  # a terminal's process has no broker to wake other workers

@@ -2,14 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db.models import QuerySet, Sum, Value
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.models import Agent, LibraryFile, Limits, Session
 from tasks_app.models.errors import DiskFull, FilesQuotaFull
 from tools_app.files import FileHistory, Owner, Workspace, workspace_owner
@@ -69,20 +67,12 @@ def has_free_disk() -> bool:
 
 def used_bytes(owner_id: int, *without: UUID) -> int:
     """Return the bytes used by a person's projects and sessions, except the sessions `without`."""
-    rows = (*_of_libraries.rows(owner_id), *_of_sessions.rows(owner_id, *without))
-    return sum(size or 0 for (size,) in rows)
+    return (LibraryFile.objects.sum_bytes(owner_id) or 0) + (Session.objects.sum_bytes(owner_id, without) or 0)
 
 
-def _sum(rows: QuerySet[Any], field: str) -> QuerySet[Any, Any]:
-    sums: QuerySet[Any, Any] = rows.order_by().values_list(Value(1)).annotate(all=Sum(field)).values_list("all")
-    return sums
-
-
-_two_users = Select(lambda: get_user_model().objects.order_by().values_list("pk")[:2])
-_of_libraries = Select(lambda owner: _sum(LibraryFile.objects.filter(project__owner=owner), "size"))
-_of_sessions = Select(
-    lambda owner, *without: _sum(Session.objects.filter(owner=owner).exclude(pk__in=without), "files_bytes")
-)
+@cached_sql
+def _two_users() -> list[int]:
+    return fetch_all(get_user_model().objects.order_by().values_list("pk", flat=True)[:2])
 
 
 def update_usage(session: Session) -> None:
@@ -98,7 +88,7 @@ def update_usage(session: Session) -> None:
 
 def sandbox() -> Sandbox:
     """Return the sandbox for commands. `local` is a fallback only while there is a single user."""
-    return choose_sandbox(settings.SANDBOX, allow_local=len(_two_users.rows()) <= 1)
+    return choose_sandbox(settings.SANDBOX, allow_local=len(_two_users()) <= 1)
 
 
 def layers(sandbox: Sandbox, agent: Agent | None) -> tuple[Layer, ...]:
