@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from llm_app.redaction import Redactor
-from llm_app.sql.composed_query import Select
 from llm_app.sql.statements import Update, execute
 from tasks_app.engine import preflight, run_tool, think
 from tasks_app.engine.check_call import before_execution
@@ -20,9 +19,6 @@ from tasks_app.runtime import process, suspects
 from tasks_app.runtime.metrics import ITERATIONS
 
 logger = logging.getLogger(__name__)
-_entries_of = Select(
-    lambda session, task: ContextEntry.objects.in_session(session).filter(task=task).in_context().defer("thinking")
-)
 TIME_SLICE = 30.0  # seconds, after which another task of this worker runs
 LONGEST_LINE = 120  # characters of an outcome
 
@@ -88,7 +84,7 @@ def _steps(unit: UnitOfWork, redactor: Redactor) -> list[dict[str, Any]]:
     """Return each call of the task with one line of its outcome. Calls before the cut are read again."""
     task, entries = unit.task, [entry for entry in unit.history.entries if entry.task_id == unit.task.pk]
     if unit.history.has_cut:
-        entries = _entries_of.rows(task.session_id, task.pk)
+        entries = list(ContextEntry.objects.in_session(task.session).filter(task=task).in_context().defer("thinking"))
     calls = [entry for entry in entries if entry.context_type == ContextType.TOOL_CALL]
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     return [_step(entry, results.get((entry.call or {})["id"]), redactor) for entry in calls]

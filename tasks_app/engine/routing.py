@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.memory import vectors
 from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.record import Draft
@@ -14,12 +14,16 @@ MOST_FIRED = 3  # rules per task
 LONGEST_MESSAGE = 4000  # characters that rules examine
 PATIENCE = 0.1  # timeout of a regular expression in seconds
 logger = logging.getLogger(__name__)
-_enabled = Select(lambda: RoutingRule.objects.filter(enabled=True))
+
+
+@cached_sql
+def _enabled_rules() -> list[RoutingRule]:
+    return fetch_all(RoutingRule.objects.filter(enabled=True))
 
 
 def routed(context: TaskContext, message: str) -> list[Draft]:
     """Return the reminder for the message that starts a task, if rules match it, and stage these rules."""
-    rules = [rule for rule in _enabled.rows() if _has_target(context, rule)]
+    rules = [rule for rule in _enabled_rules() if _has_target(context, rule)]
     if not rules or not message.strip():
         return []
     message = message[:LONGEST_MESSAGE]

@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 
 from llm_app.call import Runner
 from llm_app.redaction import Redactor
-from llm_app.sql.composed_query import Select
 from tasks_app.memory import vectors
 from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
 from tasks_app.run import UnitOfWork
@@ -23,7 +22,6 @@ MAX_CANDIDATES = 500  # notes with any word of the question, newest first
 MAX_QUESTION_CHARS = 4000  # characters
 MAX_FILE_CHARS = 200_000  # characters that are searched
 PASSAGE_CHARS = 800  # characters
-_any_note = Select(lambda: MemoryNote.objects.order_by().values_list("pk")[:1])
 _MINOR_WORDS = frozenset(
     ["a", "an", "i", "me", "my", "we", "us", "our", "in", "on", "at", "by", "do", "how", "be", "or", "if", "so", "as"]
 )
@@ -43,7 +41,7 @@ def _visible_notes(task: Task) -> MemoryNoteQuerySet:
     """Return the notes that may appear in the task's session. Shared sessions get only the team's and the project's
     notes.
     """
-    if task.session.off_record or not _any_note.rows():
+    if task.session.off_record or MemoryNote.objects.any_key() is None:
         return MemoryNote.objects.none()
     notes = MemoryNote.objects.of_team() if is_shared(task) else MemoryNote.objects.visible_to(task.started_by)
     return notes | MemoryNote.objects.of_projects(projects_of(task))

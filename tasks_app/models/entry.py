@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.fields.json import KT
 
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.models.session import Session
 from tasks_app.models.task import Task
 
@@ -163,6 +164,10 @@ class ContextCutQuerySet(models.QuerySet["ContextCut"]):
     def in_session(self, session: Session) -> "ContextCutQuerySet":
         """Filter the session's cuts, newest first. The first cut of a window is the one in force."""
         return self.filter(session=session).order_by("-pk")
+
+    @cached_sql
+    def newest_in(self, session: Any) -> "ContextCut | None":
+        return fetch_first(self.in_session(session))
 
 
 class ContextCut(models.Model):

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Max, Q
 from django.utils import timezone
 
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.models.session import Session
 from tasks_app.models.workflow import Workflow
 
@@ -26,6 +27,11 @@ class Mode(models.TextChoices):
 class InboxQuerySet(models.QuerySet["InboxMessage"]):
     def waiting_in(self, session: Session) -> "InboxQuerySet":
         return self.filter(session=session, delivered_seq=None).order_by("pk")
+
+    @cached_sql
+    def startable_in(self, session: Any) -> "list[InboxMessage]":
+        """Return the waiting messages of open accounts, with their authors."""
+        return fetch_all(self.waiting_in(session).filter(author__is_active=True).select_related("author"))
 
     def for_running_task(self, session: Session) -> "InboxQuerySet":
         """Filter the messages that the next step reads."""

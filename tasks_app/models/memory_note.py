@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.models.project import Project
 from tasks_app.models.task import Task
 from tasks_app.text import full_text
@@ -17,6 +18,11 @@ from tasks_app.text.retrieval import terms_of
 class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
     def of_team(self) -> "MemoryNoteQuerySet":
         return self.filter(owner=None, project=None)
+
+    @cached_sql
+    def any_key(self) -> Any:
+        """Return the key of a note, or None if there are no notes."""
+        return fetch_first(self.order_by().values_list("pk", flat=True))
 
     def of_projects(self, projects: models.QuerySet[Project]) -> "MemoryNoteQuerySet":
         return self.filter(project__in=projects.order_by().values("pk"))

@@ -16,7 +16,7 @@ from llm_app import active_secrets
 from llm_app.active_secrets import ActiveSecrets
 from llm_app.models import Secret
 from llm_app.redaction import Redactor, redacted_call
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from llm_app.types import ToolCall
 from tasks_app.models import ContextEntry, Project, ProjectMember, Session, SessionMember, Task
 
@@ -32,7 +32,7 @@ class SessionSecrets:
     def refresh(self, version: int | None = None) -> ActiveSecrets:
         """Read the secrets again, unless `version`, a settings version that the caller has just read, is unchanged."""
         if version is None or version != self.version:
-            writers = _people(_may_write_in.rows(self._session_id))
+            writers = _people(_writers_of(self._session_id))
             self.active, self.version = active_secrets.of_people(writers), version
         return self.active
 
@@ -45,7 +45,7 @@ class SessionSecrets:
         """
         if not self.active.secrets:
             return {}
-        people = {task.started_by_id, *task.other_authors, *_people(_may_write_in.rows(task.session_id))}
+        people = {task.started_by_id, *task.other_authors, *_people(_writers_of(task.session_id))}
         usable = set(Secret.objects.usable_by_all(people).values_list("name", "owner"))
         values = {(name, owner): value for name, owner, value in self.active.secrets if (name, owner) in usable}
         return {name: values[name, owner] for name, owner in sorted(values, key=lambda key: key[1] is not None)}
@@ -74,7 +74,9 @@ def _may_write(sessions: QuerySet[Session]) -> QuerySet[Session, Any]:
     return sessions.order_by().values_list("owner", no_role).union(*branches)
 
 
-_may_write_in = Select(lambda session: _may_write(Session.objects.filter(pk=session)))
+@cached_sql
+def _writers_of(session: Any) -> list[tuple[int | None, int | None]]:
+    return fetch_all(_may_write(Session.objects.filter(pk=session)))
 
 
 def _people(rows: Iterable[tuple[int | None, int | None]]) -> set[int]:

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from llm_app.transport.http_errors import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
 from tasks_app.models.entry import EntryQuerySet
@@ -29,13 +29,10 @@ def _has_changed(call_id: str) -> Exists:
     return Exists(WorkspaceChange.objects.filter(session=OuterRef("session_id"), call_id=OuterRef(call_id)))
 
 
-_logs_of = Select(
-    lambda session, *calls: (
-        ToolCallLog.objects.filter(session_id=session, call_id__in=calls)
-        .select_related("approval__decided_by")
-        .annotate(has_changed=_has_changed("call_id"))
-    )
-)
+@cached_sql
+def _logs_of(session: Any, call_ids: Collection[str]) -> list[Any]:
+    logs = ToolCallLog.objects.filter(session_id=session, call_id__in=call_ids).select_related("approval__decided_by")
+    return fetch_all(logs.annotate(has_changed=_has_changed("call_id")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +163,7 @@ def _logs(session: Session, calls: Iterable[str], results: Iterable[Any]) -> dic
         result.log.has_changed = result.has_changed
     logs = {result.tool_call_id: result.log for result in joined}
     missing = [call for call in calls if call not in logs]
-    return logs | {log.call_id: log for log in _logs_of.of_keys(missing, session.pk)}
+    return logs | {log.call_id: log for log in _logs_of(session.pk, missing)} if missing else logs
 
 
 def _changes(session: Session, call_ids: Collection[str]) -> dict[str, WorkspaceChange]:

@@ -12,7 +12,7 @@ from django.db.models import F, Q, QuerySet, Subquery
 from llm_app.abilities import Abilities
 from llm_app.call import CachedRoutes
 from llm_app.models import Blob
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.models import (
     Agent,
     AgentVersion,
@@ -195,24 +195,15 @@ class TaskContext(UnitOfWork):
 
 
 def _calls_since_last_message(task: Task) -> list[tuple[CountedCall, bool]]:
-    rows = _calls_since.rows(task.pk, task.session_id)
+    rows = _calls_since(task.pk, task.session_id)
     return [
         (CountedCall(call, call_id, looped), status == CallStatus.SUCCEEDED) for call, call_id, looped, status in rows
     ]
 
 
-_calls_since = Select(
-    lambda task, session: (
-        ToolCallLog.objects.filter(task=task)
-        .annotate(
-            said=Subquery(
-                ContextEntry.objects.filter(session=session, context_type=ContextType.USER_MESSAGE)
-                .order_by("-seq")
-                .values("created_at")[:1]
-            )
-        )
-        .filter(Q(said=None) | Q(started_at__gt=F("said")))
-        .order_by("pk")
-        .values_list("fingerprint", "call_id", "looped", "status")
-    )
-)
+@cached_sql
+def _calls_since(task: Any, session: Any) -> list[tuple[str, str, bool, str]]:
+    messages = ContextEntry.objects.filter(session=session, context_type=ContextType.USER_MESSAGE).order_by("-seq")
+    calls = ToolCallLog.objects.filter(task=task).annotate(said=Subquery(messages.values("created_at")[:1]))
+    since = calls.filter(Q(said=None) | Q(started_at__gt=F("said"))).order_by("pk")
+    return fetch_all(since.values_list("fingerprint", "call_id", "looped", "status"))

@@ -1,9 +1,10 @@
 """The part of a session that the LLM sees: one conversation over all its tasks, in memory while a task runs."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from llm_app.models import Blob
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from llm_app.types import Message
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Session
 from tasks_app.models.entry import EntryQuerySet
@@ -31,10 +32,10 @@ class History:
     @classmethod
     def load(cls, session: Session) -> "History":
         history = cls(session)
-        if newest := _newest_cut.first(session.pk):
+        if newest := ContextCut.objects.newest_in(session.pk):
             history.has_cut, history._before = True, newest.seq
             history.call_ids.update(_results(session).values_list("tool_call_id", flat=True))
-        history.extend(_entries_after.rows(session.pk, history._before))
+        history.extend(_entries_after(session.pk, history._before))
         return history
 
     def extend(self, entries: Iterable[ContextEntry]) -> None:
@@ -138,8 +139,9 @@ def newest_of(entries: Iterable[ContextEntry]) -> dict[str, ContextEntry]:
     return {kind: entry for entry in entries for kind in kinds_of(entry)}
 
 
-_newest_cut = Select(lambda session: ContextCut.objects.in_session(session)[:1])
-_entries_after = Select(lambda session, seq: _entries(session).after(seq))
+@cached_sql
+def _entries_after(session: Any, seq: int) -> list[ContextEntry]:
+    return fetch_all(_entries(session).after(seq))
 
 
 def _entries(session: Session) -> EntryQuerySet:

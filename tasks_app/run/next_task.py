@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from llm_app.sql.statements import execute, save
 from tasks_app.models import Approval, ContextEntry, ContextType, InboxMessage, Session, Task, WaitingFor
 from tasks_app.record import Draft, StoredPicture, append_entries
@@ -16,10 +16,6 @@ from tasks_app.runtime.wakeup import wake
 from tools_app.documents.formats import kind_by_name
 
 LONGEST_TITLE = 60  # characters of an automatic title
-_waiting = Select(
-    lambda session: InboxMessage.objects.waiting_in(session).filter(author__is_active=True).select_related("author")
-)
-_writable = Select(lambda user, pk: Session.objects.writable_by(user).filter(pk=pk).order_by().values_list("pk"))
 
 
 def start_next(session: Session, task: Task, *, stopped: bool) -> None:
@@ -34,8 +30,8 @@ def start_next(session: Session, task: Task, *, stopped: bool) -> None:
         waiting = InboxMessage.objects.waiting_in(session).select_related("author")
         if earlier := list(waiting.filter(created_at__lte=stop)):
             deliver(session, task, earlier)
-    messages = _waiting.rows(session.pk)
-    if message := next((one for one in messages if _writable.rows(one.author_id, session.pk)), None):
+    messages = InboxMessage.objects.startable_in(session.pk)
+    if message := next((one for one in messages if Session.objects.find_writable(one.author, session.pk)), None):
         start(session, message)
 
 
@@ -106,15 +102,17 @@ def tasks_waiting_for(user: Any) -> QuerySet[Task]:
     return waiting.filter((Q(waiting_for=WaitingFor.REPLY) & mine) | to_decide).order_by("session__updated_at")
 
 
+@cached_sql
 def all_waiting_for(user: Any) -> list[Task]:
     """Return these tasks with their sessions and the sessions' owners."""
-    return _tasks_waiting.rows(user.pk)
+    return fetch_all(tasks_waiting_for(user).select_related("session__owner"))
 
 
 def count_waiting_for(user: Any) -> int:
     """Return the number of questions and approvals that wait for the user, which each page shows."""
-    return len(_keys_waiting.rows(user.pk))
+    return len(_keys_waiting_for(user))
 
 
-_tasks_waiting = Select(lambda user: tasks_waiting_for(user).select_related("session__owner"))
-_keys_waiting = Select(lambda user: tasks_waiting_for(user).order_by().values_list("pk"))
+@cached_sql
+def _keys_waiting_for(user: Any) -> list[Any]:
+    return fetch_all(tasks_waiting_for(user).order_by().values_list("pk", flat=True))

@@ -5,15 +5,10 @@ from uuid import UUID
 
 from llm_app.call import Completion
 from llm_app.models import CallStatus, LLMLog
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from llm_app.types import Purpose
 from tasks_app.models import Task
 
-_newest_answered = Select(
-    lambda session, model: LLMLog.objects.filter(
-        session_id=session, provider_model=model, purpose=Purpose.STEP, status=CallStatus.SUCCEEDED
-    )[:1]
-)
 LEAST, MOST = 0.5, 2.0  # bounds of the factor: a count outside of them is not one of our request
 
 
@@ -55,6 +50,12 @@ class Calls:
             completion.allowance.settle(completion.log)
 
 
+@cached_sql
+def _newest_answered(session: UUID, model: str) -> LLMLog | None:
+    steps = LLMLog.objects.filter(session_id=session, provider_model=model, purpose=Purpose.STEP)
+    return fetch_first(steps.filter(status=CallStatus.SUCCEEDED))
+
+
 class Calibration:
     """The ratio of the providers' token counts in one session to our estimates, by the provider's name of the model."""
 
@@ -65,7 +66,7 @@ class Calibration:
     def factor(self, model: str) -> float:
         """Return the provider's tokens per token of our estimate. The first call for a model costs a query."""
         if model not in self._factors:
-            newest = _newest_answered.first(self._session_id, model)
+            newest = _newest_answered(self._session_id, model)
             self._factors[model] = _factor(newest) or 1.0 if newest else 1.0
         return self._factors[model]
 
