@@ -1,12 +1,9 @@
 """Models that a user can use for tasks which the conversation's own model may not support."""
 
 from dataclasses import dataclass
-from typing import Any
-
-from django.db.models import QuerySet
 
 from llm_app.models import LogicalModel, ModelKind, Route
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +24,7 @@ def of_user(user_id: int | None, preferred: str = "") -> Abilities:
 
     `preferred` is the conversation's own model (empty: the default one). It is chosen if it has the ability.
     """
-    found = list(_what_is_open(None)) if user_id is None else _open_to.rows(user_id)
-    rows = sorted(found, key=lambda row: row[0] != preferred)
+    rows = sorted(_open_routes(user_id), key=lambda row: row[0] != preferred)
     return Abilities(
         sees=next((name for name, kind, sees in rows if sees and kind == ModelKind.TEXT), ""),
         makes_images=next((name for name, kind, _ in rows if kind == ModelKind.IMAGE), ""),
@@ -37,11 +33,9 @@ def of_user(user_id: int | None, preferred: str = "") -> Abilities:
     )
 
 
-def _what_is_open(user: Any) -> "QuerySet[Route, tuple[str, str, bool]]":
+@cached_sql
+def _open_routes(user: int | None) -> list[tuple[str, str, bool]]:
     """Return the name and kind of the model of each allowed route, and whether the route takes pictures."""
     routes = Route.objects.filter(provider__enabled=True, model__in=LogicalModel.objects.open_to(user))
     by_name = routes.order_by("-model__is_default", "model__name")
-    return by_name.values_list("model__name", "model__kind", "takes_images")
-
-
-_open_to = Select(_what_is_open)
+    return fetch_all(by_name.values_list("model__name", "model__kind", "takes_images"))

@@ -11,7 +11,6 @@ from django.utils.translation import gettext_noop as _
 
 from llm_app.budgets.amounts import Amount, Unit
 from llm_app.models import Budget
-from llm_app.sql.composed_query import Select
 
 
 class Period(StrEnum):
@@ -85,14 +84,10 @@ def amount_text(amount: Decimal, unit: Unit) -> str:
     return f"${amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"${amount.normalize():,f}"
 
 
-_applying = Select(Budget.objects.binding)
-
-
 def limits_for_call(user_id: int | None, task_id: UUID | None, now: datetime | None = None) -> tuple[Limit, ...]:
     """Return the limits for calls of a user in a task, with one query. Without a user, only the limits for everyone."""
     now = now or datetime.now(UTC)
-    budgets = Budget.objects.binding(None) if user_id is None else _applying.rows(user_id)
-    return tuple(limit for budget in budgets for limit in limits_of(budget, task_id, now))
+    return tuple(limit for budget in Budget.objects.list_binding(user_id) for limit in limits_of(budget, task_id, now))
 
 
 def limits_of(budget: Budget, task_id: UUID | None, now: datetime) -> Iterator[Limit]:

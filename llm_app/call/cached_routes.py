@@ -1,5 +1,6 @@
 """Routes of a model that are read once for many calls."""
 
+from collections.abc import Collection
 from copy import copy
 from uuid import UUID
 
@@ -7,11 +8,12 @@ from django.utils import timezone
 
 from llm_app.call.route_settings import RouteSettings
 from llm_app.models import CircuitBreaker, Route
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 
-_usable = Select(Route.objects.usable_for)
-_breakers = Select(lambda *providers: CircuitBreaker.objects.filter(provider__pk__in=providers))
-_usable_default = Select(lambda user, task: Route.objects.usable_for("", user, task))
+
+@cached_sql
+def _breakers_of(providers: Collection[int]) -> list[CircuitBreaker]:
+    return fetch_all(CircuitBreaker.objects.filter(provider__pk__in=providers))
 
 
 class CachedRoutes:
@@ -24,12 +26,7 @@ class CachedRoutes:
     """
 
     def __init__(self, model: str, user_id: int | None, task_id: UUID | None) -> None:
-        if user_id is None or task_id is None:
-            self._routes = list(Route.objects.usable_for(model, user_id, task_id))
-        elif model:
-            self._routes = _usable.rows(model, user_id, task_id)
-        else:
-            self._routes = _usable_default.rows(user_id, task_id)
+        self._routes = Route.objects.list_usable(model or None, user_id, task_id)
         self._changes = -1
         self._settings: dict[int, tuple[Route, RouteSettings]] = {}
 
@@ -37,7 +34,7 @@ class CachedRoutes:
         """Read the breakers again if one has changed. `changes` is the current counter of changes of all breakers."""
         if changes == self._changes:
             return
-        rows = _breakers.of_keys([route.provider_id for route in self._routes])
+        rows = _breakers_of([route.provider_id for route in self._routes])
         breakers = {breaker.pk: breaker for breaker in rows}
         for route in self._routes:
             breaker = copy(breakers.get(route.provider_id)) or CircuitBreaker()

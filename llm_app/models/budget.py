@@ -14,6 +14,8 @@ from django.db.models import DateTimeField, ExpressionWrapper, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 
+from llm_app.sql.cached_sql import cached_sql, fetch_all
+
 
 def _usd(**options: Any) -> "models.DecimalField[Any, Any]":
     options |= {"max_digits": 14, "decimal_places": 4, "validators": [MinValueValidator(0)]}
@@ -33,6 +35,10 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
         if user_id is not None:
             theirs |= Q(user=user_id) | Q(role__in=get_user_model().roles_of(user_id))
         return self.filter(theirs).select_related("user", "role").order_by("pk")
+
+    @cached_sql
+    def list_binding(self, user_id: int | None) -> "list[Budget]":
+        return fetch_all(self.binding(user_id))
 
     def in_usd(self) -> "BudgetQuerySet":
         """Return the budgets with a limit in US dollars."""

@@ -2,11 +2,12 @@
 
 import hashlib
 import uuid
+from datetime import datetime
 
 from django.db import models
 from django.db.models import Q
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 
 
 class CallStatus(models.TextChoices):
@@ -119,11 +120,13 @@ class Blob(models.Model):
     def keep(cls, content: str) -> str:
         """Store `content` if it is new, and return its address. A row must refer to the blob within a day."""
         address = hashlib.sha256(content.encode()).hexdigest()
-        found = _blob_at.rows(address)
-        is_left = found not in ([], [(None,)])
-        if not found or (is_left and not cls.objects.filter(pk=address).update(left_at=None)):
+        rows = _left_at(address)
+        is_left = rows not in ([], [None])
+        if not rows or (is_left and not cls.objects.filter(pk=address).update(left_at=None)):
             cls.objects.get_or_create(sha256=address, defaults={"content": content})
         return address
 
 
-_blob_at = Select(lambda address: Blob.objects.filter(pk=address).values_list("left_at"))
+@cached_sql
+def _left_at(address: str) -> list[datetime | None]:
+    return fetch_all(Blob.objects.filter(pk=address).values_list("left_at", flat=True))

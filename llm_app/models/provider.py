@@ -1,7 +1,7 @@
 """Providers, the logical models that users choose, and the routes between them."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 
 from llm_app.encryption import EncryptedTextField
 from llm_app.models.log import LLMLog
+from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first
 from llm_app.types import Purpose
 
 LONGEST_NAME = 20  # characters of a protocol's name
@@ -165,6 +166,16 @@ class RouteQuerySet(models.QuerySet["Route"]):
             .annotate(probe_is_due=due, has_learned=Exists(LearnedQuirk.objects.filter(**_SAME_TARGET)))
             .order_by("priority", "pk")
         )
+
+    @cached_sql
+    def list_usable(self, model: str | None, user_id: int | None, task_id: UUID | None) -> "list[Route]":
+        """Return the rows of `usable_for`, for the default model if there is no name."""
+        return fetch_all(self.usable_for(cast(str, model), user_id, task_id))
+
+    @cached_sql
+    def find_default(self) -> "Route | None":
+        """Return the first route of the default model."""
+        return fetch_first(self.usable_for(""))
 
     def _less_the_demo(self, task_id: UUID | None) -> "RouteQuerySet":
         """Exclude the demo where it must not take over: next to a real route, even a disabled one, and in tasks that

@@ -73,7 +73,7 @@ def _first(rows: Sequence[Any]) -> Any:
 
 
 class _Statement(NamedTuple):
-    sql: str
+    sql: str  # empty if no row can match
     parameters: Sequence[Any]
     arguments: Sequence[tuple[int, int, Callable[[Any], Any] | None]]  # place, number of the argument, its conversion
     result: Callable[[Any], Any]  # of the cursor
@@ -86,21 +86,23 @@ class _CachedQuery:
     def __init__(self, function: "Callable[..., _Select | _Update]") -> None:
         self._function = function
         self._is_method = next(iter(signature(function).parameters), "") == "self"
-        self._statements: dict[tuple[Any, ...], _Statement | None] = {}
+        self._statements: dict[tuple[Any, ...], _Statement] = {}
 
     def execute(self, arguments: tuple[Any, ...]) -> Any:
-        """Return the result. Leave a narrowed queryset, and one that cannot have rows, to Django."""
-        queryset, values = (arguments[:1], arguments[1:]) if self._is_method else ((), arguments)
-        if queryset:
-            query = queryset[0].query
+        """Return the result. A narrowed queryset is left to Django."""
+        owner: tuple[Any, ...] = ()
+        values, model = arguments, None
+        if self._is_method:
+            values, owner = arguments[1:], arguments[:1]
+            model, query = owner[0].model, owner[0].query
             if query.where.children or query.order_by or query.annotations or query.select_related:
                 return self._function(*arguments).run()
-        types = tuple(map(type, values))
-        if types not in self._statements:
-            types, values = self._prepare(queryset, values, types)
-        statement = self._statements[types]
-        if statement is None:
-            return self._function(*arguments).run()
+        key = (model, *map(type, values))
+        if key not in self._statements:
+            key, values = self._prepare(owner, values, key)
+        statement = self._statements[key]
+        if not statement.sql:
+            return statement.result(None)
         connection = connections[DEFAULT_DB_ALIAS]
         if statement.locks_rows and connection.get_autocommit():
             raise TransactionManagementError("Rows are locked in a transaction only.")
@@ -112,16 +114,16 @@ class _CachedQuery:
             return statement.result(cursor)
 
     def _prepare(
-        self, queryset: tuple[Any, ...], arguments: tuple[Any, ...], types: tuple[Any, ...]
+        self, owner: tuple[Any, ...], arguments: tuple[Any, ...], types: tuple[Any, ...]
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Compile the statement for these arguments. Return its key, and the arguments with unpacked collections.
 
         A collection is filled up to a power of two with its first value, so that few statements are compiled.
         """
-        key: list[Any] = []
+        key: list[Any] = list(types[:1])
         unpacked: list[Any] = []
         placeholders: list[Any] = []
-        for argument, kind in zip(arguments, types, strict=True):
+        for argument, kind in zip(arguments, types[1:], strict=True):
             if kind in _COLLECTIONS:
                 values = list(argument)
                 values += values[:1] * (2 ** (len(values) - 1).bit_length() - len(values)) if values else []
@@ -133,11 +135,7 @@ class _CachedQuery:
                 key.append(kind)
                 unpacked.append(argument)
         if tuple(key) not in self._statements:
-            try:
-                statement = self._function(*queryset, *placeholders).compiled(unpacked)
-            except EmptyResultSet:
-                statement = None
-            self._statements[tuple(key)] = statement
+            self._statements[tuple(key)] = self._function(*owner, *placeholders).compiled(unpacked)
         return tuple(key), tuple(unpacked)
 
 
@@ -162,7 +160,10 @@ class _Select(NamedTuple):
 
     def compiled(self, arguments: Sequence[Any]) -> _Statement:
         query = self.queryset.query
-        compiler, sql, parameters = _compiled(query)
+        try:
+            compiler, sql, parameters = _compiled(query)
+        except EmptyResultSet:
+            return _Statement("", (), (), lambda _: self.result([]), False)
         converters = compiler.get_converters([column[0] for column in compiler.select[: compiler.col_count]])
         if self.queryset._iterable_class is ModelIterable:
             read = _instances(compiler)
@@ -190,7 +191,10 @@ class _Update(NamedTuple):
     def compiled(self, arguments: Sequence[Any]) -> _Statement:
         query: Any = self.queryset.order_by().query.chain(UpdateQuery)
         query.add_update_values(self.values)
-        compiler, sql, parameters = _compiled(query)
+        try:
+            compiler, sql, parameters = _compiled(query)
+        except EmptyResultSet:
+            return _Statement("", (), (), lambda _: 0, False)
         return _Statement(sql, parameters, _places(parameters, arguments, compiler), attrgetter("rowcount"), False)
 
 

@@ -11,13 +11,14 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from llm_app.models import Secret
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.access import require_signed_in
 from tasks_app.hub.access_watch import Credential
 
-_by_digest = Select(
-    lambda digest: get_token_model().objects.filter(digest=digest).select_related("user").order_by()[:1]
-)
+
+@cached_sql
+def _token_of(digest: str) -> Any:
+    return fetch_first(get_token_model().objects.filter(digest=digest).select_related("user").order_by())
 
 
 class BearerToken(TokenAuthentication):
@@ -25,7 +26,7 @@ class BearerToken(TokenAuthentication):
 
     def authenticate_credentials(self, token: bytes) -> Any:
         digest = hash_token(token.decode(errors="replace"))
-        found = _by_digest.first(digest)
+        found = _token_of(digest)
         if found is None or (found.expiry and self._cleanup_token(found)):
             raise AuthenticationFailed("Invalid token.")
         return self.validate_user(found)

@@ -10,17 +10,33 @@ from django.contrib.sessions.models import Session as Login
 from django.utils import timezone
 from knox.models import get_token_model
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.models import Session
 from tasks_app.models.session import RIGHTS, rights_of_rows
 
 Fingerprint = tuple[Any, ...]
 _FIELDS = (*RIGHTS, "last_seq", "task_id", "task_state", "task_waiting_for")
 _OF_USERS = ("pk", "password", "is_active", "is_staff")
-_standings = Select(lambda *of: Session.objects.filter(pk__in=of).order_by().with_newest_task().values_list(*_FIELDS))
-_users = Select(lambda *of: get_user_model().objects.filter(pk__in=of).values_list(*_OF_USERS))
-_logins = Select(lambda *of: Login.objects.filter(pk__in=of).values_list("pk", "session_data", "expire_date"))
-_tokens = Select(lambda *of: get_token_model().objects.filter(pk__in=of).values_list("pk", "expiry"))
+
+
+@cached_sql
+def _session_rows(keys: Collection[UUID]) -> list[tuple[Any, ...]]:
+    return fetch_all(Session.objects.filter(pk__in=keys).order_by().with_newest_task().values_list(*_FIELDS))
+
+
+@cached_sql
+def _user_rows(keys: Collection[int]) -> list[tuple[Any, ...]]:
+    return fetch_all(get_user_model().objects.filter(pk__in=keys).values_list(*_OF_USERS))
+
+
+@cached_sql
+def _login_rows(keys: Collection[str]) -> list[tuple[Any, ...]]:
+    return fetch_all(Login.objects.filter(pk__in=keys).values_list("pk", "session_data", "expire_date"))
+
+
+@cached_sql
+def _token_rows(keys: Collection[str]) -> list[tuple[Any, ...]]:
+    return fetch_all(get_token_model().objects.filter(pk__in=keys).values_list("pk", "expiry"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +73,7 @@ class AccessWatch:
 
     def statuses(self, sessions: Collection[UUID]) -> dict[UUID, SessionStatus]:
         """Return the statuses of the sessions that exist."""
-        rows = _standings.of_keys(sessions)
+        rows = _session_rows(list(sessions))
         rights = rights_of_rows(rows)
         statuses = {}
         for pk, _, _, _, last_seq, task_id, state, waiting_for in rows:
@@ -84,9 +100,9 @@ class AccessWatch:
 def _read_fingerprints(credentials: Collection[Credential]) -> dict[Credential, Fingerprint]:
     """Return the rows that the checks depend on. They are read before the checks run."""
     now = timezone.now()
-    users = {key: row for key, *row in _users.of_keys({credential.user_id for credential in credentials})}
-    logins = {key: row for key, *row in _logins.of_keys({credential.login for credential in credentials} - {""})}
-    tokens = {key: row for key, *row in _tokens.of_keys({credential.token for credential in credentials} - {""})}
+    users = {key: row for key, *row in _user_rows({credential.user_id for credential in credentials})}
+    logins = {key: row for key, *row in _login_rows({credential.login for credential in credentials} - {""})}
+    tokens = {key: row for key, *row in _token_rows({credential.token for credential in credentials} - {""})}
     fingerprints: dict[Credential, Fingerprint] = {}
     for credential in credentials:
         row: Any = logins.get(credential.login) if credential.login else tokens.get(credential.token)

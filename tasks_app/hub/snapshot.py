@@ -9,7 +9,7 @@ from django.db.models.expressions import RawSQL
 
 from llm_app import active_secrets
 from llm_app.redaction import Redactor
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first
 from tasks_app.hub import new_entries
 from tasks_app.hub.fragments import PageFragments, RefreshedRows
 from tasks_app.hub.updates import AppendedEntry, Event, Recipient, Update
@@ -22,17 +22,18 @@ from tasks_app.runtime import broadcast
 
 BACKLOG_ENTRIES = 500  # entries of one page of a backlog
 BACKLOG_CHARS = 128 * 1024  # in one page: a slow reader holds one page in memory
-_session = Select(lambda pk: Session.objects.filter(pk=pk))
-_newest_task: Select[Any] = Select(
-    lambda session: (
-        Task.objects.filter(session=session)
-        .select_related("session")
-        .annotate(settings_version=RawSQL("(SELECT version FROM settings_version)", []))[:1]
-    )
-)
-_entries_after = Select(
-    lambda session, seq: transcript.with_logs(ContextEntry.objects.in_session(session)).after(seq)[:BACKLOG_ENTRIES]
-)
+
+
+@cached_sql
+def _newest_task(session: UUID) -> Any:
+    """Return the session's newest task with the session and the current version of the settings."""
+    tasks = Task.objects.filter(session=session).select_related("session")
+    return fetch_first(tasks.annotate(settings_version=RawSQL("(SELECT version FROM settings_version)", [])))
+
+
+@cached_sql
+def _entries_after(session: Any, seq: int) -> list[ContextEntry]:
+    return fetch_all(transcript.with_logs(ContextEntry.objects.in_session(session)).after(seq)[:BACKLOG_ENTRIES])
 
 
 class SessionGone(Exception):
@@ -121,9 +122,9 @@ class SessionSnapshot:
 
     def _session_with_task(self) -> tuple[Session, Any]:
         """Return the session and its newest task from one query, so that an end never precedes its last entry."""
-        if task := _newest_task.first(self._session_id):
+        if task := _newest_task(self._session_id):
             return task.session, task
-        if session := _session.first(self._session_id):
+        if session := Session.objects.filter(pk=self._session_id).first():
             return session, None
         raise SessionGone()
 
@@ -144,7 +145,7 @@ class SessionSnapshot:
             self.seq = session.last_seq
         if session.last_seq == self.seq:
             return []
-        entries = _entries_after.rows(session.pk, self.seq)
+        entries = _entries_after(session.pk, self.seq)
         redactor = self._current_redactor()
         for entry in entries:
             entry.session = session

@@ -13,7 +13,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
 from llm_app.models import LogicalModel
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens
@@ -26,7 +26,6 @@ _AT_LEAST_ONE = (
     *("max_iterations", "tool_loop_threshold", "tool_loop_window", "tool_loop_refusals", "result_tokens"),
     *("tool_call_limit", "stale_plan_after", "same_tool_after", "budget_reminder_percent"),
 )
-_current_limits = Select(lambda: Limits.objects.filter(pk=1)[:1])
 
 
 class Limits(models.Model):
@@ -133,7 +132,7 @@ class Limits(models.Model):
     @classmethod
     def current(cls) -> "Limits":
         """Return the stored limits, or the shared defaults: callers read them and never change them."""
-        return _current_limits.first() or _default_limits()
+        return _stored_limits() or _default_limits()
 
     @property
     def approval_time(self) -> timedelta:
@@ -163,6 +162,11 @@ class Sample(NamedTuple):
     name: str
     labels: dict[str, str]
     value: float
+
+
+@cached_sql
+def _stored_limits() -> Limits | None:
+    return fetch_first(Limits.objects.filter(pk=1))
 
 
 @cache

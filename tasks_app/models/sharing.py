@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Collection
-from functools import cache
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -11,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 
 
 class MemberQuerySet(models.QuerySet[Any]):
@@ -24,18 +23,17 @@ class MemberQuerySet(models.QuerySet[Any]):
         members.
         """
         rights: dict[uuid.UUID, dict[int, bool]] = {}
-        model: type[Member] = self.model
-        for pk, user, role, may_write in _members_of(model).of_keys(shared):
+        for pk, user, role, may_write in self._of_shared(shared):
             people = rights.setdefault(pk, {})
             for person in [user] if user else get_user_model().members_of(role).values_list("pk", flat=True):
                 people[person] = people.get(person, False) or may_write
         return rights
 
-
-@cache
-def _members_of(model: type["Member"]) -> Select[Any]:
-    columns = (model.SHARED, "user", "role", "may_write")
-    return Select(lambda *of: model.objects.filter(**{f"{model.SHARED}__pk__in": of}).values_list(*columns))
+    @cached_sql
+    def _of_shared(self, shared: Collection[uuid.UUID]) -> list[tuple[Any, ...]]:
+        """Return the shared object's key, user, role and write access of each member."""
+        name = self.model.SHARED
+        return fetch_all(self.filter(**{f"{name}__pk__in": shared}).values_list(name, "user", "role", "may_write"))
 
 
 class Member(models.Model):
