@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import Http404
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.api.rows import Query, Rows, as_time
 from tasks_app.models import Session, SessionSearch, with_filing
 from tasks_app.models.session import parse_words, words_from_values
@@ -66,16 +66,16 @@ def with_found_lines(rows: Sequence[Row], words: str) -> list[Row]:
 
 def visible_row(user: Any, session_id: UUID) -> Row:
     """Raises Http404."""
-    for row in _visible_row.rows(user.pk, session_id):
-        return _named(row)
-    raise Http404()
+    if (row := _find_visible_row(user, session_id)) is None:
+        raise Http404()
+    return _named(row)
 
 
 def row_of(session: Session, user: Any) -> Row:
     """One session as the list has it. Raises Http404 where it was deleted in this instant."""
-    for row in _row.rows(user.pk, session.pk):
-        return _named(row)
-    raise Http404()
+    if (row := _find_row(user, session.pk)) is None:
+        raise Http404()
+    return _named(row)
 
 
 def as_json(row: Row) -> dict[str, Any]:
@@ -114,5 +114,11 @@ def _shown(user: Any, *_: Any) -> "QuerySet[Session, Any]":
     return rows.values_list(*COLUMNS.values(), *_OF_TASK)  # type: ignore[no-any-return]
 
 
-_row = Select(lambda user, pk: _shown(user).filter(pk=pk))
-_visible_row = Select(lambda user, pk: _shown(user).filter(pk__in=_visible(user).filter(pk=pk).order_by().values("pk")))
+@cached_sql
+def _find_row(user: Any, pk: UUID) -> tuple[Any, ...] | None:
+    return fetch_first(_shown(user).filter(pk=pk))
+
+
+@cached_sql
+def _find_visible_row(user: Any, pk: UUID) -> tuple[Any, ...] | None:
+    return fetch_first(_shown(user).filter(pk__in=_visible(user).filter(pk=pk).order_by().values("pk")))

@@ -7,7 +7,6 @@ from uuid import UUID
 import orjson
 from django.db.models import QuerySet
 
-from llm_app.sql.composed_query import Select
 from tasks_app.access import is_visible
 from tasks_app.api.rows import Rows, as_time
 from tasks_app.models import Task
@@ -34,7 +33,7 @@ def listed(user: Any, filters: Mapping[str, Any]) -> "Rows | QuerySet[Task]":
 def children_of(tasks: Iterable[UUID]) -> dict[UUID, list[str]]:
     """Which tasks each of them has delegated, in the order of its calls."""
     found: dict[UUID, list[str]] = {task: [] for task in tasks}
-    for task, child in _children_of.of_keys(found):
+    for task, child in Task.objects.children_of(list(found)):
         found[task].append(str(child))
     return found
 
@@ -78,12 +77,3 @@ def _visible(user: Any) -> QuerySet[Task]:
 
 def _shown(*_: Any) -> QuerySet[Task]:
     return Task.objects.select_related("agent_version", "parent_call").only(*_SHOWN)
-
-
-_children_of = Select(
-    lambda *tasks: (
-        Task.objects.filter(parent_call__task__id__in=tasks)
-        .order_by("parent_call", "number")
-        .values_list("parent_call__task", "pk")
-    )
-)

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.models.agent import Agent
 from tasks_app.models.sharing import Member
 
@@ -23,6 +24,10 @@ class ProjectQuerySet(models.QuerySet["Project"]):
     def writable_by(self, user: Any) -> "ProjectQuerySet":
         """Filter projects in which the user may start sessions and change instructions and library."""
         return self._of(user, ProjectMember.objects.of_user(user).filter(may_write=True))
+
+    @cached_sql
+    def find_visible(self, user: Any, pk: Any) -> "Project | None":
+        return fetch_first(self.visible_to(user).filter(pk=pk))
 
     def _of(self, user: Any, members: models.QuerySet[Any]) -> "ProjectQuerySet":
         return self.filter(Q(owner=user) | Q(pk__in=members.values("project")))

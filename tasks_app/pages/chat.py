@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -11,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app import services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
 from tasks_app.models import Approval, ApprovalScope, Decision, Mode, Project, Session, Task
@@ -25,11 +26,6 @@ from tasks_app.workspace import uploads
 from tools_app.errors import ToolError
 
 MOST_FORKS = 20  # listed on a session's page
-_project = Select(lambda user, pk: Project.objects.visible_to(user).filter(pk=pk)[:1])
-_parent = Select(lambda user, pk: Session.objects.visible_to(user).filter(pk=pk)[:1])
-_forks = Select(
-    lambda user, pk: Session.objects.visible_to(user).filter(parent=pk).order_by("-created_at")[:MOST_FORKS]
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +49,11 @@ class DecisionForm:
         return cls(decision=decision, note=posted(request, "note"), scope=scope)
 
 
+@cached_sql
+def _forks_of(user: Any, session: UUID) -> list[Session]:
+    return fetch_all(Session.objects.visible_to(user).filter(parent=session).order_by("-created_at")[:MOST_FORKS])
+
+
 @signed_in
 def show(request: Request, session_id: UUID) -> HttpResponse:
     """Show the newest items, or with `?before=SEQ` the items before an entry. Requests of htmx get only the items."""
@@ -65,9 +66,9 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     context |= choices.offered(request.user, session)
     context |= {
         "tree": file_tree.tree_of(session, is_folded="files" not in request.GET, opened=request.GET.get("files", "")),
-        "project": _project.first(request.user.pk, session.project_id),
-        "parent": _parent.first(request.user.pk, session.parent_id),
-        "forks": _forks.rows(request.user.pk, session.pk),
+        "project": Project.objects.find_visible(request.user, session.project_id),
+        "parent": Session.objects.find_visible(request.user, session.parent_id),
+        "forks": _forks_of(request.user, session.pk),
         "key": uuid4().hex,
     }
     return render(request, "chat/chat.html", context)

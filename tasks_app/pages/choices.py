@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from llm_app.models import LogicalModel
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.models import Agent, AgentPicture, Project, Session, Workflow, agent_templates
 
@@ -16,26 +16,36 @@ def offered(user: Any, session: Session | None = None, *, agent: Agent | None = 
     """Return the lists of a form. In a form for a new session, `agent` or the default agent is selected."""
     usable = agents(user, session)
     return {
-        "models": _models.rows(user.pk, session and session.model_id),
+        "models": _models(user.pk, session and session.model_id),
         "agents": usable,
         "start_agent": None if session else agent or next((each for each in usable if each.is_default), None),
-        "workflows": _workflows.rows(),
+        "workflows": _workflows(),
     }
 
 
 def agents(user: Any, session: Session | None = None) -> list[Agent]:
     """Return the agents that the user may use, and the session's own agent."""
-    return _agents.rows(user.pk, session and (session.active_agent_id or session.agent_id))
+    return _agents(user.pk, session and (session.active_agent_id or session.agent_id))
 
 
 def agent_named(user: Any, name: str | None) -> Agent | None:
     return next((agent for agent in agents(user) if agent.name == name), None)
 
 
-_agents = Select(lambda user, own: Agent.objects.usable_by(user) | Agent.objects.filter(pk=own))
-# Includes the session's own model, so that saving a form does not change it.
-_models = Select(lambda user, own: LogicalModel.objects.visible_to(user) | LogicalModel.objects.filter(pk=own))
-_workflows = Select(Workflow.objects.usable)
+@cached_sql
+def _agents(user_id: int, own: Any) -> list[Agent]:
+    return fetch_all(Agent.objects.usable_by(user_id) | Agent.objects.filter(pk=own))
+
+
+@cached_sql
+def _models(user_id: int, own: Any) -> list[LogicalModel]:
+    """Return the models that the user can choose, and the session's own, so that a form does not change it."""
+    return fetch_all(LogicalModel.objects.visible_to(user_id) | LogicalModel.objects.filter(pk=own))
+
+
+@cached_sql
+def _workflows() -> list[Workflow]:
+    return fetch_all(Workflow.objects.usable())
 
 
 @signed_in
@@ -84,5 +94,5 @@ def chosen_workflow(request: Request) -> Workflow | None:
 
 def chosen_model(request: Request, session: Session | None = None) -> LogicalModel | None:
     """Return the posted model, or None if it is empty or not allowed: then the default model answers."""
-    models, name = _models.rows(request.user.pk, session and session.model_id), posted(request, "model")
+    models, name = _models(request.user.pk, session and session.model_id), posted(request, "model")
     return next((model for model in models if model.name == name), None)

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app import services
 from tasks_app.access import Request, posted, signed_in, writable_project
 from tasks_app.models import Project, Session
@@ -22,12 +22,16 @@ from tasks_app.workspace import uploads
 from tools_app.errors import ToolError
 
 SHOWN = 3  # sessions, above a link to all of them
-_newest = Select(lambda user: not_archived(user)[:SHOWN])
 EXAMPLES = (
     _("Show me what you can do"),
     _("Summarize the file I attach, and list what is unclear in it"),
     _("Write a small program that renames my photos by date, and test it"),
 )
+
+
+@cached_sql
+def _newest_sessions(user: Any) -> list[Session]:
+    return fetch_all(not_archived(user)[:SHOWN])
 
 
 @signed_in
@@ -40,7 +44,7 @@ def home(request: Request) -> HttpResponse:
     chosen = choices.agent_named(request.user, name) if (name := request.GET.get("agent")) else None
     offered = choices.offered(request.user, agent=chosen) | provider.panel(request.user)
     start = {"examples": EXAMPLES, "key": uuid4().hex, "chosen_agent": chosen, **offered}
-    return render(request, "home/home.html", {"sessions": _newest.rows(request.user.pk), **start})
+    return render(request, "home/home.html", {"sessions": _newest_sessions(request.user), **start})
 
 
 @signed_in

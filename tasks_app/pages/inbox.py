@@ -1,6 +1,6 @@
 """The inbox: questions in the user's sessions, and calls that the user may approve, also in other people's sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from django_htmx.http import trigger_client_event
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app import services
 from tasks_app.access import Request, signed_in
 from tasks_app.models import Approval, Decision, Session, Task, TaskState
@@ -27,9 +27,6 @@ from tasks_app.run.next_task import all_waiting_for
 
 MOST_NEWS = 50
 _LATEST = timedelta(minutes=10)
-_visible_of = Select(
-    lambda user, *sessions: Session.objects.visible_to(user).filter(pk__in=sessions).order_by().values_list("pk")
-)
 _ENDED = {TaskState.DONE: gettext_lazy("Done"), TaskState.FAILED: gettext_lazy("Failed")}
 
 
@@ -57,9 +54,14 @@ def news(request: Request) -> HttpResponse:
     return JsonResponse({"news": [_told(task, is_mine=task.session_id in mine) for task in found]})
 
 
+@cached_sql
+def _visible_keys(user: Any, sessions: Collection[UUID]) -> list[UUID]:
+    return fetch_all(Session.objects.visible_to(user).filter(pk__in=sessions).order_by().values_list("pk", flat=True))
+
+
 def _visible(user: Any, tasks: Iterable[Task]) -> set[UUID]:
     """Return the ids of the tasks' sessions that the user can see."""
-    return {pk for (pk,) in _visible_of.of_keys({task.session_id for task in tasks}, user.pk)}
+    return set(_visible_keys(user, {task.session_id for task in tasks}))
 
 
 def _told(task: Task, *, is_mine: bool) -> dict[str, str]:

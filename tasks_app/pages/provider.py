@@ -19,7 +19,6 @@ from llm_app.provider_status import status_of
 from llm_app.redaction import seen_values
 from llm_app.setup import connect, known, model_list
 from llm_app.setup.model_list import is_listable
-from llm_app.sql.composed_query import Select
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import done, refused
@@ -29,7 +28,6 @@ _KINDS = [
     ("", gettext_lazy("Recognized from the key")),
     *((one.name, one.label) for one in (*known.KNOWN, known.COMPATIBLE)),
 ]
-_default_route = Select(lambda: Route.objects.usable_for("")[:1])
 _RIGHTS = [f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in ("provider", "route", "logicalmodel")]
 
 
@@ -93,7 +91,7 @@ def may_set_up(user: Any) -> bool:
 
 def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
     """Return the context about the default model, with forms for administrators."""
-    route = _default_route.first()
+    route = Route.objects.find_default()
     about: dict[str, Any] = {
         "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
         "has_no_model": route is None,
@@ -200,7 +198,7 @@ def _set_up_route(request: Request) -> Route | None:
     """
     if not may_set_up(request.user):
         raise PermissionDenied(_("Only an administrator of providers can do this."))
-    return _default_route.first()
+    return Route.objects.find_default()
 
 
 def _again(request: Request, form: KeyForm) -> HttpResponse:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
 from itertools import chain, groupby
 from typing import IO, Any, cast
 from uuid import UUID
@@ -19,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app import services
 from tasks_app.access import Request, may_write, posted, signed_in, visible_session
 from tasks_app.models import (
@@ -33,7 +32,7 @@ from tasks_app.models import (
     with_filing,
 )
 from tasks_app.models.errors import Refusal
-from tasks_app.models.session import parse_words, words_from_values
+from tasks_app.models.session import parse_words
 from tasks_app.pages.markdown import first_words
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
@@ -57,9 +56,10 @@ _VERBS = {  # fields that a button of the sheet sets
 }
 
 
+@cached_sql
 def projects_beside(user: Any) -> list[Project]:
     """Return the projects of the sidebar, newest first."""
-    return _projects.rows(user.pk)
+    return fetch_all(Project.objects.visible_to(user).order_by("-changed_at")[:PROJECTS_BESIDE])
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def beside(user: Any, current: Session | None = None) -> list[Group]:
 
     Sessions that others started in a project are listed only on the project's page.
     """
-    sessions = [*_pinned.rows(user.pk), *_newest.rows(user.pk)]
+    sessions = [*_pinned(user), *_newest_unpinned(user)]
     if current is not None and current not in sessions:
-        sessions += _one_of_mine.rows(user.pk, current.pk)
+        sessions += _listed_session(user, current.pk)
     return grouped(sessions)
 
 
@@ -94,11 +94,25 @@ def not_archived(user: Any) -> Any:
     return _mine(user).exclude(is_archived=True)
 
 
-_pinned = Select(lambda user: not_archived(user).filter(is_pinned=True)[:MOST_PINNED])
-_newest = Select(lambda user: not_archived(user).filter(Q(owner=user) | Q(project=None), is_pinned=False)[:BESIDE])
-_one_of_mine = Select(lambda user, pk: _mine(user).filter(pk=pk))
-_keys_of_projects = Select(lambda user: Project.objects.visible_to(user).order_by().values_list("pk"))
-_projects = Select(lambda user: Project.objects.visible_to(user).order_by("-changed_at")[:PROJECTS_BESIDE])
+@cached_sql
+def _pinned(user: Any) -> list[Session]:
+    return fetch_all(not_archived(user).filter(is_pinned=True)[:MOST_PINNED])
+
+
+@cached_sql
+def _newest_unpinned(user: Any) -> list[Session]:
+    own = Q(owner=user) | Q(project=None)
+    return fetch_all(not_archived(user).filter(own, is_pinned=False)[:BESIDE])
+
+
+@cached_sql
+def _listed_session(user: Any, pk: UUID) -> list[Session]:
+    return fetch_all(_mine(user).filter(pk=pk))
+
+
+@cached_sql
+def _project_keys(user: Any) -> list[UUID]:
+    return fetch_all(Project.objects.visible_to(user).order_by().values_list("pk", flat=True))
 
 
 def grouped(sessions: Iterable[Any]) -> list[Group]:
@@ -143,7 +157,7 @@ def show(request: Request) -> HttpResponse:
         "query": query,
         "page": page,
         "next": page + 1 if len(sessions) > ON_PAGE else None,
-        "my_projects": {pk for (pk,) in _keys_of_projects.rows(request.user.pk)},
+        "my_projects": set(_project_keys(request.user)),
     }
     if request.htmx:
         return render(request, "sessions/_list.html", context)
@@ -175,7 +189,7 @@ def _show_first(request: Request, query: str) -> HttpResponse:
 def _page(user: Any, query: str, page: int) -> list[Any]:
     """Return the sessions of a page and one more. The SQL of the first page without a search is cached."""
     if page == 1 and not query:
-        return _first_page.rows(user.pk)
+        return _first_page(user)
     return list(_found(user, query)[(page - 1) * ON_PAGE : page * ON_PAGE + 1])
 
 
@@ -189,7 +203,9 @@ def _listed(found: Any) -> Any:
     return found.with_newest_task().select_related("owner", "project").order_by("-updated_at")
 
 
-_first_page = Select(lambda user: _found(user, "")[: ON_PAGE + 1])
+@cached_sql
+def _first_page(user: Any) -> list[Session]:
+    return fetch_all(_found(user, "")[: ON_PAGE + 1])
 
 
 def _first_found(user: Any, query: str) -> Iterable[Any]:
@@ -198,16 +214,15 @@ def _first_found(user: Any, query: str) -> Iterable[Any]:
     if not search.has_only_words:
         return list(_found(user, query)[:FOUND])
     words = parse_words(search.words)
-    return _first_with(tuple(bool(asked) for _, asked in words)).rows(user.pk, *chain(*words))
+    return _first_matching(user, *chain.from_iterable((word, index_query or None) for word, index_query in words))
 
 
-@lru_cache(maxsize=64)
-def _first_with(shape: tuple[bool, ...]) -> Select[Any]:
-    def first(user: Any, *values: Any) -> Any:
-        mine = Session.objects.visible_to(user).started_by_people()
-        return _listed(with_filing(mine.matching(words_from_values(shape, values)), user))[:FOUND]
-
-    return Select(first)
+@cached_sql
+def _first_matching(user: Any, *values: Any) -> list[Session]:
+    """Return the first sessions for words and their index queries. A word without terms has None as its query."""
+    words = list(zip(values[::2], values[1::2], strict=True))
+    mine = Session.objects.visible_to(user).started_by_people().matching(words)
+    return fetch_all(_listed(with_filing(mine, user))[:FOUND])
 
 
 @signed_in
