@@ -120,7 +120,7 @@ def test_what_is_kept_again_while_it_is_deleted_is_stored_anew(shown: Session, m
     (address,) = pictures()
     blob = Blob.objects.get(pk=address)
     services.delete_session(shown)
-    monkeypatch.setattr("llm_app.models.log._blob_at.rows", lambda address: [(blob.created_at,)])
+    monkeypatch.setattr("llm_app.models.log._left_at", lambda address: [blob.created_at])
     Blob.objects.filter(pk=address).delete()
     assert Blob.keep(blob.content) == address
     assert pictures() == [address]
