@@ -51,14 +51,14 @@ def post_form(server: Server, **headers: str) -> Answer:
     return ask(server, "POST", "/accounts/login/", form, **sent)
 
 
-def test_the_start_says_which_names_are_answered(server: Server, named: Server) -> None:
+def test_start_prints_the_allowed_host_names(server: Server, named: Server) -> None:
     said = server.output.read_text()
     assert "listens on 0.0.0.0 and answers only to 127.0.0.1 and localhost. Set AGENTSITE_URL" in said
     assert f"Ready at  http://127.0.0.1:{server.port}/" in said
     assert "answers only to" not in named.output.read_text()
 
 
-def test_a_foreign_host_is_told_the_setting(server: Server) -> None:
+def test_foreign_host_is_told_the_setting(server: Server) -> None:
     status, page, _ = ask(server, "GET", "/", Host="<b>agents.example.org")
     assert (status, "ALLOWED_HOSTS" in page, "<b>agents" in page) == (400, True, False)
     status, body, headers = ask(server, "GET", "/api/v1/tasks/", Host=PUBLIC, Authorization=f"Bearer {TOKEN}")
@@ -67,31 +67,31 @@ def test_a_foreign_host_is_told_the_setting(server: Server) -> None:
     assert f"add '{PUBLIC}' to ALLOWED_HOSTS" in server.output.read_text()
 
 
-def test_a_proxy_that_ends_tls_and_is_not_trusted_is_named(named: Server) -> None:
+def test_untrusted_proxy_that_ends_tls_is_reported(named: Server) -> None:
     status, page, _ = post_form(named, Host=PUBLIC, Origin=f"https://{PUBLIC}")
     assert (status, "TRUSTED_PROXIES" in page, "signed in or out" in page) == (403, True, False)
     assert "127.0.0.1" not in page  # strangers do not see the proxy's address …
     assert "https ended before 127.0.0.1, which is not in TRUSTED_PROXIES" in named.output.read_text()  # … the log does
 
 
-def test_a_page_of_another_site_is_told_what_would_make_it_ours(named: Server) -> None:
+def test_form_of_another_origin_is_told_the_setting(named: Server) -> None:
     status, page, _ = post_form(named, Host=PUBLIC, Origin="https://other.example.org")
     assert status == 403
     assert "a page at https://other.example.org, which is not an address of this server" in page
     assert "CSRF_TRUSTED_ORIGINS" in page
 
 
-def test_a_browser_without_cookies_is_told_so(named: Server) -> None:
+def test_browser_without_cookies_is_told_so(named: Server) -> None:
     status, page, _ = post_form(named, Host=PUBLIC, Cookie="")
     assert (status, "your browser sent no cookie" in page) == (403, True)
 
 
-def test_an_old_page_is_still_told_to_reload(named: Server) -> None:
+def test_outdated_page_is_told_to_reload(named: Server) -> None:
     status, page, _ = post_form(named, Host=PUBLIC, Cookie=f"csrftoken={'a' * 32}")
     assert (status, "you have signed in or out since this page was loaded" in page) == (403, True)
 
 
-def test_rest_names_the_setting_too(named: Server) -> None:
+def test_rest_api_names_the_setting_too(named: Server) -> None:
     said = named.output.read_text()
     link = re.search(r"http://127\.0\.0\.1:\d+(/accounts/link/\S+)", said)
     assert link is not None
@@ -114,7 +114,7 @@ def test_rest_names_the_setting_too(named: Server) -> None:
         ("https://agents.example.org:x", "Write an address such as"),
     ],
 )
-def test_an_address_that_cannot_be_served_stops_the_start(tmp_path: Path, value: str, words: str) -> None:
+def test_unusable_address_stops_the_start(tmp_path: Path, value: str, words: str) -> None:
     server = Server(tmp_path / "var", AGENTSITE_URL=value, **KEYS)
     with pytest.raises(AssertionError):
         server.start()

@@ -71,21 +71,21 @@ def some(first: int, last: int) -> str:
     return " and ".join(VALUES[f"S{number}"] for number in range(first, last))
 
 
-def test_no_secret_comes_out_anywhere(server: Server, provider: FakeProvider) -> None:
+def test_no_secret_appears_anywhere(server: Server, provider: FakeProvider) -> None:
     person = canary.Person(server)
     session = server.call("POST", "sessions/", {"title": "Canary"})["id"]
-    say_before_they_are_saved(server, provider, session)
+    use_secrets_before_they_are_saved(server, provider, session)
     for name, value in {**VALUES, **OLD}.items():
         kept = server.call("POST", "secrets/", {"name": name, "value": value})
         assert (kept["found"] > 0) == (name in OLD), name
     before = len(provider.received)
     with canary.listening(server, person, session) as heard:
         until(lambda: b"event: state" in heard["events"] and heard["websocket"], 20)
-        work_with_all_of_them(server, provider, session)
+        use_all_secrets(server, provider, session)
         until(lambda: heard["events"].count(b"event: entry") >= len(server.entries(session)), 20)
     restored = (server.var / "workspaces" / session / "settings.env").read_text()
     assert all(value in restored for value in VALUES.values()), "no placeholder was filled"
-    ask_for_what_is_not_there(server)
+    request_a_missing_address(server)
     pages = shown(server, person, session)
     requests = {f"request {number}": got.raw for number, got in enumerate(provider.received[before:])}
     server.stop()
@@ -101,7 +101,7 @@ def test_no_secret_comes_out_anywhere(server: Server, provider: FakeProvider) ->
     assert b"[secret:S10]" in b"".join(everywhere.values()), "nothing was redacted"
 
 
-def say_before_they_are_saved(server: Server, provider: FakeProvider, session: str) -> None:
+def use_secrets_before_they_are_saved(server: Server, provider: FakeProvider, session: str) -> None:
     said = " and ".join(OLD.values())
     provider.replies = [
         thinking(said, call("plan", steps=[{"title": said, "status": "done"}])),
@@ -111,13 +111,13 @@ def say_before_they_are_saved(server: Server, provider: FakeProvider, session: s
     run(server, session, said)
 
 
-def work_with_all_of_them(server: Server, provider: FakeProvider, session: str) -> None:
+def use_all_secrets(server: Server, provider: FakeProvider, session: str) -> None:
     """Use some secrets in each kind of text, and print all of them in all encodings."""
     placeholders = " ".join(f"'[secret:{name}]'" for name in VALUES)
     provider.replies = [
         thinking(some(5, 10), call("plan", steps=[{"title": some(5, 8), "status": "in_progress"}])),
         Reply(status=500, content_type="application/json", chunks=[json.dumps({"error": some(10, 14)}).encode()]),
-        cut_short(some(14, 16)),
+        cut_an_answer(some(14, 16)),
         call("file", action="write", path="encode.py", content=ENCODE),
         call("file", action="write", path="settings.env", content="\n".join(f"[secret:{name}]" for name in VALUES)),
         call("file", action="read", path="settings.env"),
@@ -146,13 +146,13 @@ def work_with_all_of_them(server: Server, provider: FakeProvider, session: str) 
     server.until_task(task, 60, state="done")
 
 
-def ask_for_what_is_not_there(server: Server) -> None:
+def request_a_missing_address(server: Server) -> None:
     """Request a missing address, which the log names."""
     with pytest.raises(HTTPError):
         server.call("GET", f"{quote(some(10, 12))}/?q={quote(VALUES['S12'], safe='')}")
 
 
-def cut_short(text: str) -> Reply:
+def cut_an_answer(text: str) -> Reply:
     """Run a task whose answer ends in the middle of a secret."""
     return openai_call("message", {"type": "info", "text": text + text[:10]}, call_id="call_cut", pieces=100, cut=True)
 

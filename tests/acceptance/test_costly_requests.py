@@ -55,7 +55,7 @@ def check_unharmed(server: Server, request: Callable[[], Any]) -> list[Any]:
     return statuses
 
 
-def test_json_over_a_mebibyte_is_refused_at_its_head(server: Server) -> None:
+def test_json_over_one_mebibyte_is_rejected_by_its_headers(server: Server) -> None:
     body = json.dumps({"title": "x" * 11 * MIB}).encode()
     assert set(check_unharmed(server, lambda: post(server, "/api/v1/sessions/", body, **JSON))) == {413}
 
@@ -72,17 +72,17 @@ def test_json_over_a_mebibyte_is_refused_at_its_head(server: Server) -> None:
     ],
     ids=["objects", "numbers", "lists", "deep", "escapes", "quotes"],
 )
-def test_json_of_many_values_is_refused_unparsed(server: Server, body: bytes) -> None:
+def test_json_with_too_many_values_is_rejected_unparsed(server: Server, body: bytes) -> None:
     assert set(check_unharmed(server, lambda: post(server, "/api/v1/sessions/", body, **JSON))) == {400}
 
 
-def test_a_text_may_have_any_number_of_commas_and_brackets(server: Server, session: str) -> None:
+def test_text_can_have_any_number_of_commas_and_brackets(server: Server, session: str) -> None:
     content = '[{"a": 1}, ' * (70 * KIB)
     server.call("POST", f"sessions/{session}/messages/", {"content": content})
     assert content in [entry["content"] for entry in server.entries(session)]
 
 
-def test_a_schema_that_takes_a_minute_to_check_is_refused(server: Server, session: str) -> None:
+def test_schema_that_takes_a_minute_to_check_is_rejected(server: Server, session: str) -> None:
     """Draft 4 compares all members of an enum with each other."""
     dear = {"$schema": "http://json-schema.org/draft-04/schema#", "enum": [{"a": number} for number in range(4900)]}
     many = {"anyOf": [{}] * 8_000}
@@ -92,7 +92,7 @@ def test_a_schema_that_takes_a_minute_to_check_is_refused(server: Server, sessio
         assert set(check_unharmed(server, lambda path=path, body=body: post(server, path, body, **JSON))) == {422}
 
 
-def test_imports_are_read_elsewhere_one_at_a_time_for_a_person(server: Server) -> None:
+def test_imports_run_in_another_process_one_at_a_time_per_user(server: Server) -> None:
     values = b"[" + b"{}," * (4 * MIB) + b"{}]"  # 13 MB, not an export
     kind = {**JSON, "Content_Type": "application/octet-stream"}
     statuses = check_unharmed(server, lambda: post(server, "/api/v1/sessions/import/", values, **kind))
@@ -101,7 +101,7 @@ def test_imports_are_read_elsewhere_one_at_a_time_for_a_person(server: Server) -
     assert post(server, "/api/v1/sessions/import/", values, **kind) == 422  # after the earlier ones have ended
 
 
-def test_forms_are_bounded_in_bytes_and_fields(server: Server) -> None:
+def test_forms_are_limited_in_bytes_and_fields(server: Server) -> None:
     cookies = signed_in(server)
     token = cookies.partition("csrftoken=")[2].partition(";")[0]
     form = {"Cookie": cookies, "X_CSRFToken": token, "Content_Type": "application/x-www-form-urlencoded"}
@@ -113,13 +113,13 @@ def test_forms_are_bounded_in_bytes_and_fields(server: Server) -> None:
     assert set(check_unharmed(server, lambda: post(server, "/", part * (60 * KIB), **parts))) == {400}
 
 
-def test_a_query_of_many_fields_is_refused(server: Server) -> None:
+def test_query_with_too_many_fields_is_rejected(server: Server) -> None:
     path = f"/api/v1/sessions/?{'a=b&' * 3500}"
     statuses = check_unharmed(server, lambda: answer(begin(server, f"GET {path}", **JSON)).status)
     assert set(statuses) == {400}
 
 
-def test_a_page_that_sends_many_frames_is_disconnected(server: Server, session: str) -> None:
+def test_page_that_sends_many_frames_is_disconnected(server: Server, session: str) -> None:
     def flood() -> bool:
         with asked(server, f"/ws/sessions/{session}/", **handshake(server)) as page:
             assert page.recv(1000).startswith(b"HTTP/1.1 101 ")

@@ -36,7 +36,7 @@ def places(text: str, of: list[str]) -> list[int]:
     return [text.index(each) for each in of]
 
 
-def test_the_results_of_eight_children_come_in_order_and_every_request_can_be_rebuilt(server):
+def test_results_of_eight_children_are_ordered_and_requests_can_be_rebuilt(server):
     said = [f"Part {number} is there." for number in range(CHILDREN)]
     steps = [call("file", action="write", path=f"{number}.txt", content="x") for number in range(4)]
     session, task = start(server, tree(*(script(*steps, result(text)) for text in said)))
@@ -50,7 +50,7 @@ def test_the_results_of_eight_children_come_in_order_and_every_request_can_be_re
     assert " 0 mismatches" in found.stdout, found.stdout + found.stderr
 
 
-def test_a_stop_ends_the_whole_tree_at_once(server):
+def test_stop_ends_the_entire_tree_immediately(server):
     _, task = start(server, tree(*[script({**result(), "stall": 60})] * CHILDREN))
     until(lambda: [child["state"] for child in children_of(server, task)] == ["thinking"] * CHILDREN)
     began = datetime.now(UTC)
@@ -63,7 +63,7 @@ def test_a_stop_ends_the_whole_tree_at_once(server):
     check_bound(took, 1)
 
 
-def test_an_interjection_reaches_a_parent_whose_children_run(server):
+def test_interjection_reaches_a_parent_with_running_children(server):
     parts = [script(result("Part 1 is there.")), script({**result(), "stall": 60})]
     session, task = start(server, tree(*parts))
     until(lambda: [child["state"] for child in children_of(server, task)] == ["done", "thinking"])
@@ -79,7 +79,7 @@ def moment(task: Any, field: str) -> datetime:
     return datetime.fromisoformat(task[field])
 
 
-def test_what_a_child_asks_is_answered_there_and_its_parent_goes_on(server):
+def test_answered_child_lets_its_parent_continue(server):
     asks = script(call("message", type="ask", text="Which of them?"), result("That one."))
     risky = script(call("shell", command="rm -rf drafts"), result("They are gone."))
     session, task = start(server, tree(asks, risky))

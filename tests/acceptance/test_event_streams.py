@@ -10,7 +10,7 @@ from tests.waiting import until
 STREAMS = 20
 
 
-def test_streams_that_end_leave_no_thread_and_no_open_file_behind(server):
+def test_closed_streams_leave_no_threads_and_no_open_files(server):
     """Only the shared threads of requests remain, each with a connection: fewer than half of the streams."""
     session = server.call("POST", "sessions/", {})["id"]
     before = threads(server), files(server)
@@ -20,7 +20,7 @@ def test_streams_that_end_leave_no_thread_and_no_open_file_behind(server):
     until(lambda: files(server) < before[1] + 3 * STREAMS / 2)
 
 
-def test_an_upload_in_chunks_is_refused_rather_than_taken_for_an_empty_file(server):
+def test_chunked_upload_is_rejected_instead_of_stored_empty(server):
     session = server.call("POST", "sessions/", {})["id"]
     with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
         path = f"/api/v1/sessions/{session}/files/a.txt"
@@ -31,7 +31,7 @@ def test_an_upload_in_chunks_is_refused_rather_than_taken_for_an_empty_file(serv
     assert server.call("GET", f"sessions/{session}/files/")["results"] == []
 
 
-def test_any_name_of_a_file_survives_the_way_there_and_back(server):
+def test_any_file_name_survives_upload_and_download(server):
     session = server.call("POST", "sessions/", {})["id"]
     path = f"sessions/{session}/files/a%20b/p%C3%A4ge%20%E2%80%9C1%E2%80%9D%3F%23.txt"
     server.call("POST", path, "hello")

@@ -71,7 +71,7 @@ class Screen:
         self.seen.append("".join(self.streams.values()))
 
 
-def test_the_task_ends_well_once_with_one_notice_and_no_word_twice(
+def test_failover_completes_once_with_one_notice_and_no_repeated_text(
     failing: Server, providers: list[FakeProvider]
 ) -> None:
     session, task = start(failing, "Go.", model="first")
@@ -92,9 +92,7 @@ def test_the_task_ends_well_once_with_one_notice_and_no_word_twice(
     assert "The whole an" not in providers[2].received[0].raw.decode()
 
 
-def test_open_breakers_keep_the_next_message_from_both_and_the_notice_away(
-    failing: Server, providers: list[FakeProvider]
-) -> None:
+def test_open_breakers_skip_failing_providers_without_a_notice(failing: Server, providers: list[FakeProvider]) -> None:
     session, task = start(failing, "Go.", model="second")
     failing.until_task(task, state="done")
     again = failing.call("POST", f"sessions/{session}/messages/", {"content": "Once more."})["task"]
@@ -104,7 +102,7 @@ def test_open_breakers_keep_the_next_message_from_both_and_the_notice_away(
     assert notices == []
 
 
-def test_nobody_but_the_administrator_learns_which_provider_refuses_its_key(
+def test_only_the_administrator_sees_which_provider_rejects_its_key(
     failing: Server, providers: list[FakeProvider]
 ) -> None:
     for provider in providers:

@@ -64,7 +64,7 @@ def first_start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_first_message_is_answered_and_its_words_stream(name: str, first_start: Callable[..., Server]) -> None:
+def test_first_message_is_answered_with_streamed_text(name: str, first_start: Callable[..., Server]) -> None:
     contract, listed = CASES[name]
     with running() as fake:
         provider = StrictProvider(contract, fake, contract.protocols[0])

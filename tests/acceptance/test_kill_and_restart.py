@@ -21,7 +21,7 @@ def check_record(server: Server, session: str) -> None:
     assert sorted(calls) == sorted(results)
 
 
-def test_in_the_middle_of_a_shell_command(mortal_server):
+def test_kill_during_a_shell_command(mortal_server):
     marker = f"sleep 61.{mortal_server.port}"
     session, task = start(mortal_server, script(call("shell", command=marker), result("I checked.")))
     until(lambda: _processes(marker))
@@ -36,7 +36,7 @@ def test_in_the_middle_of_a_shell_command(mortal_server):
     until(lambda: not _processes(marker))
 
 
-def test_in_the_middle_of_an_answer(mortal_server):
+def test_kill_during_an_answer(mortal_server):
     session, task = start(mortal_server, script({**result("The whole answer."), "stall": 2, "pace": 0.01}))
     deltas = (e for e in mortal_server.events(session) if e["event"] == "delta" and e["data"]["kind"] == "text")
     next(deltas)
@@ -46,7 +46,7 @@ def test_in_the_middle_of_an_answer(mortal_server):
     check_record(mortal_server, session)
 
 
-def test_while_a_question_waits(mortal_server):
+def test_kill_while_a_question_waits(mortal_server):
     session, task = start(mortal_server, script(call("message", type="ask", text="Which?"), result()))
     mortal_server.until_task(task, waiting_for="reply")
     mortal_server.kill()
@@ -57,7 +57,7 @@ def test_while_a_question_waits(mortal_server):
     check_record(mortal_server, session)
 
 
-def test_while_tasks_have_others_work_for_them(mortal_server):
+def test_kill_while_tasks_delegate(mortal_server):
     """The four tasks have delegated nothing yet, or have children that run, have partly ended, or all ended."""
     delays = {"none": [0] * 4, "all": [LONG] * 4, "some": [0, 0, LONG, LONG], "no more": [0] * 4}
     trees = {name: _traced(mortal_server, each, LONG if name == "none" else 0) for name, each in delays.items()}
@@ -99,7 +99,7 @@ def _check_tree(server: Server, session: str, task: str) -> int:
     return len(traces)
 
 
-def test_ctrl_c_ends_the_whole_process_tree_and_the_task_goes_on_later(mortal_server):
+def test_ctrl_c_ends_the_process_tree_and_the_task_continues_later(mortal_server):
     marker = f"sleep 62.{mortal_server.port}"
     session, task = start(mortal_server, script(call("shell", command=marker), result()))
     until(lambda: _processes(marker))
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_the_whole_process_tree_and_the_task_goes_on_later(mortal_se
     check_record(mortal_server, session)
 
 
-def test_the_second_start_is_quick(mortal_server):
+def test_second_start_is_quick(mortal_server):
     check_bound(_seconds_of_a_start(mortal_server), 5)
 
 

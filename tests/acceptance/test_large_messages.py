@@ -8,7 +8,7 @@ from tests.tasks_app.engine.conftest import result, script
 BEGINS, GOES_ON, MASK = 0x01, 0x00, bytes(4)  # RFC 6455, 5.2: the frames of one text
 
 
-def test_an_entry_of_megabytes_reaches_an_open_page(server, session):  # noqa: F811
+def test_entry_of_megabytes_reaches_an_open_page(server, session):  # noqa: F811
     content = '"' * 200_000 + "\n" + script(result("Yes."))
     with asked(server, f"/ws/sessions/{session}/?after=0", **handshake(server)) as page:
         task = server.call("POST", f"sessions/{session}/messages/", {"content": content})["task"]
@@ -17,7 +17,7 @@ def test_an_entry_of_megabytes_reaches_an_open_page(server, session):  # noqa: F
         assert set(read_seqs(page, rb'data-seq="(\d+)"', last)) >= {1, last}
 
 
-def test_a_page_that_sends_much_is_disconnected(server, session):  # noqa: F811
+def test_page_that_sends_much_is_disconnected(server, session):  # noqa: F811
     """Otherwise a user could fill the server's memory, which holds a message until its last frame arrives."""
     with asked(server, f"/ws/sessions/{session}/", **handshake(server)) as page:
         answer = page.makefile("rb")

@@ -74,19 +74,19 @@ def _token(page: str) -> str:
     [{}, {"Cookie": "sessionid=made-up"}, {"Authorization": "Bearer made-up"}, {"Authorization": "Bearer"}],
     ids=["none", "cookie", "token", "no token"],
 )
-def test_whoever_is_not_signed_in_is_refused_at_the_head_of_a_large_body(server, credentials):
+def test_large_anonymous_body_is_rejected_by_its_headers(server, credentials):
     for path in (LOGIN, "/", "/api/v1/sessions/x/files/a"):
         head = begin(server, f"POST {path}", Content_Length=64 * KIB + 1, **credentials)
         assert "not signed in" in answer(head).check_problem(413)
 
 
-def test_a_small_body_of_anybody_reaches_its_page(server):
+def test_small_anonymous_body_reaches_its_page(server):
     connection = begin(server, f"POST {LOGIN}", Content_Length=64 * KIB, Content_Type=FORM)
     connection.sendall(b"x" * 64 * KIB)
     assert answer(connection).status == 403  # from Django: no CSRF cookie
 
 
-def test_a_token_and_a_cookie_may_send_what_the_route_takes(server):
+def test_token_or_cookie_allows_the_limit_of_the_route(server):
     session = server.call("POST", "sessions/", {})["id"]
     connection = begin(
         server,
@@ -106,7 +106,7 @@ def test_a_token_and_a_cookie_may_send_what_the_route_takes(server):
     assert len(server.entries(session)[0]["content"]) == 100 * KIB
 
 
-def test_a_token_is_bound_by_the_route_too(server):
+def test_body_with_a_token_is_limited_by_its_route(server):
     for path in ("/api/v1/sessions/", "/api/v1/sessions/x/messages/"):
         head = begin(server, f"POST {path}", Authorization=f"Bearer {TOKEN}", Content_Length=4 * MIB + 1)
         said = answer(head).check_problem(413)
@@ -114,13 +114,13 @@ def test_a_token_is_bound_by_the_route_too(server):
 
 
 @pytest.mark.parametrize("path", ["/s/x/files/", "/projects/x/library/", "/api/v1/projects/x/library/"])
-def test_where_files_are_uploaded_a_body_may_be_larger(server, path):
+def test_upload_routes_take_larger_bodies(server, path):
     head = begin(server, f"POST {path}", Authorization=f"Bearer {TOKEN}", Content_Length=65 * MIB)
     said = answer(head).check_problem(413)
     assert said == "At most 64 MiB can be sent at once. Send smaller files or texts, or fewer of them."
 
 
-def test_who_asks_before_a_large_body_is_told_to_go_on_once_it_is_known_who_asks(server):
+def test_expect_continue_is_answered_after_the_sender_is_known(server):
     sizes = {"Content_Length": MIB, "Expect": "100-continue"}
     asked = begin(server, "POST /api/v1/sessions/x/files/a", Authorization=f"Bearer {TOKEN}", **sizes)
     with asked:
@@ -128,11 +128,11 @@ def test_who_asks_before_a_large_body_is_told_to_go_on_once_it_is_known_who_asks
     answer(begin(server, "POST /api/v1/sessions/x/files/a", Authorization="Bearer made-up", **sizes)).check_problem(413)
 
 
-def test_a_body_in_chunks_is_refused_at_its_head(server):
+def test_chunked_body_is_rejected_by_its_headers(server):
     answer(begin(server, f"POST {LOGIN}", Transfer_Encoding="chunked")).check_problem(411)
 
 
-def test_a_flood_costs_no_memory_and_others_are_served_meanwhile(server):
+def test_flood_needs_no_memory_and_others_are_served(server):
     before = memory(server)
     with others(server) as waited:
         connection = begin(server, f"POST {LOGIN}", Content_Type=FORM, Content_Length=60 * MIB)
@@ -143,7 +143,7 @@ def test_a_flood_costs_no_memory_and_others_are_served_meanwhile(server):
     assert memory(server) - before < 20
 
 
-def test_what_is_too_long_or_too_much_in_a_head_says_so(server):
+def test_oversized_headers_are_explained(server):
     answer(begin(server, f"GET /{'x' * 20 * KIB}")).check_problem(414)
     answer(begin(server, "GET /", X_Long="x" * 20 * KIB)).check_problem(431)
     answer(begin(server, "GET /", X_Long_1="x" * 9 * KIB, X_Long_2="x" * 9 * KIB)).check_problem(431)
@@ -151,12 +151,12 @@ def test_what_is_too_long_or_too_much_in_a_head_says_so(server):
 
 
 @pytest.mark.parametrize("first", ["nonsense", "GET /\xff"])
-def test_what_is_no_request_is_a_problem(server, first):
+def test_invalid_request_gets_problem_json(server, first):
     answer(begin(server, first)).check_problem(400)
 
 
 @pytest.mark.parametrize("content_type", ["multipart/form-data", "multipart/form-data; boundary=\u00ff"])
-def test_a_form_that_cannot_be_read_has_an_answer_in_words(server, content_type):
+def test_unreadable_form_is_explained(server, content_type):
     session, cookies = server.call("POST", "sessions/", {})["id"], signed_in(server)
     fields = {"Content_Type": content_type, "Content_Length": 3}
     connection = begin(server, f"POST /s/{session}/files/", Cookie=cookies, **fields)
@@ -169,7 +169,7 @@ def test_a_form_that_cannot_be_read_has_an_answer_in_words(server, content_type)
     answer(connection).check_problem(400)
 
 
-def test_a_wrong_host_is_one_line_in_the_log(server):
+def test_wrong_host_is_one_line_in_the_log(server):
     before = len(server.output.read_text())
     assert answer(begin(server, "GET /", Host="elsewhere.example")).status == 400
     said = until(lambda: server.output.read_text()[before:])
@@ -180,14 +180,14 @@ def test_a_wrong_host_is_one_line_in_the_log(server):
 # --- incomplete requests ----------------------------------------------------------------------------------------------
 
 
-def test_the_limit_of_open_files_is_raised_to_the_hard_one(server):
+def test_open_file_limit_is_raised_to_the_hard_limit(server):
     assert server.process is not None
     limits = Path(f"/proc/{server.process.pid}/limits").read_text()
     soft, hard = re.findall(r"Max open files +(\d+) +(\d+)", limits)[0]
     assert int(soft) == min(int(hard), 1024**2)
 
 
-def test_more_half_sent_requests_than_there_are_files_keep_nobody_out(few_files):
+def test_incomplete_requests_beyond_the_file_limit_block_nobody(few_files):
     half = []
     for _ in range(30):
         for _ in range(10):

@@ -18,7 +18,7 @@ def start(server: Server, content: str, model: str = "script") -> tuple[str, str
     return session, answer["task"]
 
 
-def test_a_message_becomes_a_file_in_the_workspace_and_the_events_tell_of_it(server):
+def test_message_creates_a_workspace_file_and_events(server):
     write = call("file", action="write", path="hello.txt", content="Hello, team.\n")
     session, task = start(server, script(write, {**result(ANSWER), "pace": 0.05}))
     seen: list[Any] = []
@@ -40,7 +40,7 @@ def test_a_message_becomes_a_file_in_the_workspace_and_the_events_tell_of_it(ser
     ]
 
 
-def test_a_task_begins_with_how_to_go_about_such_work_where_its_message_looks_like_it(server):
+def test_task_begins_with_a_hint_for_matching_messages(server):
     def hints(words):
         session, task = start(server, f"{words}\n{script(result())}")
         server.until_task(task, state="done")
@@ -52,7 +52,7 @@ def test_a_task_begins_with_how_to_go_about_such_work_where_its_message_looks_li
     assert hints("What is two and two?") == []
 
 
-def test_the_demo_tour_runs_from_question_to_approval_to_result(server):
+def test_demo_tour_runs_from_question_to_approval_to_result(server):
     session, task = start(server, "Show me what you can do.", model="tour")
     pending = server.until_task(task, waiting_for="reply")["pending"]
     assert pending["name"] == "message"
@@ -65,7 +65,7 @@ def test_the_demo_tour_runs_from_question_to_approval_to_result(server):
     assert b"Written on Linux" in server.raw(f"sessions/{session}/files/report.md")
 
 
-def test_an_event_stream_resumes_with_nothing_missing_and_nothing_twice(server):
+def test_event_stream_resumes_without_gaps_or_repeats(server):
     steps = [call("file", action="list", path=".")] * 3
     session, task = start(server, script(*steps, result()))
     server.until_task(task, state="done")
@@ -82,7 +82,7 @@ def test_stop_takes_effect_while_the_model_stalls(server):
     assert (ended["failure"]["code"], ended["stopped"]) == ("stopped", True)
 
 
-def test_an_interjection_reaches_a_running_command(server):
+def test_interjection_reaches_a_running_command(server):
     session, task = start(server, script(call("shell", command="sleep 60"), result()))
     server.until_task(task, state="executing_tool")
     answer = server.call("POST", f"sessions/{session}/messages/", {"content": "Never mind, finish."})
@@ -92,7 +92,7 @@ def test_an_interjection_reaches_a_running_command(server):
     assert results[0]["metadata"]["status"] == "interrupted"
 
 
-def test_many_sessions_run_at_once(server):
+def test_many_sessions_run_concurrently(server):
     started = []
     lock = threading.Lock()
 

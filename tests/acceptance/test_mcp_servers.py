@@ -62,7 +62,7 @@ def _names(server: Server) -> set[str]:
     return {tool["name"] for tool in server.call("GET", "tools/")["results"]}
 
 
-def test_tools_of_a_configured_server_run_seconds_after_the_start_and_die_with_it(server: Server) -> None:
+def test_configured_tools_run_seconds_after_the_start_and_end_with_it(server: Server) -> None:
     until(lambda: {"near__add", "far__add"} <= _names(server))
     assert _play(server, call("load_tools", group="far"), call("far__add", a=1, b=2))[1] == ("succeeded", "3")
     near = _play(server, call("load_tools", group="near"), call("near__add", a=1, b=2), call("near__pid"))

@@ -62,12 +62,12 @@ def many_files() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_the_documentation_quotes_the_configuration() -> None:
+def test_documentation_quotes_the_nginx_configuration() -> None:
     quoted = (ROOT / "docs" / "operations.md").read_text().partition("```nginx\n")[2].partition("```")[0]
     assert quoted == CONFIGURATION.read_text()
 
 
-def test_large_bodies_of_strangers_are_not_kept(server: Server, web: Server, proxy: Proxy) -> None:
+def test_large_anonymous_bodies_are_not_stored(server: Server, web: Server, proxy: Proxy) -> None:
     before = proxy.megabytes(), megabytes(web)
     with ExitStack() as stack:
         sockets = [
@@ -85,12 +85,12 @@ def test_large_bodies_of_strangers_are_not_kept(server: Server, web: Server, pro
         assert megabytes(web) - before[1] < 20
 
 
-def test_a_body_that_is_too_large_has_the_answer_of_the_server(server: Server) -> None:
+def test_too_large_body_gets_the_servers_response(server: Server) -> None:
     connection = begin(server, "POST /accounts/login/", Content_Length=1 * MIB)
     assert "not signed in" in answer(connection).check_problem(413)
 
 
-def test_half_sent_heads_keep_nobody_out(server: Server, proxy: Proxy) -> None:
+def test_incomplete_headers_block_nobody(server: Server, proxy: Proxy) -> None:
     with many_files(), ExitStack() as stack:
         for number in range(HALF_HEADS):
             connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
@@ -102,7 +102,7 @@ def test_half_sent_heads_keep_nobody_out(server: Server, proxy: Proxy) -> None:
         assert proxy.megabytes() < 200
 
 
-def test_a_head_that_does_not_come_ends_its_connection_in_time(server: Server) -> None:
+def test_missing_headers_close_the_connection_in_time(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
         began = time.monotonic()
         connection.sendall(b"GET / HTTP/1.1\r\nHost: 127")
@@ -111,7 +111,7 @@ def test_a_head_that_does_not_come_ends_its_connection_in_time(server: Server) -
         check_bound(time.monotonic() - began, 15)
 
 
-def test_text_is_compressed_but_no_event_stream(server: Server) -> None:
+def test_text_is_compressed_but_event_streams_are_not(server: Server) -> None:
     for path, kind in (("/accounts/login/", "text/html"), ("/api/schema/?format=json", "application/vnd.oai.openapi")):
         status, headers, body = _get(server, path)
         assert (status, headers["content-type"].startswith(kind)) == (200, True)
@@ -144,7 +144,7 @@ def test_pages_stay_connected(server: Server) -> None:
         assert set(read_seqs(page, rb'data-seq="(\d+)"', last)) >= {1, last}
 
 
-def test_files_go_up_and_down_whole(server: Server) -> None:
+def test_files_are_uploaded_and_downloaded_completely(server: Server) -> None:
     session = server.call("POST", "sessions/", {})["id"]
     data = bytes(range(256)) * 4 * 15 * 1024
     path = f"/api/v1/sessions/{session}/files/large.bin"
@@ -160,7 +160,7 @@ def test_files_go_up_and_down_whole(server: Server) -> None:
     assert server.raw(f"sessions/{session}/files/large.bin") == data
 
 
-def test_the_server_knows_the_scheme_and_the_address_of_the_client(server: Server, web: Server, proxy: Proxy) -> None:
+def test_server_knows_scheme_and_address_of_the_client(server: Server, web: Server, proxy: Proxy) -> None:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     secure = http.client.HTTPSConnection("127.0.0.1", proxy.tls_port, timeout=30, context=context)

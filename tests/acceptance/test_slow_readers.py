@@ -78,7 +78,7 @@ def settled(server: Server) -> float:
     return seen[-1]
 
 
-def test_a_download_that_nobody_reads_fills_no_memory_and_arrives_whole_in_the_end(server, session):
+def test_unread_download_needs_no_memory_and_arrives_completely(server, session):
     pattern = large_file(server, session)
     server.raw(f"sessions/{session}/files/small.txt")
     before = megabytes(server)
@@ -93,7 +93,7 @@ def test_a_download_that_nobody_reads_fills_no_memory_and_arrives_whole_in_the_e
     assert megabytes(server) - before < ROOM
 
 
-def test_a_server_stops_while_a_client_does_not_read(server, session):
+def test_server_stops_despite_an_unread_response(server, session):
     large_file(server, session)
     with asked(server, f"/api/v1/sessions/{session}/files/large.bin"):
         settled(server)
@@ -101,7 +101,7 @@ def test_a_server_stops_while_a_client_does_not_read(server, session):
     assert server.process.returncode == 0
 
 
-def test_event_streams_that_nobody_reads_fill_no_memory_and_have_every_entry_once_they_are_read(server, session):
+def test_unread_event_streams_need_no_memory_and_lose_no_entry(server, session):
     before, last = talked(server, session)
     with ExitStack() as open_:
         path = f"/api/v1/sessions/{session}/events/"
@@ -111,7 +111,7 @@ def test_event_streams_that_nobody_reads_fill_no_memory_and_have_every_entry_onc
             assert read_seqs(client, rb"^id: (\d+)$", last) == list(range(1, last + 1))
 
 
-def test_pages_that_nobody_reads_fill_no_memory_and_have_every_message_once_they_are_read(server, session):
+def test_unread_pages_need_no_memory_and_lose_no_message(server, session):
     before, last = talked(server, session)
     with ExitStack() as open_:
         path = f"/ws/sessions/{session}/?after=0"

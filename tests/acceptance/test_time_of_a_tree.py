@@ -7,7 +7,7 @@ from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import check_bound
 
 
-def test_eight_children_take_little_longer_than_one(server):
+def test_eight_children_take_little_longer_than_one_child(server):
     one = _seconds(server, 1)
     eight = min(_seconds(server, CHILDREN), _seconds(server, CHILDREN))  # other processes only add to it
     print(f"one child: {one:.2f} s, eight: {eight:.2f} s, {eight / one:.2f} times")

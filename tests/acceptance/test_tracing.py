@@ -26,7 +26,7 @@ def configuration(address, collector):
     )
 
 
-def test_every_event_arrives_although_the_server_was_killed(tmp_path):
+def test_all_events_arrive_after_the_server_was_killed(tmp_path):
     endpoint, collector = Endpoint(), Collector()
     with running() as receiver, running() as otlp:
         receiver.replies, otlp.replies = [endpoint], [collector]

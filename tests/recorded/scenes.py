@@ -112,7 +112,7 @@ def play(protocol: str, provider: FakeProvider, owner: Any) -> None:
     _pictures_deferred_and_discarded(stage)
     _questions_and_approvals(stage)
     _failover_and_a_cut_stream(stage)
-    _a_secret_that_is_saved_late(stage)
+    _secret_saved_late(stage)
     _interjections(stage)
     _stop(stage)
     _compaction(stage)
@@ -152,7 +152,7 @@ def _failover_and_a_cut_stream(stage: Stage) -> None:
     assert task.state == "done", task.failure_detail
 
 
-def _a_secret_that_is_saved_late(stage: Stage) -> None:
+def _secret_saved_late(stage: Stage) -> None:
     Secret.objects.filter(name="LATE").delete()
     stage.start(f"The code is {LATE}.", stage.reply(says(f"I know {LATE}.")), stage.reply(DONE))
     Secret.objects.create(owner=stage.owner, name="LATE", value=LATE)

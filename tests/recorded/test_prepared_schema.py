@@ -28,7 +28,7 @@ _NUMBERED = {
 }
 
 
-def test_it_is_what_the_migrations_make(tmp_path: Path) -> None:
+def test_schema_equals_the_result_of_all_migrations(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.recorded.prepare", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, env=KEYS, check=True)
     assert (tmp_path / FILE.name).read_text() == FILE.read_text(), "run `make schema`"
@@ -45,12 +45,12 @@ def empty(tmp_path: Path, django_db_blocker: Any) -> Iterator[DatabaseWrapper]:
     del connections["empty"]
 
 
-def test_only_an_empty_database_begins_with_it(empty: DatabaseWrapper) -> None:
+def test_only_an_empty_database_gets_the_schema(empty: DatabaseWrapper) -> None:
     assert migrate.create_prepared_tables(empty)
     assert not migrate.create_prepared_tables(empty)
 
 
-def test_where_a_migration_has_changed_they_all_run(empty: DatabaseWrapper, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_migration_makes_all_migrations_run(empty: DatabaseWrapper, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "digest_of", lambda migration: "another")
     assert not migrate.create_prepared_tables(empty)
     assert empty.introspection.table_names() == []

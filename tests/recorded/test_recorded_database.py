@@ -74,7 +74,7 @@ def _rows(database: Path, query: str) -> list[Any]:
         return connection.execute(query).fetchall()
 
 
-def test_everything_is_in_it(recorded: Path) -> None:
+def test_recording_has_everything(recorded: Path) -> None:
     counted = {what: _rows(recorded, f"SELECT count(*) FROM {what}")[0][0] for what in HAS}
     lacking = {what: least for what, least in HAS.items() if counted[what] < least}
     assert not lacking
@@ -85,7 +85,7 @@ def test_everything_is_in_it(recorded: Path) -> None:
     assert not [value for value in (SECRET, TEAMS) if value.encode() in recorded.read_bytes()]
 
 
-def test_it_is_whole_after_all_migrations(recorded: Path, older: Older, migrated: Path) -> None:
+def test_recording_is_intact_after_all_migrations(recorded: Path, older: Older, migrated: Path) -> None:
     sessions, entries, calls = (
         _rows(recorded, f"SELECT count(*) FROM {table}")[0][0] for table in ("sessions", "task_context", "llm_logs")
     )
@@ -96,7 +96,7 @@ def test_it_is_whole_after_all_migrations(recorded: Path, older: Older, migrated
     assert said == f"{calls:,} calls rebuilt, 0 mismatches. {sessions} chains of {entries:,} entries, 0 broken.\n"
 
 
-def test_what_an_agents_switches_said_is_carried_over(migrated: Path, tmp_path: Path) -> None:
+def test_agent_switches_are_migrated_to_hooks(migrated: Path, tmp_path: Path) -> None:
     hooks = [("Clerk", '["safe_mode", "termination_review", "output_filter"]')]
     assert _rows(migrated, "SELECT name, hooks FROM agents") == hooks
     path = Path(shutil.copy(migrated, tmp_path))
@@ -106,7 +106,7 @@ def test_what_an_agents_switches_said_is_carried_over(migrated: Path, tmp_path: 
     ]
 
 
-def test_forks_that_counted_as_failed_do_no_longer(migrated: Path, tmp_path: Path) -> None:
+def test_forks_no_longer_count_as_failed(migrated: Path, tmp_path: Path) -> None:
     path = Path(shutil.copy(migrated, tmp_path))
     forks = "SELECT count(*) FROM tasks WHERE stopped AND state = '{}' AND failure_detail = '{}'"
     cut_off, failed = forks.format("done", ""), forks.format("failed", "Forked here. Write a message to go on.")

@@ -13,7 +13,7 @@ from tests.tasks_app.admission_storm import PEOPLE, PER_USER, RUNNING, TASKS
 pytestmark = pytest.mark.team
 
 
-def test_workers_that_claim_at_once_run_no_more_than_the_limits_allow(postgres, tmp_path):
+def test_concurrent_claims_respect_the_limits(postgres, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "DATABASE_URL": postgres,

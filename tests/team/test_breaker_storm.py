@@ -12,7 +12,7 @@ from tests.server import ROOT
 pytestmark = pytest.mark.team
 
 
-def test_a_storm_of_calls_sends_one_probe_per_cooldown(postgres, tmp_path):
+def test_storm_of_calls_sends_one_probe_per_cooldown(postgres, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "DATABASE_URL": postgres,

@@ -13,7 +13,7 @@ from tests.server import ROOT
 pytestmark = pytest.mark.team
 
 
-def test_two_hundred_at_once_overrun_a_limit_by_one_call_at_most(postgres, tmp_path):
+def test_two_hundred_concurrent_calls_exceed_a_limit_by_one_at_most(postgres, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "DATABASE_URL": postgres,

@@ -78,7 +78,7 @@ def _is_healthy(name: str, server: Any) -> bool:
     return ended.returncode == 0
 
 
-def test_each_service_starts_as_written_and_becomes_healthy(composed: Any) -> None:
+def test_each_service_starts_and_becomes_healthy(composed: Any) -> None:
     until(lambda: _is_healthy("web", composed), 60, every=0.3)
     _, task = start(composed, script(result("Composed.")))
     composed.until_task(task, state="done")

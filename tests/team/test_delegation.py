@@ -13,7 +13,7 @@ pytestmark = pytest.mark.team
 CHILDREN = 8
 
 
-def test_the_death_of_one_of_three_workers_loses_no_result_and_repeats_no_work(team):
+def test_death_of_one_worker_loses_no_result_and_repeats_no_work(team):
     workers = [team.start_worker() for _ in range(3)]
     asked = Celery(broker=team.server.environment["REDIS_URL"]).control
     until(lambda: len(asked.ping(timeout=1, limit=3)) == 3)

@@ -30,7 +30,7 @@ def test_two_webs_count_together(redis_url):
     assert (opened, after) == ([2, 1], [2])
 
 
-def test_streams_of_a_process_that_died_count_no_longer(redis_url, monkeypatch):
+def test_streams_of_a_dead_process_stop_counting(redis_url, monkeypatch):
     async def die():
         await Rates(redis_url).open_stream(["a"])
         later = time.time() + 61
@@ -50,7 +50,7 @@ def test_without_redis_each_process_counts_by_itself(caplog):
     assert [record.name for record in caplog.records] == ["agentsite.rates"]
 
 
-def test_passwords_are_tried_together_and_also_without_redis(redis_url, settings):
+def test_sign_in_attempts_count_together_and_also_without_redis(redis_url, settings):
     def tries(url):
         settings.CACHES = {
             **settings.CACHES,
@@ -63,7 +63,7 @@ def test_passwords_are_tried_together_and_also_without_redis(redis_url, settings
     assert tries("redis://127.0.0.1:9/0") == [1, 2]
 
 
-def test_a_renewed_preview_goes_on_without_redis(settings, monkeypatch):
+def test_renewed_preview_works_without_redis(settings, monkeypatch):
     settings.CACHES = {
         "default": {"BACKEND": "agentsite.team_cache.RedisOrLocalCache", "LOCATION": "redis://127.0.0.1:9/0"}
     }

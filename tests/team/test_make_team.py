@@ -44,7 +44,7 @@ def supervised(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Server
     server.kill()
 
 
-def test_a_team_runs_tasks_replaces_a_dead_worker_and_ends_at_once(supervised: Any) -> None:
+def test_team_runs_tasks_replaces_a_dead_worker_and_ends_immediately(supervised: Any) -> None:
     until(supervised._is_up, 60)
     _, task = start(supervised, script(result("One.")))
     supervised.until_task(task, state="done")

@@ -21,7 +21,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_notes_are_found_by_what_they_say(database, request, tmp_path):
+def test_notes_are_found_by_their_text(database, request, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "AGENTSITE_VAR": str(tmp_path),

@@ -24,7 +24,7 @@ def _stage(var: Path, *arguments: object, **environment: str) -> str:
     return ended.stdout
 
 
-def test_approvals_that_wait_are_given_after_a_move_to_postgresql_and_back(postgres: Any, tmp_path: Path) -> None:
+def test_waiting_approvals_survive_a_move_to_postgresql_and_back(postgres: Any, tmp_path: Path) -> None:
     shutil.copytree(migrated(), tmp_path / "one")
     said = _stage(tmp_path / "one", "begin", tmp_path / "first")
     assert "sessions: 2 rows" in said

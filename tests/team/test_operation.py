@@ -39,7 +39,7 @@ def manage(team: Any, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_ready_only_with_a_worker_and_the_doctor_agrees(team: Any) -> None:
+def test_probe_and_doctor_report_ready_only_with_a_worker(team: Any) -> None:
     assert probe(team, "/readyz") == (
         503,
         {"status": "not ok", "checks": {"database": "ok", "broker": "ok", "worker": "not ok"}},
@@ -61,7 +61,7 @@ def test_ready_only_with_a_worker_and_the_doctor_agrees(team: Any) -> None:
     until(lambda: probe(team, "/readyz")[0] == 503, 5)
 
 
-def test_without_the_database_it_is_alive_and_not_ready(own_team: Any) -> None:
+def test_alive_but_not_ready_without_the_database(own_team: Any) -> None:
     name = own_team.server.environment["DATABASE_URL"].rsplit("/", 1)[1]
     with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
@@ -74,7 +74,7 @@ def test_without_the_database_it_is_alive_and_not_ready(own_team: Any) -> None:
     assert "The database cannot be reached" in doctor.stdout
 
 
-def test_not_ready_while_redis_answers_and_takes_nothing(postgres: str, tmp_path: Path) -> None:
+def test_not_ready_while_redis_rejects_writes(postgres: str, tmp_path: Path) -> None:
     redis = Redis(tmp_path)
     redis.start()
     try:
@@ -91,14 +91,14 @@ def test_not_ready_while_redis_answers_and_takes_nothing(postgres: str, tmp_path
         redis.kill()
 
 
-def test_a_configuration_is_applied_on_postgresql_and_a_second_time_changes_nothing(team: Any, tmp_path: Any) -> None:
+def test_configuration_is_applied_on_postgresql_and_is_idempotent(team: Any, tmp_path: Any) -> None:
     path = tmp_path / "more.yml"
     path.write_text("roles: [{name: a, tools: {deny: [shell]}}]\nusers: [{username: ada, password: pw, roles: [a]}]\n")
     assert "user ada: created" in manage(team, "configure", str(path)).stdout
     assert manage(team, "configure", str(path)).stdout == f"{path} changed nothing.\n"
 
 
-def test_servers_that_start_together_apply_a_file_once(team: Any, tmp_path: Any) -> None:
+def test_concurrent_starts_apply_a_file_once(team: Any, tmp_path: Any) -> None:
     path = tmp_path / "shared.yml"
     path.write_text("roles: [{name: b}, {name: c}]\nusers: [{username: bea, password: pw, roles: [b]}]\n")
     start = "import django; django.setup()\nfrom agentsite.configuration import apply_at_start\nprint(len(apply_at_start()))"

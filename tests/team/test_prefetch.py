@@ -13,7 +13,7 @@ pytestmark = pytest.mark.team
 STALLED = 4
 
 
-def test_a_worker_without_a_free_thread_keeps_no_wake_ups_from_one_that_has(own_team):
+def test_busy_worker_leaves_wake_ups_to_a_free_one(own_team):
     asked = Celery(broker=own_team.server.environment["REDIS_URL"]).control
     own_team.start_worker(STALLED)
     until(lambda: len(asked.ping(timeout=1, limit=1)) == 1)

@@ -17,7 +17,7 @@ ODD = "a\0b, ö, \U0001f600, \\u0000 and \t so on"
 LONG = [call("shell", command=rf"printf 'ö\0\\u0000 '; seq {n} 2000") for n in range(10)]
 
 
-def test_cuts_interjections_and_forks_on_postgresql_are_proven_by_replay(team: Any, tmp_path: Path) -> None:
+def test_replay_verifies_cuts_interjections_and_forks_on_postgresql(team: Any, tmp_path: Path) -> None:
     (tmp_path / "small.yml").write_text(SMALL)
     assert manage(team, "configure", str(tmp_path / "small.yml")).returncode == 0
     team.start_worker()

@@ -46,9 +46,7 @@ def session(web: Server) -> str:
     return str(web.call("POST", "sessions/", {"model": "script"})["id"])
 
 
-def test_an_event_stream_that_is_opened_meanwhile_ends_and_one_that_comes_back_hears(
-    redis: Redis, web: Server, session: str
-) -> None:
+def test_stream_opened_without_redis_ends_and_a_later_one_works(redis: Redis, web: Server, session: str) -> None:
     redis.kill()
     with takes_less_than(5):
         assert list(web.events(session, 0)) == []
@@ -61,7 +59,7 @@ def test_an_event_stream_that_is_opened_meanwhile_ends_and_one_that_comes_back_h
     until(hears)
 
 
-def test_an_event_stream_that_was_open_before_goes_on(redis: Redis, web: Server, session: str) -> None:
+def test_stream_opened_before_continues(redis: Redis, web: Server, session: str) -> None:
     web.call("POST", f"sessions/{session}/messages/", {"content": "Hello."})
     events = web.events(session, 0)
     assert next(events)["event"] == "entry"
@@ -78,7 +76,7 @@ def test_an_event_stream_that_was_open_before_goes_on(redis: Redis, web: Server,
         assert titles.result() == "Still here"
 
 
-def test_a_page_that_is_opened_meanwhile_is_told_to_come_back(redis: Redis, web: Server, session: str) -> None:
+def test_page_opened_without_redis_is_told_to_reconnect(redis: Redis, web: Server, session: str) -> None:
     headers = handshake(web)
     redis.kill()
     with takes_less_than(5), asked(web, f"/ws/sessions/{session}/", **headers) as page:
@@ -103,7 +101,7 @@ def readiness(web: Server) -> str:
     return str(json.loads(answer.read())["checks"]["broker"])
 
 
-def doctors_word(environment: dict[str, str]) -> str:
+def doctor_is_satisfied(environment: dict[str, str]) -> str:
     """Return whether doctor reports no problem of Redis."""
     command = [sys.executable, "manage.py", "doctor", "--json"]
     said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -113,16 +111,16 @@ def doctors_word(environment: dict[str, str]) -> str:
     return "ok" if set(words) == {"ok"} else "not ok"
 
 
-def test_the_probe_and_doctor_agree(redis: Redis, web: Server) -> None:
-    assert (readiness(web), doctors_word(web.environment)) == ("ok", "ok")
+def test_probe_and_doctor_agree_about_redis(redis: Redis, web: Server) -> None:
+    assert (readiness(web), doctor_is_satisfied(web.environment)) == ("ok", "ok")
     redis.kill()
     with takes_less_than(8):
         assert readiness(web) == "not ok"
-    assert doctors_word(web.environment) == "not ok"
+    assert doctor_is_satisfied(web.environment) == "not ok"
     redis.start()
     until(lambda: readiness(web) == "ok")
     redis.hold(1)
-    assert (readiness(web), doctors_word(web.environment)) == ("not ok", "not ok")
+    assert (readiness(web), doctor_is_satisfied(web.environment)) == ("not ok", "not ok")
 
 
 # --- TLS --------------------------------------------------------------------------------------------------------------
@@ -181,7 +179,7 @@ def secure_redis(tmp_path: Path) -> Iterator[SecureRedis]:
     running.kill()
 
 
-def test_all_clients_check_the_certificate_of_redis(
+def test_all_clients_verify_the_certificate_of_redis(
     secure_redis: SecureRedis, answers: Callable[[str], set[str]], tmp_path: Path
 ) -> None:
     assert answers(secure_redis.url) == {"ok"}
@@ -196,11 +194,11 @@ def test_all_clients_check_the_certificate_of_redis(
     assert answers(f"{bare}?ssl_cert_reqs=none") == {"ok"}
 
 
-def test_a_server_works_with_redis_behind_tls(secure_redis: SecureRedis, tmp_path: Path) -> None:
+def test_server_works_with_redis_over_tls(secure_redis: SecureRedis, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "var", ignore_errors=True)
     web = configured(tmp_path, CONFIG, REDIS_URL=secure_redis.url)
     try:
         web.start()
-        assert (readiness(web), doctors_word(web.environment)) == ("ok", "ok")
+        assert (readiness(web), doctor_is_satisfied(web.environment)) == ("ok", "ok")
     finally:
         web.kill()

@@ -20,7 +20,7 @@ MOST_PARSED = 3.0  # of 13: each BEGIN, and figures that have become so large th
 
 
 @pytest.mark.parametrize("tool", MOST)
-def test_an_iteration_waits_a_few_times_for_the_database_that_knows_its_questions(postgres, tmp_path, tool):
+def test_iteration_has_few_round_trips_and_prepared_statements(postgres, tmp_path, tool):
     environment = {
         "PATH": os.environ["PATH"],
         "AGENTSITE_VAR": str(tmp_path),

@@ -27,7 +27,7 @@ print(version() - before)
 """
 
 
-def test_bulk_changes_raise_it(postgres, tmp_path):
+def test_bulk_changes_raise_the_version(postgres, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "AGENTSITE_VAR": str(tmp_path),

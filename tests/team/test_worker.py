@@ -21,7 +21,7 @@ models: [{{name: far, providers: [{{provider: far, model: some-model, priority: 
 """
 
 
-def test_a_worker_runs_the_main_job_and_the_web_streams_it(new_team):
+def test_worker_runs_the_main_job_and_the_web_streams_it(new_team):
     team = new_team
     assert _peak(team.server.process.pid) < 180  # a subprocess has migrated its empty database
     team.start_worker()
@@ -40,7 +40,7 @@ def test_a_worker_runs_the_main_job_and_the_web_streams_it(new_team):
     assert team.server.task(task)["state"] == "done"
 
 
-def test_stop_and_interjection_reach_the_worker_that_runs_the_task(team):
+def test_stop_and_interjection_reach_the_running_worker(team):
     team.start_worker()
     team.start_worker()
     session, task = start(team.server, script(call("shell", command="sleep 60"), {**result(), "stall": 60}))
@@ -53,7 +53,7 @@ def test_stop_and_interjection_reach_the_worker_that_runs_the_task(team):
     check_record(team.server, session)
 
 
-def test_a_task_waits_for_the_first_worker_and_survives_the_death_of_one(team):
+def test_task_waits_for_a_worker_and_survives_its_death(team):
     session, task = start(team.server, script(call("shell", command="sleep 30"), result("I looked.")))
     first = team.start_worker()
     team.server.until_task(task, state="executing_tool")
@@ -66,7 +66,7 @@ def test_a_task_waits_for_the_first_worker_and_survives_the_death_of_one(team):
     assert statuses == ["unknown", "succeeded"]
 
 
-def test_a_drained_worker_finishes_its_step_and_another_goes_on(team):
+def test_drained_worker_finishes_its_step_and_another_continues(team):
     team.start_worker()
     waits = call("shell", command="while [ ! -e go ]; do sleep 0.1; done")
     session, task = start(team.server, script(waits, call("shell", command="echo second"), result()))
@@ -91,7 +91,7 @@ def _results(team, session):
     return [entry["metadata"].get("status") for entry in team.server.entries(session) if entry["tool_call_id"]]
 
 
-def test_a_worker_that_is_told_to_end_leaves_no_connection_open(team, tmp_path):
+def test_ended_worker_leaves_no_connection_open(team, tmp_path):
     with running() as provider:
         provider.replies = [openai_result("Done.")]
         (tmp_path / "far.yml").write_text(OVER_HTTP.format(url=provider.base_url))
