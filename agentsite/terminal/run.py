@@ -15,7 +15,7 @@ from django.db import connection
 from agentsite.terminal.reports import Report
 from llm_app import protocols
 from tasks_app import services
-from tasks_app.models import PERSON, ContextEntry, Decision, Task, WaitingFor
+from tasks_app.models import PERSON_WAITS, ContextEntry, Decision, Task, WaitingFor
 from tasks_app.models.errors import MayNotDecide, NothingToAnswer
 from tasks_app.record import redact_entries, redact_entry, redactor_of
 from tasks_app.run import children
@@ -90,7 +90,7 @@ class _Driver:
     def _advance_children(self, delegated: Sequence[Task]) -> None:
         """Advance delegated tasks and answer their questions, which no other process does."""
         for task in delegated:
-            if task.waiting_for in PERSON:
+            if task.waiting_for in PERSON_WAITS:
                 with suppress(NothingToAnswer):
                     answer(task, self._user, self._ask)
                 continue

@@ -16,7 +16,7 @@ from tasks_app.api.authentication import credential_of
 from tasks_app.api.entries import ToolCallSerializer
 from tasks_app.api.formats import asked
 from tasks_app.hub.subscriber import StateSubscriber
-from tasks_app.models import PERSON, FailureCode, Task, TaskState
+from tasks_app.models import PERSON_WAITS, FailureCode, Task, TaskState
 
 MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones
 
@@ -24,7 +24,7 @@ MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer on
 class PendingSerializer(ToolCallSerializer):
     """The open tool call that waits for a person. A question has `text` and `options`, an approval `danger`."""
 
-    kind = serializers.ChoiceField([kind.value for kind in PERSON])
+    kind = serializers.ChoiceField([kind.value for kind in PERSON_WAITS])
     reason = serializers.CharField()
     text = serializers.CharField(allow_null=True)
     options = serializers.ListField(child=serializers.CharField(), allow_null=True)

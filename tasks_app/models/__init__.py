@@ -13,7 +13,7 @@ from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, Rul
 from tasks_app.models.session import Session, SessionText, ShareLink
 from tasks_app.models.sharing import SessionMember
 from tasks_app.models.task import Task
-from tasks_app.models.task_state import ENDED, PERSON, FailureCode, TaskState, WaitingFor
+from tasks_app.models.task_state import ENDED, PERSON_WAITS, FailureCode, TaskState, WaitingFor
 from tasks_app.models.tool_call import (
     REFUSED,
     Approval,
@@ -31,7 +31,7 @@ from tasks_app.models.workspace_change import FileChange, WorkspaceChange
 __all__ = [
     "ALIVE_SECONDS",
     "ENDED",
-    "PERSON",
+    "PERSON_WAITS",
     "REFUSED",
     "Agent",
     "AgentPicture",

@@ -19,7 +19,7 @@ from llm_app.sql.cached_sql import cached_sql, fetch_first
 from tasks_app.models.agent import Agent
 from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.sharing import SessionMember
-from tasks_app.models.task_state import PERSON
+from tasks_app.models.task_state import PERSON_WAITS
 from tasks_app.text import full_text
 from tasks_app.text.retrieval import fold, terms_of
 
@@ -185,7 +185,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
         Also annotate `child_asks`: whether a delegated task below waits for a person.
         """
         newest = _related("tasks").order_by("-created_at")
-        waiting_tasks = newest.model.objects.filter(session__root=OuterRef("pk"), waiting_for__in=PERSON)
+        waiting_tasks = newest.model.objects.filter(session__root=OuterRef("pk"), waiting_for__in=PERSON_WAITS)
         fields = {"task_id": "pk", "task_state": "state", "task_waiting_for": "waiting_for", "task_stopped": "stopped"}
         columns = {name: Subquery(newest.values(field)[:1]) for name, field in fields.items()}
         return self.annotate(**columns, child_asks=Exists(waiting_tasks))

@@ -15,7 +15,7 @@ from tasks_app.models.session import Session
 from tasks_app.models.task_state import (
     ACTIVE,
     ENDED,
-    PERSON,
+    PERSON_WAITS,
     FailureCode,
     IllegalTransition,
     TaskState,
@@ -238,7 +238,7 @@ class Task(models.Model):
             models.CheckConstraint(
                 condition=Q(waiting_for=None)
                 | Q(waiting_for=WaitingFor.SIBLINGS, state=TaskState.INITIALIZING)
-                | Q(waiting_for__in=[*PERSON, WaitingFor.CHILDREN], state=TaskState.EXECUTING_TOOL),
+                | Q(waiting_for__in=[*PERSON_WAITS, WaitingFor.CHILDREN], state=TaskState.EXECUTING_TOOL),
                 name="task_waits_in_its_state",
             ),
             models.CheckConstraint(

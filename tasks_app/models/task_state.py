@@ -67,7 +67,7 @@ class WaitingFor(models.TextChoices):
     SIBLINGS = "siblings"
 
 
-PERSON = (WaitingFor.REPLY, WaitingFor.APPROVAL)
+PERSON_WAITS = (WaitingFor.REPLY, WaitingFor.APPROVAL)
 
 
 class FailureCode(models.TextChoices):

@@ -1,7 +1,7 @@
 """A session's record: appending, hash chain and redaction, and reading it for requests and pages."""
 
 from tasks_app.record.append import append_entries, lock, storable
-from tasks_app.record.cut import Conversation, Cut
+from tasks_app.record.cut import Cut, RequestMessages
 from tasks_app.record.draft import Draft, notice, reminder
 from tasks_app.record.entry_json import call_json
 from tasks_app.record.images import PictureError, StoredPicture
@@ -10,10 +10,10 @@ from tasks_app.record.session_secrets import SessionSecrets, redact_entries, red
 from tasks_app.record.turns import Turn
 
 __all__ = [
-    "Conversation",
     "Cut",
     "Draft",
     "PictureError",
+    "RequestMessages",
     "SessionSecrets",
     "StoredPicture",
     "Turn",

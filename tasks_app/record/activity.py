@@ -23,7 +23,7 @@ class Phrase(NamedTuple):
 
     template: str
     whole: str
-    words: str
+    short: str
 
 
 def phrase_of_call(name: str, arguments: Mapping[str, Any]) -> Phrase:
@@ -74,13 +74,15 @@ def _activity_of(name: str, arguments: Mapping[str, Any]) -> str:
 def _combined(template: str, phrases: Sequence[Phrase]) -> str:
     """Return one phrase for all calls of a template. A thing that several calls were about counts once."""
     singular, _, plural = template.partition("|")
-    distinct, times, words = len({phrase.whole for phrase in phrases}), len(phrases), phrases[0].words
+    distinct, times, short_phrase = len({phrase.whole for phrase in phrases}), len(phrases), phrases[0].short
     if plural and distinct > 1:
         count = distinct if any(thing in singular for thing in _THINGS) else times
         return ngettext(singular, plural, count).replace("#", str(count))
     if times == 1:
-        return words
-    return gettext("{} twice").format(words) if times == 2 else gettext("{} {} times").format(words, times)
+        return short_phrase
+    if times == 2:
+        return gettext("{} twice").format(short_phrase)
+    return gettext("{} {} times").format(short_phrase, times)
 
 
 def _quantity(name: str, arguments: Mapping[str, Any]) -> str:

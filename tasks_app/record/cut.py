@@ -77,7 +77,7 @@ def messages_of(cut: Cut, entries: Iterable[ContextEntry], blobs: Mapping[str, s
     return cut.messages() + [cut.with_view(message_of(entry, blobs)) for entry in entries]
 
 
-class Conversation:
+class RequestMessages:
     """The messages of a request. `size` estimates their tokens before a provider has counted them."""
 
     def __init__(self, cut: Cut) -> None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tasks_app.models import PERSON, CallStatus, Session, Task, ToolCallLog, WaitingFor
+from tasks_app.models import PERSON_WAITS, CallStatus, Session, Task, ToolCallLog, WaitingFor
 
 TOOL_NAME, _AGENT_PREFIX = "delegate", "ask_"
 
@@ -28,7 +28,7 @@ def awaited_children(task: Task) -> list[Task]:
 
 def waiting_for_person(tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks that wait for a person, among the given ones and all their descendants."""
-    waiting_tasks = [task for task in tasks if task.waiting_for in PERSON]
+    waiting_tasks = [task for task in tasks if task.waiting_for in PERSON_WAITS]
     if parents := [task for task in tasks if task.waiting_for == WaitingFor.CHILDREN]:
         waiting_tasks += waiting_for_person(list(Task.objects.active().filter(parent_call__task__in=parents)))
     return waiting_tasks

@@ -8,7 +8,7 @@ from llm_app.sql.cached_sql import cached_sql, fetch_all
 from llm_app.types import Message
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Session
 from tasks_app.models.entry import EntryQuerySet
-from tasks_app.record import Conversation, Cut, images, message_of
+from tasks_app.record import Cut, RequestMessages, images, message_of
 from tasks_app.run.open_call import OpenCall, open_call_in
 
 
@@ -27,7 +27,7 @@ class History:
         self.has_cut = False
         self._messages: list[Message] = []
         self._before = 0  # entries up to this seq are not in memory
-        self._conversations: dict[int, Conversation] = {}
+        self._conversations: dict[int, RequestMessages] = {}
 
     @classmethod
     def load(cls, session: Session) -> "History":
@@ -49,13 +49,13 @@ class History:
             for conversation in self._conversations.values():
                 conversation.add(entry, message)
 
-    def conversation(self, window: int) -> Conversation:
+    def conversation(self, window: int) -> RequestMessages:
         """Return the conversation as models with this window see it: from their newest cut on, or the entire record."""
         if window not in self._conversations:
             self._open(window, self._stored_cut(window))
         return self._conversations[window]
 
-    def move(self, window: int, cut: Cut) -> Conversation:
+    def move(self, window: int, cut: Cut) -> RequestMessages:
         """Set the cut for models with this window."""
         self.has_cut = True
         conversation = self._open(window, cut)
@@ -102,9 +102,9 @@ class History:
             return Cut()
         return Cut.from_text(row.seq, Blob.objects.get(pk=row.blob).content, row.masked_with)
 
-    def _open(self, window: int, cut: Cut) -> Conversation:
+    def _open(self, window: int, cut: Cut) -> RequestMessages:
         self._reach_back(cut.seq)
-        conversation = self._conversations[window] = Conversation(cut)
+        conversation = self._conversations[window] = RequestMessages(cut)
         for entry, message in zip(self.entries, self._messages, strict=True):
             if entry.seq > cut.seq:
                 conversation.add(entry, message)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from tasks_app.models import PERSON, Mode, Task
+from tasks_app.models import PERSON_WAITS, Mode, Task
 
 VERSION = "(SELECT version FROM settings_version)"
 # Columns for a row of `tasks`. SQLite 3.40 evaluates IS NOT NULL wrongly in RETURNING.
@@ -65,7 +65,7 @@ class Look:
 
         A steering message does not end a wait for children: they would be stopped for it.
         """
-        return self.interrupts(task) or (bool(self.message) and waiting_for in PERSON)
+        return self.interrupts(task) or (bool(self.message) and waiting_for in PERSON_WAITS)
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> "Look":

@@ -12,7 +12,7 @@ import orjson
 from django.db import transaction
 
 from llm_app.types import ToolCall
-from tasks_app.models import PERSON, ContextEntry, Task, ToolCallLog, WaitingFor
+from tasks_app.models import PERSON_WAITS, ContextEntry, Task, ToolCallLog, WaitingFor
 from tasks_app.models.errors import NothingToAnswer
 from tasks_app.record import Draft, StoredPicture, call_json, redact_entry, redactor_of
 from tasks_app.record.draft import result
@@ -82,7 +82,7 @@ def pending_json(task: Task) -> dict[str, Any] | None:
 
     `text` and `options` belong to a question, `danger` to an approval. They are None for the other kind.
     """
-    is_asked = task.waiting_for in PERSON
+    is_asked = task.waiting_for in PERSON_WAITS
     entry = ContextEntry.objects.in_session(task.session).in_context().last() if is_asked else None
     call = call_json(redact_entry(entry, redactor_of(task.session))) if entry else None
     if call is None:  # nothing waits, or it was answered in this instant

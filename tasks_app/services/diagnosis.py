@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from llm_app.models import BreakerState, Route
 from tasks_app.models import (
-    PERSON,
+    PERSON_WAITS,
     Approval,
     CallStatus,
     ContextEntry,
@@ -116,7 +116,7 @@ def _person_reason(task: Task) -> Reason:
 def _children_reasons(task: Task) -> Iterator[Reason]:
     """Yield the children that need a person, then the number of children that have ended."""
     delegated = Task.objects.filter(parent_call__task=task, parent_call__status=CallStatus.WAITING).order_by("number")
-    for child in delegated.filter(waiting_for__in=PERSON).select_related("session"):
+    for child in delegated.filter(waiting_for__in=PERSON_WAITS).select_related("session"):
         reason = _person_reason(child)
         yield replace(reason, sentence=f"Task {child.number}, “{child.session}”: {reason.sentence}")
     ended = delegated.exclude(ended_at=None).count()

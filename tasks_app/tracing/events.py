@@ -229,8 +229,8 @@ def _result(entry: ContextEntry, log: ToolCallLog) -> dict[str, Any]:
     } | ({"children": entry.metadata["children"]} if "children" in entry.metadata else {})
 
 
-def _time(moment: Any) -> str:
-    return str(moment.isoformat().replace("+00:00", "Z"))
+def _time(time: Any) -> str:
+    return str(time.isoformat().replace("+00:00", "Z"))
 
 
 def as_lines(events: Iterable[Event]) -> bytes:

@@ -161,9 +161,9 @@ def _span_id(task: UUID, key: str) -> str:
     return hashlib.sha256(f"{task} {key}".encode()).hexdigest()[:16]
 
 
-def _nanoseconds(moment: datetime) -> str:
+def _nanoseconds(time: datetime) -> str:
     """Return nanoseconds as text, because OTLP's JSON has no 64-bit numbers."""
-    return str(round(moment.timestamp() * 1_000_000) * 1000)
+    return str(round(time.timestamp() * 1_000_000) * 1000)
 
 
 def _attributes(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from tasks_app.models import Session, Task, TaskState
-from tasks_app.models.task_state import PERSON
+from tasks_app.models.task_state import PERSON_WAITS
 
 logger = logging.getLogger(__name__)
 _LATEST = timedelta(hours=1)  # tasks that ended longer ago cause no mail
@@ -38,7 +38,7 @@ def _tasks_to_report() -> QuerySet[Task]:
     """Return waiting and recently ended tasks of people who want mails."""
     now = timezone.now()
     people = get_user_model().objects.filter(is_active=True).exclude(mails=[]).exclude(email="")
-    waits_or_has_just_ended = Q(waiting_for__in=PERSON) | Q(ended_at__gt=now - _LATEST)
+    waits_or_has_just_ended = Q(waiting_for__in=PERSON_WAITS) | Q(ended_at__gt=now - _LATEST)
     own = Task.objects.without_copies().filter(started_by__in=people, parent_call=None, created_at__gt=now - _OLDEST)
     return own.filter(waits_or_has_just_ended, terminal="", stopped=False).select_related("started_by", "session")
 

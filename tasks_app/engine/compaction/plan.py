@@ -14,7 +14,7 @@ from llm_app.call import Recipient
 from tasks_app.engine.compaction.summary import Line, Template, line_of, merged
 from tasks_app.engine.prompt.build import Head, build_for
 from tasks_app.models import ContextEntry, ContextType
-from tasks_app.record import Conversation, Cut, Turn, tokens
+from tasks_app.record import Cut, RequestMessages, Turn, tokens
 from tasks_app.record.turns import group
 from tasks_app.run import TaskContext
 
@@ -209,7 +209,7 @@ class Measured:
     """A request to a route. `factor` converts our tokens to the provider's."""
 
     head: Head
-    conversation: Conversation
+    conversation: RequestMessages
     window: Window
     factor: float
     estimated: int  # tokens of the entire request by our count

@@ -17,7 +17,7 @@ from llm_app.adapters.xml_mode import AnthropicXML
 from llm_app.types import Message, Prompt
 from tasks_app.engine.compaction.plan import CutPlanner, Strategies, Window
 from tasks_app.models import ContextEntry
-from tasks_app.record import Conversation, Cut, message_of, tokens
+from tasks_app.record import Cut, RequestMessages, message_of, tokens
 from tasks_app.record.cut import messages_of
 from tasks_app.record.turns import group
 from tests.tasks_app.engine.test_compaction import History, template
@@ -39,7 +39,7 @@ class Session:
     def __init__(self, mover: CutPlanner) -> None:
         self.mover, self.cut, self.moves = mover, Cut(), 0
         self.entries: list[ContextEntry] = []
-        self.conversation = Conversation(self.cut)
+        self.conversation = RequestMessages(self.cut)
 
     def append(self, entries: Sequence[ContextEntry]) -> None:
         for entry in entries:
@@ -61,7 +61,7 @@ class Session:
         return self.conversation.size * self.mover.factor
 
     def _see(self, cut: Cut) -> None:
-        self.cut, self.conversation = cut, Conversation(cut)
+        self.cut, self.conversation = cut, RequestMessages(cut)
         for entry in self.entries:
             if entry.seq > cut.seq:
                 self.conversation.add(entry, message_of(entry))
