@@ -93,7 +93,7 @@ class SearchEngineAdmin(ModelAdmin):
     def save_model(self, request: HttpRequest, obj: SearchEngine, form: SearchEngineForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if key := form.cleaned_data.get("api_key"):
-            ServiceKey.put(obj.key_name, key)
+            ServiceKey.store(obj.key_name, key)
 
     def delete_model(self, request: HttpRequest, obj: SearchEngine) -> None:
         _key_of(obj).delete()

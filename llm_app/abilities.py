@@ -7,7 +7,7 @@ from llm_app.sql.cached_sql import cached_sql, fetch_all
 
 
 @dataclass(frozen=True, kw_only=True)
-class Abilities:
+class ModelsByAbility:
     """Names of logical models: one that sees pictures, and one each that makes images, speech and embeddings.
 
     Empty: none.
@@ -19,7 +19,7 @@ class Abilities:
     embeds: str = ""
 
 
-def of_user(user_id: int | None, preferred: str = "") -> Abilities:
+def models_of_user(user_id: int | None, preferred: str = "") -> ModelsByAbility:
     """Return the abilities that a user's models have, with one query.
 
     `preferred` is the conversation's own model (empty: the default one). It is chosen if it has the ability.

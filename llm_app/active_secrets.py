@@ -30,8 +30,8 @@ class ActiveSecrets:
 
         If a value has several names, a user's goes before the team's, and both before a key's.
         """
-        people = sorted(self.secrets, key=lambda row: (row[1] is None, row[0], row[1] or 0))
-        return Redactor([*((name, value) for name, _, value in people), *self.keys])
+        user_ids = sorted(self.secrets, key=lambda row: (row[1] is None, row[0], row[1] or 0))
+        return Redactor([*((name, value) for name, _, value in user_ids), *self.keys])
 
     @property
     def of_team(self) -> dict[str, str]:
@@ -39,16 +39,16 @@ class ActiveSecrets:
         return {name: value for name, owner, value in self.secrets if owner is None}
 
 
-def of_people(owners: Iterable[int]) -> ActiveSecrets:
+def for_users(owners: Iterable[int]) -> ActiveSecrets:
     """Return the secrets of some users and of the team. If nothing changed, this costs one query.
 
     Call this before each step, so that new secrets are redacted immediately.
     """
-    people = tuple(set(owners)) or (None,)
-    return _current(f"owner_id IS NULL OR owner_id IN ({', '.join(['%s'] * len(people))})", people)
+    user_ids = tuple(set(owners)) or (None,)
+    return _current(f"owner_id IS NULL OR owner_id IN ({', '.join(['%s'] * len(user_ids))})", user_ids)
 
 
-def of_everyone() -> ActiveSecrets:
+def for_everyone() -> ActiveSecrets:
     return _current("1 = 1", ())
 
 
@@ -59,11 +59,11 @@ def _current(condition: str, parameters: Sequence[int | None]) -> ActiveSecrets:
     """
     with connection.cursor() as cursor:
         cursor.execute(_STORED.format(condition), parameters)
-        return _in_force(tuple(sorted(cursor.fetchall(), key=lambda row: (*row[:2], row[2] or 0))))
+        return _decrypted(tuple(sorted(cursor.fetchall(), key=lambda row: (*row[:2], row[2] or 0))))
 
 
 @lru_cache(maxsize=256)
-def _in_force(rows: tuple[Row, ...]) -> ActiveSecrets:
+def _decrypted(rows: tuple[Row, ...]) -> ActiveSecrets:
     """Decrypt rows. The encrypted values are the cache key, so every change leads to a new entry."""
     secrets = [(name, owner, decrypted(stored)) for is_key, name, owner, stored in rows if not is_key]
     keys = [(name, decrypted(stored)) for is_key, name, _, stored in rows if is_key]

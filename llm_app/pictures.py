@@ -23,13 +23,13 @@ LONGEST_EDGE = 1568  # pixels; providers scale larger pictures down, and charge 
 LARGEST = 3_750_000  # bytes; 5 MB as base64, Anthropic's limit for one picture
 MOST_PIXELS = 16_000_000  # decoded pixels: 64 MB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
-_SHARP = ("PNG", "GIF")  # mostly drawings and screenshots
+_LOSSLESS = ("PNG", "GIF")  # mostly drawings and screenshots
 _QUALITY = 85
-_TOO_MANY = f"it has more than {MOST_PIXELS // 10**6} million pixels; make it smaller"
+_TOO_MANY_PIXELS = f"it has more than {MOST_PIXELS // 10**6} million pixels; make it smaller"
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
-class UnreadablePicture(Exception):
+class PictureError(Exception):
     """The message says why, in words for the model."""
 
 
@@ -47,29 +47,29 @@ def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
     """Return the response of the child process: {"picture": an EncodedPicture} or {"fault": a reason for the model}."""
     try:
         return {"picture": asdict(encode(body))}
-    except UnreadablePicture as error:
+    except PictureError as error:
         return {"fault": str(error)}
 
 
 def encode(data: bytes) -> EncodedPicture:
     """Return the (first) picture in `data` as PNG or JPEG.
 
-    Raises: UnreadablePicture.
+    Raises: PictureError.
     """
     try:
-        with Image.open(BytesIO(_mended(data)), formats=FORMATS) as file:
+        with Image.open(BytesIO(_without_damaged_chunks(data)), formats=FORMATS) as file:
             _shrink_while_decoding(file)
             image = _scaled(file)
-            return _encoded(image, "PNG" if file.format in _SHARP or image.mode == "RGBA" else "JPEG")
-    except UnreadablePicture:
+            return _encoded(image, "PNG" if file.format in _LOSSLESS or image.mode == "RGBA" else "JPEG")
+    except PictureError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError) as error:
-        raise UnreadablePicture(_TOO_MANY) from error
+        raise PictureError(_TOO_MANY_PIXELS) from error
     except Exception as error:  # damaged data makes decoders raise anything
-        raise UnreadablePicture("it is damaged, too large, or no PNG, JPEG, WebP or GIF") from error
+        raise PictureError("it is damaged, too large, or no PNG, JPEG, WebP or GIF") from error
 
 
-def _mended(data: bytes) -> bytes:
+def _without_damaged_chunks(data: bytes) -> bytes:
     """Return a PNG without damaged ancillary chunks: its pixels may still be intact."""
     return _PNG + b"".join(_good_chunks(data)) if data.startswith(_PNG) else data
 
@@ -79,24 +79,24 @@ def _good_chunks(data: bytes) -> Iterator[bytes]:
 
     Source: https://www.w3.org/TR/png-3/#5Chunk-layout.
     """
-    place = len(_PNG)
-    while place < len(data):
-        end = place + 12 + int.from_bytes(data[place : place + 4])
-        name, checksum = data[place + 4 : place + 8], data[end - 4 : end]
-        if not name[:1].islower() or zlib.crc32(data[place + 4 : end - 4]) == int.from_bytes(checksum):
-            yield data[place:end]
-        place = end
+    position = len(_PNG)
+    while position < len(data):
+        end = position + 12 + int.from_bytes(data[position : position + 4])
+        name, checksum = data[position + 4 : position + 8], data[end - 4 : end]
+        if not name[:1].islower() or zlib.crc32(data[position + 4 : end - 4]) == int.from_bytes(checksum):
+            yield data[position:end]
+        position = end
 
 
 def _shrink_while_decoding(file: Image.Image) -> None:
     """Prepare a JPEG to be decoded at a smaller size. A progressive JPEG needs memory for all of its pixels.
 
-    Raises: UnreadablePicture for too many pixels.
+    Raises: PictureError for too many pixels.
     """
-    whole = file.width * file.height
+    pixels = file.width * file.height
     file.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))
-    if (whole if file.info.get("progressive") else file.width * file.height) > MOST_PIXELS:
-        raise UnreadablePicture(_TOO_MANY)
+    if (pixels if file.info.get("progressive") else file.width * file.height) > MOST_PIXELS:
+        raise PictureError(_TOO_MANY_PIXELS)
 
 
 def _scaled(file: Image.Image) -> Image.Image:
@@ -115,10 +115,10 @@ def _scaled(file: Image.Image) -> Image.Image:
 
 def _encoded(image: Image.Image, kind: str) -> EncodedPicture:
     """Encode an image. A PNG that is too large becomes a JPEG."""
-    data = _bytes(image, kind)
+    data = _image_bytes(image, kind)
     while len(data) > LARGEST:
         image = image.reduce(2) if kind == "JPEG" else image
-        kind, data = "JPEG", _bytes(image, "JPEG")
+        kind, data = "JPEG", _image_bytes(image, "JPEG")
     return EncodedPicture(
         media_type=f"image/{kind.lower()}",
         data=base64.b64encode(data).decode(),
@@ -127,7 +127,7 @@ def _encoded(image: Image.Image, kind: str) -> EncodedPicture:
     )
 
 
-def _bytes(image: Image.Image, kind: str) -> bytes:
+def _image_bytes(image: Image.Image, kind: str) -> bytes:
     out = BytesIO()
     if kind == "JPEG":
         _on_white(image).save(out, "JPEG", quality=_QUALITY)
@@ -139,6 +139,6 @@ def _bytes(image: Image.Image, kind: str) -> bytes:
 def _on_white(image: Image.Image) -> Image.Image:
     if image.mode == "RGB":
         return image
-    ground = Image.new("RGB", image.size, "white")
-    ground.paste(image, mask=image.getchannel("A"))
-    return ground
+    background = Image.new("RGB", image.size, "white")
+    background.paste(image, mask=image.getchannel("A"))
+    return background

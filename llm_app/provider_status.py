@@ -12,7 +12,7 @@ from django.utils import timezone
 from llm_app import errors
 from llm_app.breaker.changes import breaker_of, reset_unless_forced
 from llm_app.connection_test import answer_time, explanation, fault_of_account
-from llm_app.models import BreakerState, CallStatus, LLMLog, Provider, Route
+from llm_app.models import BreakerState, LLMCallStatus, LLMLog, Provider, Route
 from llm_app.types import Purpose
 
 _NO_EVIDENCE = [  # errors that are no evidence about the provider: caused by the request, or before it was sent
@@ -77,7 +77,7 @@ def with_outcomes(rows: "QuerySet[Any]") -> "QuerySet[Any]":
 def listed_outcome(row: Any) -> tuple[bool | None, datetime | None]:
     """Return `works` and `at` of the status of an annotated row."""
     if row.call_at and not (row.test_at and row.test_at > row.call_at):
-        return row.call_status == CallStatus.SUCCEEDED, row.call_at
+        return row.call_status == LLMCallStatus.SUCCEEDED, row.call_at
     return (row.test_works, row.test_at) if row.test_at else (None, None)
 
 
@@ -97,13 +97,13 @@ def _newest(provider: Provider, tested: Route | None, **conditions: Any) -> Prov
 
 def _calls() -> "QuerySet[LLMLog]":
     """Return the calls that are evidence about their provider, newest first. Results of tests are stored in routes."""
-    ended = LLMLog.objects.filter(status__in=[CallStatus.SUCCEEDED, CallStatus.FAILED])
+    ended = LLMLog.objects.filter(status__in=[LLMCallStatus.SUCCEEDED, LLMCallStatus.FAILED])
     calls = ended.exclude(purpose=Purpose.TEST).exclude(error_type__in=_NO_EVIDENCE)
     return calls.order_by("-created_at")
 
 
 def _status_after_call(provider: Provider, log: LLMLog) -> ProviderStatus:
-    if log.status == CallStatus.SUCCEEDED:
+    if log.status == LLMCallStatus.SUCCEEDED:
         sentence = f"Its last call was answered in {answer_time(log.duration_ms)}."
         return ProviderStatus(works=True, sentence=sentence, at=log.created_at)
     error = _error(log)

@@ -15,16 +15,16 @@ def store_prompt(prompt: Prompt) -> StoredPrompt:
     """Store a prompt of already redacted texts and pictures. Messages are numbered, so that a log can refer to them."""
     messages = [replace(message, seq=number) for number, message in enumerate(prompt.messages, 1)]
     references = References(
-        system_blob=Blob.keep(prompt.system),
-        tools_blob=Blob.keep(tools_text(prompt.tools)) if prompt.tools else "",
-        messages_blob=Blob.keep(json.dumps([_message_row(message) for message in messages], ensure_ascii=False)),
+        system_blob=Blob.store(prompt.system),
+        tools_blob=Blob.store(dump_tools(prompt.tools)) if prompt.tools else "",
+        messages_blob=Blob.store(json.dumps([_stored_message(message) for message in messages], ensure_ascii=False)),
     )
     return StoredPrompt(prompt=replace(prompt, messages=messages), references=references)
 
 
-def _message_row(message: Message) -> dict[str, object]:
+def _stored_message(message: Message) -> dict[str, object]:
     """Return a message as JSON. Each picture is stored as its own blob."""
-    pictures = [{**asdict(picture), "data": Blob.keep(picture.data)} for picture in message.pictures]
+    pictures = [{**asdict(picture), "data": Blob.store(picture.data)} for picture in message.pictures]
     return {"role": message.role, "content": message.content, "pictures": pictures}
 
 
@@ -33,24 +33,24 @@ def picture_addresses(text: str) -> list[str]:
     return [picture["data"] for message in json.loads(text) for picture in message["pictures"]]
 
 
-def messages_in(text: str, pictures: dict[str, str]) -> list[Message]:
+def load_messages(text: str, pictures: dict[str, str]) -> list[Message]:
     """Return the stored messages. `pictures` contains the blobs of their pictures by address."""
     return [
         Message(
             role=message["role"],
             content=message["content"],
-            pictures=tuple(Picture(**each | {"data": pictures[each["data"]]}) for each in message["pictures"]),
+            pictures=tuple(Picture(**picture | {"data": pictures[picture["data"]]}) for picture in message["pictures"]),
             seq=number,
         )
         for number, message in enumerate(json.loads(text), 1)
     ]
 
 
-def tools_text(tools: Sequence[ToolSpec]) -> str:
+def dump_tools(tools: Sequence[ToolSpec]) -> str:
     """Return a tool list as stored: the order of tools and the order of names in schemas are preserved."""
     rows = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
     return orjson.dumps(rows).decode()
 
 
-def tools_in(text: str) -> tuple[ToolSpec, ...]:
+def load_tools(text: str) -> tuple[ToolSpec, ...]:
     return tuple(ToolSpec(**row) for row in orjson.loads(text))

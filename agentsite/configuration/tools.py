@@ -114,5 +114,5 @@ def apply_search(search: SearchSection | None) -> Iterator[str]:
     label, values = f"search engine {search.provider}", search.values_in_file("provider", "api_key")
     row = SearchEngine.objects.filter(name=search.provider).first() or SearchEngine(name=search.provider)
     yield from save_changes(row, {"kind": search.provider, **values}, label)
-    if "api_key" in search.model_fields_set and ServiceKey.put(row.key_name, search.api_key.get_secret_value()):
+    if "api_key" in search.model_fields_set and ServiceKey.store(row.key_name, search.api_key.get_secret_value()):
         yield f"{label}: api_key changed"

@@ -39,5 +39,5 @@ def apply_tracing(sinks: Sequence[SinkSection]) -> Iterator[str]:
             values["events"] = [event.value for event in item.events]
         yield from save_changes(row, values, f"trace sink {item.name}")
         key = item.key.get_secret_value()
-        if key and ServiceKey.put(row.key_name, key):
+        if key and ServiceKey.store(row.key_name, key):
             yield f"trace sink {item.name}: key changed"

@@ -19,7 +19,7 @@ from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.pricing import unpriced
 from llm_app.provider_status import status_of
 from llm_app.setup import connect
-from llm_app.setup.known import KNOWN, Known
+from llm_app.setup.known_providers import KNOWN_PROVIDERS, KnownProvider
 
 _LOCK = 0x6167656E7473  # "agents", a key of PostgreSQL's advisory locks
 
@@ -139,7 +139,7 @@ def connect_model() -> str:
     return f"{connection.verdict} {missing_price}".rstrip()
 
 
-def _needs_connection(known: Known, route: Route) -> bool:
+def _needs_connection(known: KnownProvider, route: Route) -> bool:
     """Return whether the route was set up from the environment, and its last test failed or is still to come."""
     if env.str("AGENTSITE_CONFIG", default=""):
         return False
@@ -147,11 +147,11 @@ def _needs_connection(known: Known, route: Route) -> bool:
     return names == [known.name] and status_of(route).works is False
 
 
-def _known_provider() -> Known | None:
-    return next((known for known in KNOWN if env.str(known.variable, default="")), None)
+def _known_provider() -> KnownProvider | None:
+    return next((known for known in KNOWN_PROVIDERS if env.str(known.variable, default="")), None)
 
 
-def _provider(known: Known) -> Provider:
+def _provider(known: KnownProvider) -> Provider:
     """Return the provider of a key in the environment.
 
     Raises: ImproperlyConfigured for an invalid address.

@@ -18,7 +18,7 @@ from llm_app.models import LogicalModel, ModelKind, Protocol, Route
 from llm_app.pricing import unpriced
 from llm_app.provider_status import listed_outcome, status_of, with_outcomes
 
-_LAST = 32_767
+_LAST_PRIORITY = 32_767
 
 
 class RouteForm(PriceForm):
@@ -29,19 +29,19 @@ class RouteForm(PriceForm):
         }
 
     def clean_extra_body(self) -> dict[str, Any]:
-        return _object(self.cleaned_data["extra_body"])
+        return _json_object(self.cleaned_data["extra_body"])
 
     def clean_extra_headers(self) -> dict[str, Any]:
-        headers = _object(self.cleaned_data["extra_headers"])
+        headers = _json_object(self.cleaned_data["extra_headers"])
         if not all(isinstance(value, str) and value.isprintable() for value in headers.values()):
             raise forms.ValidationError("Each header must be one line of text.")
         return headers
 
     def clean_quirks(self) -> dict[str, Any]:
-        return _object(self.cleaned_data["quirks"])
+        return _json_object(self.cleaned_data["quirks"])
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _json_object(value: Any) -> dict[str, Any]:
     """Return a JSON object; an empty one for an empty value."""
     if value and not isinstance(value, dict):
         raise forms.ValidationError("A JSON object is needed, such as {}.")
@@ -76,15 +76,15 @@ class RouteInline(TabularInline):
         """Sort new routes last. Dragging numbers routes from 0."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "priority":
-            field.initial = _LAST
+            field.initial = _LAST_PRIORITY
         return field
 
 
 def number_routes(model: LogicalModel) -> None:
     """Renumber the routes of a model as 1, 2, 3 … in their current order."""
     routes = list(model.routes.order_by("priority", "pk"))
-    for place, route in enumerate(routes, 1):
-        route.priority = place
+    for priority, route in enumerate(routes, 1):
+        route.priority = priority
     Route.objects.bulk_update(routes, ["priority"])
 
 
@@ -177,18 +177,17 @@ class LogicalModelAdmin(ModelAdmin):
 
     def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> tuple[Any, ...]:
         models = list(objs)
-        listed, counts, missing, kept = super().get_deleted_objects(models, request)
+        to_delete, model_count, perms_needed, protected = super().get_deleted_objects(models, request)
         if any(model.is_default for model in models):
-            kept = [*kept, "The default model: make another one the default first"]
-        return listed, counts, missing, kept
+            protected = [*protected, "The default model: make another one the default first"]
+        return to_delete, model_count, perms_needed, protected
 
     @display(description="answered by")
     def answered_by(self, model: LogicalModel) -> str:
         routes = list(model.routes.all())
-        real = [
-            route for route in routes if route.provider.protocol != Protocol.SCRIPTED
-        ]  # the demo does not answer if there is a real route
-        targets = [f"{route.provider}/{route.provider_model}" for route in real or routes if route.provider.enabled]
+        # The demo does not answer if there is a real route.
+        routes = [route for route in routes if route.provider.protocol != Protocol.SCRIPTED] or routes
+        targets = [f"{route.provider}/{route.provider_model}" for route in routes if route.provider.enabled]
         return ", then ".join(targets) or "nobody"
 
     @display(description="available to")
@@ -196,11 +195,11 @@ class LogicalModelAdmin(ModelAdmin):
         return ", ".join(role.name for role in model.roles.all()) or "everyone"
 
     @action(description="Make this the default model", permissions=["change"])
-    def make_default(self, request: HttpRequest, chosen: QuerySet[LogicalModel]) -> None:
-        if chosen.count() != 1:
+    def make_default(self, request: HttpRequest, queryset: QuerySet[LogicalModel]) -> None:
+        if queryset.count() != 1:
             messages.error(request, "Select one model.")
             return
-        model = chosen.get()
+        model = queryset.get()
         if model.kind != ModelKind.TEXT:
             messages.error(request, "Only a text model can be the default.")
             return

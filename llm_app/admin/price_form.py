@@ -8,13 +8,13 @@ from unfold.widgets import UnfoldAdminDecimalFieldWidget, UnfoldAdminTextareaWid
 from llm_app.models import Route
 from llm_app.pricing import prices
 
-_KINDS = {"input": "input_price", "cached_input": "cached_price", "cache_write": "cache_write_price"}
-_KINDS |= {"output": "output_price"}
+_FIELD_OF_KIND = {"input": "input_price", "cached_input": "cached_price", "cache_write": "cache_write_price"}
+_FIELD_OF_KIND |= {"output": "output_price"}
 _AS_INPUT = "If empty, the input price."
 _ABOVE = 'For requests of more tokens, such as {"tokens": 200000, "input": 6, "output": 22.5}.'
 
 
-def _figure(label: str, help_text: str) -> forms.FloatField:
+def _price_field(label: str, help_text: str) -> forms.FloatField:
     return forms.FloatField(
         label=label,
         help_text=help_text,
@@ -28,17 +28,17 @@ def _figure(label: str, help_text: str) -> forms.FloatField:
 class PriceForm(forms.ModelForm):  # type: ignore[type-arg]
     """A route's form with its price as numbers, in US dollars per million tokens."""
 
-    input_price = _figure("Input", "What the model reads. 0 for a model that costs nothing, such as a local one.")
-    output_price = _figure("Output", "What the model writes.")
-    cached_price = _figure("Cached input", _AS_INPUT)
-    cache_write_price = _figure("Writing into the cache", _AS_INPUT)
+    input_price = _price_field("Input", "What the model reads. 0 for a model that costs nothing, such as a local one.")
+    output_price = _price_field("Output", "What the model writes.")
+    cached_price = _price_field("Cached input", _AS_INPUT)
+    cache_write_price = _price_field("Writing into the cache", _AS_INPUT)
     above = forms.JSONField(label="Long requests", help_text=_ABOVE, required=False, widget=UnfoldAdminTextareaWidget)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         own = self.instance.price
         listed = prices.listed_price(self.instance.provider, self.instance.provider_model) if self.instance.pk else {}
-        for kind, name in _KINDS.items():
+        for kind, name in _FIELD_OF_KIND.items():
             if name not in self.fields:  # users with view permission only have no form fields
                 return
             self.initial[name] = own.get(kind)
@@ -54,7 +54,7 @@ class PriceForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        price = {kind: cleaned[name] for kind, name in _KINDS.items() if cleaned.get(name) is not None}
+        price = {kind: cleaned[name] for kind, name in _FIELD_OF_KIND.items() if cleaned.get(name) is not None}
         if cleaned.get("above"):
             price["above"] = cleaned["above"]
         if price and not prices.is_known(price):
@@ -67,9 +67,9 @@ class PriceForm(forms.ModelForm):  # type: ignore[type-arg]
 def _is_tier(above: Any) -> bool:
     if not isinstance(above, dict) or type(above.get("tokens")) is not int:
         return False
-    figures = [value for name, value in above.items() if name != "tokens"]
-    return above.keys() <= {"tokens", *_KINDS} and all(
-        type(value) in (int, float) and 0 <= value <= prices.DEAREST for value in figures
+    prices_above = [value for name, value in above.items() if name != "tokens"]
+    return above.keys() <= {"tokens", *_FIELD_OF_KIND} and all(
+        type(value) in (int, float) and 0 <= value <= prices.DEAREST for value in prices_above
     )
 
 

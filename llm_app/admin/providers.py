@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from llm_app import protocols
 from llm_app.admin import status
-from llm_app.admin.read_only import RedactedPages, Untouched
+from llm_app.admin.read_only import ReadOnlyMixin, RedactedPagesMixin
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
 from llm_app.breaker.rules import MAX_CALLS, MAX_SECONDS, Thresholds
@@ -21,7 +21,7 @@ from llm_app.connection_test import check_models
 from llm_app.models import BreakerChange, BreakerState, LearnedQuirk, Provider
 from llm_app.provider_status import listed_outcome, settings_changed, status_of_provider, with_outcomes
 
-COLOURS = {BreakerState.CLOSED: "success", BreakerState.HALF_OPEN: "warning", BreakerState.OPEN: "danger"}
+STATE_COLORS = {BreakerState.CLOSED: "success", BreakerState.HALF_OPEN: "warning", BreakerState.OPEN: "danger"}
 
 
 class BreakerActions(ModelAdmin):
@@ -29,7 +29,7 @@ class BreakerActions(ModelAdmin):
 
     actions = ["force_open", "force_closed", "reset_breaker"]
 
-    @display(description="breaker", ordering="circuit_breaker__state", label=COLOURS)
+    @display(description="breaker", ordering="circuit_breaker__state", label=STATE_COLORS)
     def breaker_state(self, provider: Provider) -> tuple[str, str]:
         breaker = changes.breaker_of(provider)
         return breaker.state, str(breaker)
@@ -40,30 +40,30 @@ class BreakerActions(ModelAdmin):
         return f"{breaker}. {breaker.reason}".capitalize()
 
     @action(description="Force the breaker open: no calls", permissions=["change"])
-    def force_open(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
-        self._force(request, chosen, BreakerState.OPEN)
+    def force_open(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+        self._force(request, queryset, BreakerState.OPEN)
 
     @action(description="Force the breaker closed: all calls", permissions=["change"])
-    def force_closed(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
-        self._force(request, chosen, BreakerState.CLOSED)
+    def force_closed(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+        self._force(request, queryset, BreakerState.CLOSED)
 
-    def _force(self, request: HttpRequest, chosen: QuerySet[Provider], state: BreakerState) -> None:
-        for provider in chosen:
+    def _force(self, request: HttpRequest, queryset: QuerySet[Provider], state: BreakerState) -> None:
+        for provider in queryset:
             changes.force(provider, state, request.user)
-            self._say(request, provider, f"Its breaker is forced {state.label} until an administrator resets it.")
+            self._report(request, provider, f"Its breaker is forced {state.label} until an administrator resets it.")
 
     @action(description="Reset the breaker", permissions=["change"])
-    def reset_breaker(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
-        for provider in chosen:
+    def reset_breaker(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+        for provider in queryset:
             changes.reset(provider, request.user)
-            self._say(request, provider, "Its breaker is closed and automatic again.")
+            self._report(request, provider, "Its breaker is closed and automatic again.")
 
-    def _say(self, request: HttpRequest, provider: Provider, sentence: str) -> None:
+    def _report(self, request: HttpRequest, provider: Provider, sentence: str) -> None:
         self.log_change(request, provider, sentence)
         messages.success(request, f"{provider}: {sentence}")
 
 
-class BreakerChangeInline(Untouched, TabularInline):
+class BreakerChangeInline(ReadOnlyMixin, TabularInline):
     model = BreakerChange
     verbose_name_plural = "breaker history"
     fields = ["at", "before", "after", "reason", "by"]
@@ -79,7 +79,7 @@ class BreakerChangeInline(Untouched, TabularInline):
 
 
 @admin.register(BreakerChange)
-class BreakerChangeAdmin(Untouched, ModelAdmin):
+class BreakerChangeAdmin(ReadOnlyMixin, ModelAdmin):
     list_display = ["at", "provider", "was", "became", "reason", "by"]
     list_filter = ["after", "provider"]
     list_select_related = ["provider", "by"]
@@ -88,16 +88,16 @@ class BreakerChangeAdmin(Untouched, ModelAdmin):
     ordering = ["-pk"]
     show_full_result_count = False
 
-    @display(description="was", label=COLOURS)
+    @display(description="was", label=STATE_COLORS)
     def was(self, change: BreakerChange) -> tuple[str, str]:
         return change.before, change.get_before_display()
 
-    @display(description="became", ordering="after", label=COLOURS)
+    @display(description="became", ordering="after", label=STATE_COLORS)
     def became(self, change: BreakerChange) -> tuple[str, str]:
         return change.after, change.get_after_display()
 
 
-class LearnedQuirkInline(Untouched, TabularInline):
+class LearnedQuirkInline(ReadOnlyMixin, TabularInline):
     """The learned quirks on a provider's page. Deleting one happens on its own page, which asks for confirmation."""
 
     model = LearnedQuirk
@@ -110,7 +110,7 @@ class LearnedQuirkInline(Untouched, TabularInline):
 
 
 @admin.register(LearnedQuirk)
-class LearnedQuirkAdmin(RedactedPages, ModelAdmin):
+class LearnedQuirkAdmin(RedactedPagesMixin, ModelAdmin):
     """Admin of learned quirks. After one is deleted, the next call sends the field again."""
 
     list_display = ["provider", "provider_model", "quirk", "value", "learned_at"]
@@ -161,13 +161,13 @@ class ProviderForm(WriteOnlyForm):
         return dict(values)
 
     def clean_timeout_s(self) -> float:
-        return _seconds(self.cleaned_data["timeout_s"])
+        return _valid_seconds(self.cleaned_data["timeout_s"])
 
     def clean_total_timeout_s(self) -> float:
-        return _seconds(self.cleaned_data["total_timeout_s"])
+        return _valid_seconds(self.cleaned_data["total_timeout_s"])
 
 
-def _seconds(value: float) -> float:
+def _valid_seconds(value: float) -> float:
     if not 0 < value <= MAX_SECONDS:
         raise forms.ValidationError(f"Write seconds, above 0 and at most {MAX_SECONDS:,}.")
     return value
@@ -219,8 +219,8 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
 
     def get_deleted_objects(self, objs: Iterable[Provider], request: HttpRequest) -> tuple[Any, ...]:
         """Allow deleting a provider with its breaker history, although single history rows cannot be deleted."""
-        listed, counts, lacking, kept = super().get_deleted_objects(objs, request)
-        return listed, counts, lacking - {BreakerChange._meta.verbose_name}, kept
+        to_delete, model_count, perms_needed, protected = super().get_deleted_objects(objs, request)
+        return to_delete, model_count, perms_needed - {BreakerChange._meta.verbose_name}, protected
 
     def save_model(self, request: HttpRequest, obj: Provider, form: ProviderForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -228,8 +228,8 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
             settings_changed(obj, request.user)
 
     @action(description="Test", permissions=["change"])
-    def test(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
-        for provider in chosen:
+    def test(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+        for provider in queryset:
             outcomes = list(check_models(provider))
             if not outcomes:
                 messages.warning(request, f"{provider}: no model is routed to it. Add a route, then test it.")

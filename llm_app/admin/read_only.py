@@ -8,7 +8,7 @@ from django.template.response import TemplateResponse
 from llm_app import active_secrets
 
 
-class Untouched:
+class ReadOnlyMixin:
     """A mixin for an admin or an inline: rows cannot be added, changed or deleted."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -21,7 +21,7 @@ class Untouched:
         return False
 
 
-class RedactedPages:
+class RedactedPagesMixin:
     """A mixin for an admin without editable forms: a form with redacted values must never be saved."""
 
     def changelist_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -42,4 +42,4 @@ def redacted(response: HttpResponse) -> HttpResponse:
 
 
 def _redact(response: TemplateResponse) -> None:
-    response.content = active_secrets.of_everyone().redactor.redacted(response.content.decode()).encode()
+    response.content = active_secrets.for_everyone().redactor.redacted(response.content.decode()).encode()

@@ -20,6 +20,6 @@ def sentence(status: ProviderStatus) -> str:
     return f"{status.sentence} ({_ago(status.at)})" if status.at else status.sentence
 
 
-def _ago(moment: datetime) -> str:
-    has_passed = (timezone.now() - moment).total_seconds() >= 60
-    return f"{timesince(moment, depth=1)} ago" if has_passed else "just now"
+def _ago(time: datetime) -> str:
+    has_passed = (timezone.now() - time).total_seconds() >= 60
+    return f"{timesince(time, depth=1)} ago" if has_passed else "just now"

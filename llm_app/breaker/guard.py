@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from llm_app.breaker import changes
 from llm_app.breaker.rules import CallPermission, Thresholds, is_fault, permission_for_call, reason_to_open
 from llm_app.errors import AuthenticationFailed, CircuitOpen, LLMError, ProtocolUnavailable
-from llm_app.models import BreakerState, CallStatus, LLMLog, Route
+from llm_app.models import BreakerState, LLMCallStatus, LLMLog, Route
 from llm_app.types import Purpose
 
 
@@ -77,7 +77,7 @@ class AttemptGuard:
 
     def _outcomes(self, window: int) -> list[str]:
         """Return the errors of the newest calls since the breaker closed; empty for a success. Tests do not count."""
-        logs = LLMLog.objects.filter(provider=self._provider.name).exclude(status=CallStatus.ABORTED)
+        logs = LLMLog.objects.filter(provider=self._provider.name).exclude(status=LLMCallStatus.ABORTED)
         if self._breaker.changed_at is not None:
             logs = logs.filter(created_at__gt=self._breaker.changed_at)
         logs = logs.exclude(purpose=Purpose.TEST).order_by("-created_at")

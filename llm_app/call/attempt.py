@@ -18,7 +18,7 @@ from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
 from llm_app.errors import BadRequest, LLMError, ProviderTimeout
 from llm_app.metrics import count_call
-from llm_app.models import CallStatus, LearnedQuirk, LLMLog, Route
+from llm_app.models import LearnedQuirk, LLMCallStatus, LLMLog, Route
 from llm_app.pricing import prices
 from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt
@@ -77,7 +77,7 @@ class Attempt:
         settings = call.routes.settings_of(route) if call.routes else RouteSettings.of(route)
         self._adapter, self._endpoint, self._price = settings.adapter, settings.endpoint, settings.price
         self._stored = call.prompt_for(settings.recipient)
-        self._redactor = call.redactor or active_secrets.of_people([]).redactor
+        self._redactor = call.redactor or active_secrets.for_users([]).redactor
         self._redacted = redacted_prompt(self._stored.prompt, self._redactor)
         self._learned = learned  # during this call
         self._parameters = parameters_of(route, *learned) if learned else settings.parameters
@@ -101,11 +101,11 @@ class Attempt:
             result = redacted_turn(self._receive(run), self._redactor)
         except LLMError as error:
             error.detail = self._redacted_error(error.detail)
-            self._end_log(CallStatus.FAILED, error.detail, type(error).__name__)
+            self._end_log(LLMCallStatus.FAILED, error.detail, type(error).__name__)
             self._settle_without_answer(was_read=isinstance(error, ProviderTimeout))
             raise
         except BaseException as interruption:
-            self._end_log(CallStatus.ABORTED, error_type=type(interruption).__name__)
+            self._end_log(LLMCallStatus.ABORTED, error_type=type(interruption).__name__)
             self._settle_without_answer(was_read=True)
             raise
         return Completion(result=result, log=self._log_success(result), allowance=self._allowance)
@@ -181,13 +181,13 @@ class Attempt:
         is_same = redacted.key == self._parameters.key
         return logged, self._body if is_same else self._adapter.body(self._redacted.prompt, redacted)
 
-    def _end_log(self, status: CallStatus, error: str = "", error_type: str = "") -> LLMLog:
+    def _end_log(self, status: LLMCallStatus, error: str = "", error_type: str = "") -> LLMLog:
         log = self._log
         log.status, log.error, log.error_type, log.duration_ms = status, error[:2000], error_type, self._elapsed_ms()
         return log
 
     def _log_success(self, result: LLMTurnResult) -> LLMLog:
-        log, usage = self._end_log(CallStatus.SUCCEEDED), result.usage
+        log, usage = self._end_log(LLMCallStatus.SUCCEEDED), result.usage
         log.finish_reason = result.finish_reason[:50]
         log.usage_estimated = not usage.input_tokens  # a provider that counts no input reports no usage
         self._set_usage(self._usage_meter.usage(usage) if log.usage_estimated else usage)

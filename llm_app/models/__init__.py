@@ -2,7 +2,7 @@
 
 from llm_app.models.breaker import BreakerChange, BreakerState, CircuitBreaker
 from llm_app.models.budget import Budget, Reservation, Spending
-from llm_app.models.log import Blob, CallStatus, LLMLog
+from llm_app.models.log import Blob, LLMCallStatus, LLMLog
 from llm_app.models.provider import LearnedQuirk, LogicalModel, ModelKind, Protocol, Provider, Route
 from llm_app.models.secret import Secret, ServiceKey
 
@@ -11,8 +11,8 @@ __all__ = [
     "BreakerChange",
     "BreakerState",
     "Budget",
-    "CallStatus",
     "CircuitBreaker",
+    "LLMCallStatus",
     "LLMLog",
     "LearnedQuirk",
     "LogicalModel",

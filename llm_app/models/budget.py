@@ -31,10 +31,10 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
         """Return the budgets that apply to a user's calls: the user's own, those of their roles, and the one for
         everyone.
         """
-        theirs = Q(user=None, role=None)
+        owners = Q(user=None, role=None)
         if user_id is not None:
-            theirs |= Q(user=user_id) | Q(role__in=get_user_model().roles_of(user_id))
-        return self.filter(theirs).select_related("user", "role").order_by("pk")
+            owners |= Q(user=user_id) | Q(role__in=get_user_model().roles_of(user_id))
+        return self.filter(owners).select_related("user", "role").order_by("pk")
 
     @cached_sql
     def list_binding(self, user_id: int | None) -> "list[Budget]":

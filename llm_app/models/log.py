@@ -10,7 +10,7 @@ from django.db.models import Q
 from llm_app.sql.cached_sql import cached_sql, fetch_all
 
 
-class CallStatus(models.TextChoices):
+class LLMCallStatus(models.TextChoices):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     ABORTED = "aborted"
@@ -60,7 +60,7 @@ class LLMLog(models.Model):
     request_sha256 = models.CharField(max_length=64)
     request_bytes = models.PositiveIntegerField()
 
-    status = models.CharField(max_length=10, choices=CallStatus)
+    status = models.CharField(max_length=10, choices=LLMCallStatus)
     error_type = models.CharField(
         max_length=30, blank=True, help_text="The kind of failure: a class in llm_app.errors."
     )
@@ -90,7 +90,7 @@ class LLMLog(models.Model):
             models.Index(fields=["created_at"]),
         ]
         constraints = [
-            models.CheckConstraint(condition=Q(status__in=CallStatus.values), name="llm_log_status_known"),
+            models.CheckConstraint(condition=Q(status__in=LLMCallStatus.values), name="llm_log_status_known"),
         ]
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class Blob(models.Model):
         return self.sha256[:12]
 
     @classmethod
-    def keep(cls, content: str) -> str:
+    def store(cls, content: str) -> str:
         """Store `content` if it is new, and return its address. A row must refer to the blob within a day."""
         address = hashlib.sha256(content.encode()).hexdigest()
         rows = _left_at(address)

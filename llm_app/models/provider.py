@@ -19,7 +19,7 @@ from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first
 from llm_app.types import Purpose
 
 LONGEST_NAME = 20  # characters of a protocol's name
-_SOME = MinValueValidator(1)
+_POSITIVE = MinValueValidator(1)
 
 
 class Protocol(StrEnum):
@@ -98,10 +98,10 @@ class LogicalModelQuerySet(models.QuerySet["LogicalModel"]):
 
         An empty name is the default model.
         """
-        found = (
+        window = (
             self.filter(Q(name=name) if name else Q(is_default=True)).values_list("context_window", flat=True).first()
         )
-        return found or int(LogicalModel._meta.get_field("context_window").get_default())
+        return window or int(LogicalModel._meta.get_field("context_window").get_default())
 
 
 class LogicalModel(models.Model):
@@ -109,8 +109,8 @@ class LogicalModel(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=10, choices=ModelKind, default=ModelKind.TEXT, help_text="What it returns.")
-    context_window = models.PositiveIntegerField(default=128_000, validators=[_SOME], help_text="In tokens.")
-    max_output_tokens = models.PositiveIntegerField(default=8_192, validators=[_SOME])
+    context_window = models.PositiveIntegerField(default=128_000, validators=[_POSITIVE], help_text="In tokens.")
+    max_output_tokens = models.PositiveIntegerField(default=8_192, validators=[_POSITIVE])
     is_default = models.BooleanField(default=False, help_text="Used where no model was chosen.")
     roles: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
         Group, blank=True, related_name="+", help_text="Whose members may use it. None: everyone."
@@ -145,8 +145,8 @@ def probe_is_due(path: str = "") -> Q:
     """Return the condition that a call may probe a breaker's provider, by the database's clock, even if that was set
     back.
     """
-    change_is_to_come = Q(**{f"{path}probe_at__isnull": False, f"{path}changed_at__gt": Now()})
-    return Q(**{f"{path}probe_at__lte": Now()}) | change_is_to_come
+    is_clock_set_back = Q(**{f"{path}probe_at__isnull": False, f"{path}changed_at__gt": Now()})
+    return Q(**{f"{path}probe_at__lte": Now()}) | is_clock_set_back
 
 
 class RouteQuerySet(models.QuerySet["Route"]):
@@ -157,7 +157,7 @@ class RouteQuerySet(models.QuerySet["Route"]):
         include the provider's breaker and the annotations `probe_is_due` and `has_learned`.
         """
         routes = self.filter(Q(model__name=model) if model else Q(model__is_default=True), provider__enabled=True)
-        routes = routes._less_the_demo(task_id)
+        routes = routes._without_demo(task_id)
         if user_id is not None:
             routes = routes.filter(model__in=LogicalModel.objects.open_to(user_id))
         due = probe_is_due("provider__circuit_breaker__")
@@ -195,9 +195,9 @@ class Route(models.Model):
     provider_model = models.CharField(max_length=200, help_text="The model's name at the provider.")
     priority = models.PositiveSmallIntegerField(default=1, help_text="1 is tried first.")
     context_window = models.PositiveIntegerField(
-        null=True, blank=True, validators=[_SOME], help_text="Only if smaller than the model's."
+        null=True, blank=True, validators=[_POSITIVE], help_text="Only if smaller than the model's."
     )
-    max_tokens = models.PositiveIntegerField(null=True, blank=True, validators=[_SOME])
+    max_tokens = models.PositiveIntegerField(null=True, blank=True, validators=[_POSITIVE])
     temperature = models.FloatField(null=True, blank=True)
     thinking_budget = models.PositiveIntegerField(
         null=True, blank=True, help_text="In tokens, where the provider supports it."

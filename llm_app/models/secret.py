@@ -20,9 +20,9 @@ class SecretQuerySet(models.QuerySet["Secret"]):
         users, roles = get_user_model(), Secret.roles.through.objects.filter(secret=OuterRef(OuterRef("pk")))
         by_default = Q(groups=None) & Exists(roles.filter(group__in=users.default_role()))
         granted = Q(Exists(roles.filter(group__user=OuterRef("pk")))) | by_default
-        lacking = users.objects.filter(~granted, pk__in=people, is_superuser=False)
-        own = Q(owner__in=people) if len(people) == 1 else Q(pk__in=())
-        return self.filter(own | Q(owner=None) & ~Exists(lacking))
+        users_without_grant = users.objects.filter(~granted, pk__in=people, is_superuser=False)
+        own_secrets = Q(owner__in=people) if len(people) == 1 else Q(pk__in=())
+        return self.filter(own_secrets | Q(owner=None) & ~Exists(users_without_grant))
 
 
 class Secret(models.Model):
@@ -69,7 +69,7 @@ class ServiceKey(models.Model):
         return self.name
 
     @classmethod
-    def put(cls, name: str, value: str) -> bool:
+    def store(cls, name: str, value: str) -> bool:
         """Store a key, and return whether it changed."""
         row = cls.objects.filter(name=name).first() or cls(name=name)
         if row.value == value:

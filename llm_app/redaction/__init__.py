@@ -1,7 +1,7 @@
 """Redaction of secrets in texts, streams, requests, answers and the log."""
 
 from llm_app.redaction.redactor import Redactor, StreamRedactor, names_in, placeholder, texts_in
-from llm_app.redaction.refusal import is_too_plain, why_refused
+from llm_app.redaction.refusal import is_too_plain, rejection_reason
 from llm_app.redaction.turn import has_escapes, redacted_arguments, redacted_call, redacted_thinking
 
 __all__ = [
@@ -14,6 +14,6 @@ __all__ = [
     "redacted_arguments",
     "redacted_call",
     "redacted_thinking",
+    "rejection_reason",
     "texts_in",
-    "why_refused",
 ]

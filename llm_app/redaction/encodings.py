@@ -30,14 +30,14 @@ class Forms:
 @lru_cache(maxsize=4096)
 def forms_of(value: str) -> Forms:
     """Return all forms of a value and of each of its lines. Surrounding white space is not part of it."""
-    pieces = _pieces(value.strip())
+    values = _values_to_encode(value.strip())
     return Forms(
-        written=frozenset().union(*map(_written, pieces)),
-        packed=frozenset().union(*map(_packed, pieces)),
+        written=frozenset().union(*map(_escaped_forms, values)),
+        packed=frozenset().union(*map(_encoded_forms, values)),
     )
 
 
-def _pieces(value: str) -> set[str]:
+def _values_to_encode(value: str) -> set[str]:
     lines = (line.strip() for line in value.splitlines())
     return {value, *(line for line in lines if len(line) >= SHORTEST_LINE and not _HEADING.fullmatch(line))} - {""}
 
@@ -45,42 +45,43 @@ def _pieces(value: str) -> set[str]:
 # --- escaped ----------------------------------------------------------------------------------------------------
 
 
-def _written(value: str) -> set[str]:
-    dumped = _dumped(value)
-    twice = set().union(*map(_dumped, dumped), *map(_html, dumped), {quote(form, safe="") for form in dumped})
-    return {value} | _json(value) | twice | _url(value) | _html(value) | _literal(value)
+def _escaped_forms(value: str) -> set[str]:
+    forms = {value} | _json_forms(value) | _url_forms(value) | _html_forms(value) | _literal_forms(value)
+    for string in _json_strings(value):  # escaped twice
+        forms |= _json_strings(string) | _html_forms(string) | {quote(string, safe="")}
+    return forms
 
 
-def _dumped(value: str) -> set[str]:
+def _json_strings(value: str) -> set[str]:
     return {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
 
 
-def _json(value: str) -> set[str]:
+def _json_forms(value: str) -> set[str]:
     """Return JSON strings: with and without escapes for non-ASCII, slashes and markup, and with hex digits in either
     case.
     """
-    dumped = _dumped(value)
-    dumped |= {form.replace("/", "\\/") for form in dumped} | {form.translate(_MARKUP) for form in dumped}
-    return dumped | {_UNICODE.sub(_upper, form) for form in dumped}
+    strings = _json_strings(value)
+    strings |= {form.replace("/", "\\/") for form in strings} | {form.translate(_MARKUP) for form in strings}
+    return strings | {_UNICODE.sub(_upper_hex, form) for form in strings}
 
 
-def _upper(escape: re.Match[str]) -> str:
+def _upper_hex(escape: re.Match[str]) -> str:
     return "\\u" + escape[0][2:].upper()
 
 
-def _url(value: str) -> set[str]:
+def _url_forms(value: str) -> set[str]:
     quoted = {quote(value, safe=safe) for safe in _SAFE} | {quote_plus(value)}
     return quoted | {_PERCENT.sub(lambda escape: escape[0].lower(), form) for form in quoted}
 
 
-def _html(value: str) -> set[str]:
+def _html_forms(value: str) -> set[str]:
     escaped = html.escape(value)
     forms = {escaped, html.escape(value, quote=False), escaped.replace("&#x27;", "&#39;")}
     forms.add(escaped.replace("&#x27;", "&apos;"))
     return forms | {form.encode("ascii", "xmlcharrefreplace").decode() for form in forms}
 
 
-def _literal(value: str) -> set[str]:
+def _literal_forms(value: str) -> set[str]:
     """Return Python literals and shell-quoted forms."""
     printed = {repr(value)[1:-1], ascii(value)[1:-1], repr(value.encode())[2:-1]}
     return printed | {value.replace("'", "'\"'\"'"), value.replace("'", "'\\''")}
@@ -89,16 +90,16 @@ def _literal(value: str) -> set[str]:
 # --- encoded ----------------------------------------------------------------------------------------------------
 
 
-def _packed(value: str) -> set[str]:
+def _encoded_forms(value: str) -> set[str]:
     """Return the encoded forms without white space. They are searched in texts without white space."""
     data = value.encode()
     encoded = {data.hex(), data.hex().upper()}
-    for form in map(partial(_base64, data), range(3)):
+    for form in map(partial(_base64_digits, data), range(3)):
         encoded |= {form, form.translate(str.maketrans("+/", "-_"))}
     return encoded
 
 
-def _base64(data: bytes, before: int) -> str:
+def _base64_digits(data: bytes, bytes_before: int) -> str:
     """Return the base64 digits that only depend on `data` when `before` bytes (modulo 3) precede it."""
-    whole = base64.b64encode(bytes(before) + data + bytes(3)).decode()
-    return whole[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
+    encoded = base64.b64encode(bytes(bytes_before) + data + bytes(3)).decode()
+    return encoded[-(-8 * bytes_before // 6) : 8 * (bytes_before + len(data)) // 6]

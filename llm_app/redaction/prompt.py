@@ -14,34 +14,36 @@ from llm_app.redaction.redactor import Redactor, Span, with_placeholders
 from llm_app.redaction.turn import has_escapes, redacted_arguments, redacted_thinking
 from llm_app.types import Message, Prompt, ToolSpec
 
-Noted = tuple[int, str, int, int, str]  # seq of the entry, field of its message, offset, length, placeholder
-_masked_with = attrgetter("masked_with")
+LoggedSpan = tuple[int, str, int, int, str]  # seq of the entry, field of its message, offset, length, placeholder
+_secrets_version = attrgetter("masked_with")
 _CONTENT, _THINKING, _ARGUMENTS, _PICTURE = "content", "thinking", "arguments", "picture"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RedactedPrompt:
     prompt: Prompt
-    spans: Sequence[Noted]
+    spans: Sequence[LoggedSpan]
 
 
 def redacted_prompt(prompt: Prompt, redactor: Redactor) -> RedactedPrompt:
     """Return the prompt with redacted messages. Messages already scanned for these secrets are not scanned again."""
-    if set(map(_masked_with, prompt.messages)) == {redactor.version}:
+    if set(map(_secrets_version, prompt.messages)) == {redactor.version}:
         return RedactedPrompt(prompt=prompt, spans=[])
     redacted = {
-        place: _redacted_once(message, redactor)
-        for place, message in enumerate(prompt.messages)
+        index: _redacted_once(message, redactor)
+        for index, message in enumerate(prompt.messages)
         if message.masked_with != redactor.version
     }
-    spans = [span for _, noted in redacted.values() for span in noted]
+    spans = [span for _, logged_spans in redacted.values() for span in logged_spans]
     if spans:  # otherwise keep the same objects, which cache their bytes
-        messages = [redacted[place][0] if place in redacted else one for place, one in enumerate(prompt.messages)]
+        messages = list(prompt.messages)
+        for index, (message, _) in redacted.items():
+            messages[index] = message
         prompt = replace(prompt, messages=messages)
     return RedactedPrompt(prompt=prompt, spans=spans)
 
 
-def _redacted_once(message: Message, redactor: Redactor) -> tuple[Message, Sequence[Noted]]:
+def _redacted_once(message: Message, redactor: Redactor) -> tuple[Message, Sequence[LoggedSpan]]:
     if redactor.version not in message.redacted:
         spans = tuple(_spans(message, redactor))
         message.redacted.clear()
@@ -49,31 +51,32 @@ def _redacted_once(message: Message, redactor: Redactor) -> tuple[Message, Seque
     return message.redacted[redactor.version]
 
 
-def _spans(message: Message, redactor: Redactor) -> Iterable[Noted]:
+def _spans(message: Message, redactor: Redactor) -> Iterable[LoggedSpan]:
     for field, text in _texts(message).items():
         spans = redactor.redact(text).spans
-        if field == _THINKING and not spans and _must_be_left_out(message, redactor):
+        if field == _THINKING and not spans and _blocks_contain_secret(message, redactor):
             spans = (Span(offset=0, length=0, placeholder=""),)
         if field == _ARGUMENTS and has_escapes(text):
-            written = redacted_arguments(text, redactor)
-            is_same = written == with_placeholders(text, spans)
-            spans = spans if is_same else (Span(offset=0, length=len(text), placeholder=written),)
+            redacted_text = redacted_arguments(text, redactor)
+            is_same = redacted_text == with_placeholders(text, spans)
+            spans = spans if is_same else (Span(offset=0, length=len(text), placeholder=redacted_text),)
         for span in spans:
             yield (message.seq, field, span.offset, span.length, span.placeholder)
 
 
-def _must_be_left_out(message: Message, redactor: Redactor) -> bool:
+def _blocks_contain_secret(message: Message, redactor: Redactor) -> bool:
     """Return whether the signed parts of the thinking contain a secret that the visible text does not."""
     return message.thinking is not None and redacted_thinking(message.thinking, redactor) != message.thinking
 
 
-def with_spans(message: Message, spans: Iterable[Noted]) -> Message:
+def with_spans(message: Message, spans: Iterable[LoggedSpan]) -> Message:
     """Return the message as it was sent, with the placeholders of a log's spans. Replay needs nothing else."""
     by_field: defaultdict[str, list[Span]] = defaultdict(list)
     for _, field, offset, length, placeholder in spans:
         by_field[field].append(Span(offset=offset, length=length, placeholder=placeholder))
     texts = _texts(message)
-    return _with_texts(message, {field: with_placeholders(texts[field], found) for field, found in by_field.items()})
+    redacted = {field: with_placeholders(texts[field], field_spans) for field, field_spans in by_field.items()}
+    return _with_texts(message, redacted)
 
 
 def _texts(message: Message) -> dict[str, str]:

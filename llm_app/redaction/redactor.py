@@ -18,12 +18,12 @@ logger = logging.getLogger(__name__)
 WITHHELD = "[withheld: redaction failed]"
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _PLACEHOLDER = re.compile(rf"\[secret:({NAME.pattern})\]")
-_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def placeholder(name: str) -> str:
     """Return a placeholder that needs no escaping in JSON, URLs or Markdown."""
-    return f"[secret:{_OTHER.sub('_', name)}]"
+    return f"[secret:{_UNSAFE.sub('_', name)}]"
 
 
 def names_in(value: Any) -> set[str]:
@@ -83,7 +83,7 @@ class Redactor:
     def redacted_beginning(self, text: str) -> str:
         """Redact a truncated text. A tail that could be the beginning of a secret is removed."""
         try:
-            text = text[: self.open_end(text)]
+            text = text[: self.partial_start(text)]
         except Exception as error:  # noqa: BLE001  as in `redact`
             logger.error("redaction failed, a text is withheld: %s", type(error).__name__)
             return WITHHELD
@@ -94,7 +94,7 @@ class Redactor:
 
         Most values contain no secret: checking all texts together is five times as fast as checking each.
         """
-        return value if self.is_clean(texts_in(value)) else _with_each(value, self.redacted)
+        return value if self.is_clean(texts_in(value)) else _map_texts(value, self.redacted)
 
     def is_clean(self, text: str) -> bool:
         """Return whether nothing in the text would be redacted."""
@@ -109,17 +109,17 @@ class Redactor:
         """Return the parts to replace, in order and without overlaps."""
         hits = self._written.hits(text)
         packed = "".join(text.split())
-        if found := self._packed.hits(packed):
-            hits += found if len(packed) == len(text) else _unpacked(found, text)
-        return _joined(hits) if hits else ()
+        if packed_hits := self._packed.hits(packed):
+            hits += packed_hits if len(packed) == len(text) else _in_original_text(packed_hits, text)
+        return _merged_spans(hits) if hits else ()
 
-    def open_end(self, text: str) -> int:
+    def partial_start(self, text: str) -> int:
         """Return the position from which the text is the beginning of a secret's form, else the length of the text."""
-        written, packed = self._written.open_end(text), "".join(text.split())
-        place = self._packed.open_end(packed)
-        if place == len(packed):
+        written, packed = self._written.partial_start(text), "".join(text.split())
+        position = self._packed.partial_start(packed)
+        if position == len(packed):
             return written
-        return min(written, place if len(packed) == len(text) else _last_begin(text, len(packed) - place))
+        return min(written, position if len(packed) == len(text) else _start_of_last(text, len(packed) - position))
 
 
 def texts_in(value: Any) -> str:
@@ -128,10 +128,10 @@ def texts_in(value: Any) -> str:
     Its JSON, which is fast to make, suffices if nothing is escaped.
     """
     try:
-        written = orjson.dumps(value, default=str).decode()
+        serialized = orjson.dumps(value, default=str).decode()
     except TypeError:  # a field name that is no string, or half of a surrogate pair
-        written = "\\"
-    return "\n".join(_texts(value)) if "\\" in written else written
+        serialized = "\\"
+    return "\n".join(_texts(value)) if "\\" in serialized else serialized
 
 
 def _texts(value: Any) -> list[str]:
@@ -148,13 +148,13 @@ def _texts(value: Any) -> list[str]:
     return texts
 
 
-def _with_each(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """Return a JSON value with a function applied to each text."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {change(str(name)): _with_each(item, change) for name, item in value.items()}
-    return [_with_each(item, change) for item in value] if isinstance(value, (list, tuple)) else value
+        return {change(str(name)): _map_texts(item, change) for name, item in value.items()}
+    return [_map_texts(item, change) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def with_placeholders(text: str, spans: Iterable[Span]) -> str:
@@ -166,26 +166,26 @@ def with_placeholders(text: str, spans: Iterable[Span]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _unpacked(hits: Iterable[Hit], text: str) -> list[Hit]:
+def _in_original_text(hits: Iterable[Hit], text: str) -> list[Hit]:
     """Convert hits in a text without white space to hits in the original text."""
-    places = _places(text)
-    return [Hit(start=places[hit.start], end=places[hit.end - 1] + 1, label=hit.label) for hit in hits]
+    positions = _text_positions(text)
+    return [Hit(start=positions[hit.start], end=positions[hit.end - 1] + 1, label=hit.label) for hit in hits]
 
 
-def _places(text: str) -> list[int]:
-    return [place for place, character in enumerate(text) if not character.isspace()]
+def _text_positions(text: str) -> list[int]:
+    return [position for position, character in enumerate(text) if not character.isspace()]
 
 
-def _last_begin(text: str, count: int) -> int:
+def _start_of_last(text: str, count: int) -> int:
     """Return the position of the last `count` characters that are not white space."""
-    for place in range(len(text) - 1, -1, -1):
-        count -= not text[place].isspace()
+    for position in range(len(text) - 1, -1, -1):
+        count -= not text[position].isspace()
         if not count:
-            return place
+            return position
     return len(text)
 
 
-def _joined(hits: list[Hit]) -> tuple[Span, ...]:
+def _merged_spans(hits: list[Hit]) -> tuple[Span, ...]:
     """Merge overlapping hits into spans with the label of the longest hit; of the first one if equal."""
     hits.sort(key=lambda hit: (hit.start, -hit.end, hit.label))
     groups: list[list[Hit]] = []
@@ -196,15 +196,15 @@ def _joined(hits: list[Hit]) -> tuple[Span, ...]:
         else:
             groups.append([hit])
         end = max(end, hit.end)
-    return tuple(_span(group, max(map(attrgetter("end"), group))) for group in groups)
+    return tuple(_merged_span(group, max(map(attrgetter("end"), group))) for group in groups)
 
 
-def _span(group: list[Hit], end: int) -> Span:
+def _merged_span(group: list[Hit], end: int) -> Span:
     longest = max(group, key=lambda hit: hit.end - hit.start)
     return Span(offset=group[0].start, length=end - group[0].start, placeholder=longest.label)
 
 
-_LONG = 4_096  # characters; only repetitive secrets ("abab…") can hold back more
+_LONG_TAIL = 4_096  # characters; only repetitive secrets ("abab…") can hold back more
 
 
 class StreamRedactor:
@@ -236,18 +236,18 @@ class StreamRedactor:
         try:
             self._added.append(text)
             self._added_size += len(text)
-            if not is_last and len(self._held) > _LONG and self._added_size * 8 < len(self._held):
+            if not is_last and len(self._held) > _LONG_TAIL and self._added_size * 8 < len(self._held):
                 return ""
             text = "".join([self._held, *self._added])
             self._added, self._added_size = [], 0
-            return self._next(text, is_last=is_last)
+            return self._release(text, is_last=is_last)
         except Exception as error:  # noqa: BLE001  after any failure, the text must not pass
             logger.error("redaction failed, a stream is withheld: %s", type(error).__name__)
             self._failed, self._held, self._added = True, "", []
             return WITHHELD
 
-    def _next(self, text: str, *, is_last: bool) -> str:
-        end = len(text) if is_last else self._redactor.open_end(text)
+    def _release(self, text: str, *, is_last: bool) -> str:
+        end = len(text) if is_last else self._redactor.partial_start(text)
         spans = self._redactor.spans(text)
         # The held-back tail may overlap a secret before it. Then both are redacted as one span later.
         end = min([end, *(span.offset for span in spans if span.offset < end < span.offset + span.length)])

@@ -1,24 +1,24 @@
 """Rejection of values that cannot be kept secret, because redacting them would redact ordinary text as well."""
 
-SHORTEST = 8  # characters
-LONGEST = 16_384  # characters
-MOST_LINES = 200
+MIN_LENGTH = 8  # characters
+MAX_LENGTH = 16_384  # characters
+MAX_LINES = 200
 _LONGEST_WORD = 11  # characters; "password", "development": longer words rarely occur by chance
 _LONGEST_NUMBER = 9  # digits of dates, amounts and ids
-_FEWEST_DIFFERENT = 4  # characters
+_MIN_DIFFERENT = 4  # characters
 
 
-def why_refused(value: str, ordinary: str = "") -> str:
+def rejection_reason(value: str, ordinary: str = "") -> str:
     """Return a sentence with the reason and a remedy; empty if the value can be redacted.
 
     `ordinary` is text that must never be redacted: the server's own prompt and tools.
     """
     value = value.strip()
-    if len(value) < SHORTEST:
-        return f"A value under {SHORTEST} characters cannot be kept secret: ordinary words would be redacted as well."
-    if len(value) > LONGEST or value.count("\n") >= MOST_LINES:
-        return f"A secret has at most {LONGEST:,} characters and {MOST_LINES} lines. Keep longer things in a file."
-    if len(set(value)) < _FEWEST_DIFFERENT:
+    if len(value) < MIN_LENGTH:
+        return f"A value under {MIN_LENGTH} characters cannot be kept secret: ordinary words would be redacted as well."
+    if len(value) > MAX_LENGTH or value.count("\n") >= MAX_LINES:
+        return f"A secret has at most {MAX_LENGTH:,} characters and {MAX_LINES} lines. Keep longer things in a file."
+    if len(set(value)) < _MIN_DIFFERENT:
         return "The value has too few different characters: ordinary text would be redacted as well."
     if _is_word(value) or _is_number(value):
         return "The value is an ordinary word or a short number: other text would be redacted as well."
@@ -28,7 +28,7 @@ def why_refused(value: str, ordinary: str = "") -> str:
 
 
 def is_too_plain(value: str) -> bool:
-    return bool(why_refused(value))
+    return bool(rejection_reason(value))
 
 
 def _is_word(value: str) -> bool:

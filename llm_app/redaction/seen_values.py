@@ -8,7 +8,7 @@ from django.conf import settings
 from llm_app.redaction.redactor import Redactor
 from llm_app.redaction.refusal import is_too_plain
 
-_MOST = 5_000  # values; the oldest are forgotten
+_MAX_VALUES = 5_000  # values; the oldest are forgotten
 _UNNAMED = "unnamed"
 _lock = threading.Lock()
 _names: dict[str, str] = {}  # by value
@@ -21,7 +21,7 @@ def remember(value: str, name: str = "") -> None:
         return
     with _lock:
         _names[value] = name
-        while len(_names) > _MOST:
+        while len(_names) > _MAX_VALUES:
             del _names[next(iter(_names))]
 
 

@@ -23,42 +23,42 @@ from llm_app.adapters.base import Endpoint
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.errors import BadRequest
 from llm_app.scripted import demo
-from llm_app.scripted.conversation import Conversation
-from llm_app.scripted.reply import Reply, ScriptedCall, play
+from llm_app.scripted.conversation import ScriptedConversation
+from llm_app.scripted.reply import ScriptedCall, ScriptedReply, play
 from llm_app.transport.sse import ServerEvent
 from llm_app.transport.waiting import iterate_on_loop
 from llm_app.types import Runner
 
 _BLOCK = re.compile(r"(?<!`)(`{3,}+)script\n(.*?)\1", re.DOTALL)
-_END = {"call": "message", "arguments": {"type": "result", "text": "The script has ended."}}
+_END_REPLY = {"call": "message", "arguments": {"type": "result", "text": "The script has ended."}}
 
 
-def _reply_of_script(conversation: Conversation) -> Reply:
+def _next_scripted_reply(conversation: ScriptedConversation) -> ScriptedReply:
     """Return the next reply of the newest script in the conversation.
 
     Raises: BadRequest if the script is invalid.
     """
-    for position, text in reversed(conversation.spoken()):
+    for position, text in reversed(conversation.user_messages()):
         if block := _BLOCK.search(text):
-            return _reply(_item(block[2], conversation.turns_after(position)))
-    return _reply(_END)
+            return _parse_reply(_script_item(block[2], conversation.turns_after(position)))
+    return _parse_reply(_END_REPLY)
 
 
-def _item(text: str, number: int) -> Any:
+def _script_item(text: str, number: int) -> Any:
     try:
         items = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise BadRequest(f"the script is not valid YAML: {error}") from error
     if not isinstance(items, list):
         raise BadRequest("the script is not a list")
-    return items[number] if number < len(items) else _END
+    return items[number] if number < len(items) else _END_REPLY
 
 
-def _reply(item: Any) -> Reply:
+def _parse_reply(item: Any) -> ScriptedReply:
     if isinstance(item, str):
-        return Reply(content=item)
+        return ScriptedReply(content=item)
     calls = item.get("calls") or ([item] if "call" in item else [])
-    return Reply(
+    return ScriptedReply(
         thinking=item.get("thinking", ""),
         content=item.get("content", ""),
         calls=tuple(ScriptedCall(name=call["call"], arguments=_arguments(call.get("arguments", {}))) for call in calls),
@@ -72,7 +72,7 @@ def _arguments(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-_MODELS = {"demo": demo.next_reply, "script": _reply_of_script}
+_MODELS = {"demo": demo.next_reply, "script": _next_scripted_reply}
 
 
 class Scripted(OpenAINative):
@@ -80,14 +80,14 @@ class Scripted(OpenAINative):
     label = "The demo and test provider that ships with this server"
 
     def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
-        return iterate_on_loop(self.played(body), run)
+        return iterate_on_loop(self._generate(body), run)
 
-    async def played(self, body: bytes) -> AsyncGenerator[ServerEvent]:
+    async def _generate(self, body: bytes) -> AsyncGenerator[ServerEvent]:
         """Yield the events at the pace of the script.
 
         Raises: BadRequest if the script is invalid.
         """
-        conversation = Conversation.from_body(body)
+        conversation = ScriptedConversation.from_body(body)
         if (model := _MODELS.get(conversation.model)) is None:
             raise BadRequest(f"the scripted provider has the models {', '.join(_MODELS)}, not {conversation.model}")
         prefix = f"call_{len(conversation.messages)}"

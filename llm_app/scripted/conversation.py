@@ -16,24 +16,24 @@ _OURS = ("<", "[picture:")  # beginnings of reminders and of a result's pictures
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ScriptedConversation:
     messages: Sequence[Mapping[str, Any]]
     tools: frozenset[str]
     model: str
 
     @classmethod
-    def from_body(cls, body: bytes) -> "Conversation":
+    def from_body(cls, body: bytes) -> "ScriptedConversation":
         request = orjson.loads(body)
         tools = frozenset(tool["function"]["name"] for tool in request.get("tools", ()))
-        messages = [told for message in request["messages"] for told in _told(message)]
+        messages = [expanded for message in request["messages"] for expanded in _expanded_outline(message)]
         return cls(messages, tools, request["model"])
 
-    def spoken(self) -> list[tuple[int, str]]:
+    def user_messages(self) -> list[tuple[int, str]]:
         """Return positions and texts of messages that users wrote, without the engine's reminders."""
         return [
-            (position, words)
+            (position, text)
             for position, message in enumerate(self.messages)
-            if message["role"] == "user" and not (words := _words(message["content"])).startswith(_OURS)
+            if message["role"] == "user" and not (text := _text_of(message["content"])).startswith(_OURS)
         ]
 
     def turns_after(self, position: int) -> int:
@@ -46,21 +46,21 @@ class Conversation:
         return next(results, "")
 
 
-def _told(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _expanded_outline(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield a message, or the messages that the outline of a compacted conversation describes."""
-    if message["role"] != "user" or not (words := _words(message["content"])).startswith("<compacted_history>"):
+    if message["role"] != "user" or not (text := _text_of(message["content"])).startswith("<compacted_history>"):
         yield message
         return
-    place, unclosed = 0, set[str]()
-    for line in _LINE.finditer(words):
+    position, unclosed_tags = 0, set[str]()
+    for line in _LINE.finditer(text):
         tag = line[1]
-        if line.start() < place or tag in unclosed:
+        if line.start() < position or tag in unclosed_tags:
             continue
-        place = max(place, words.find(f"</{tag}>", line.end()))
-        if place < line.end():
-            unclosed.add(tag)
+        position = max(position, text.find(f"</{tag}>", line.end()))
+        if position < line.end():
+            unclosed_tags.add(tag)
             continue
-        content = words[line.end() : place]
+        content = text[line.end() : position]
         if tag == "user":
             yield {"role": "user", "content": content}
         else:
@@ -68,6 +68,6 @@ def _told(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield from [{"role": "assistant", "content": ""}] * (int(count[1]) if count else 1)
 
 
-def _words(content: Any) -> str:
+def _text_of(content: Any) -> str:
     """Return the text of a content, which is a list of parts if there are pictures."""
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)

@@ -3,26 +3,26 @@
 import json
 from typing import Any
 
-from llm_app.scripted.conversation import Conversation
-from llm_app.scripted.reply import Reply, ScriptedCall
+from llm_app.scripted.conversation import ScriptedConversation
+from llm_app.scripted.reply import ScriptedCall, ScriptedReply
 
 PACE = 0.012  # seconds between two fragments
 REPORT = "report.md"
 _STEPS = ("Look around", "Write a small report", "Ask what else it needs", "Tidy up and hand over")
 
 
-def next_reply(conversation: Conversation) -> Reply:
+def next_reply(conversation: ScriptedConversation) -> ScriptedReply:
     """Return the tour's next reply to a session's first message, or a short explanation to later messages."""
-    spoken = conversation.spoken()
-    if len(spoken) != 1:
-        return _later(spoken[-1][1] if spoken else "")
-    position, request = spoken[0]
+    user_messages = conversation.user_messages()
+    if len(user_messages) != 1:
+        return _later_reply(user_messages[-1][1] if user_messages else "")
+    position, request = user_messages[0]
     tour = [step for step in _TOUR if step.__name__.removeprefix("_").split("_")[0] in conversation.tools]
     number = conversation.turns_after(position)
-    return tour[number](request, conversation.last_result()) if number < len(tour) else _later(request)
+    return tour[number](request, conversation.last_result()) if number < len(tour) else _later_reply(request)
 
 
-def _plan_work(request: str, last: str) -> Reply:
+def _plan_work(request: str, last: str) -> ScriptedReply:
     steps = [{"title": title, "status": "pending" if n else "in_progress"} for n, title in enumerate(_STEPS)]
     return _call(
         "plan",
@@ -32,7 +32,7 @@ def _plan_work(request: str, last: str) -> Reply:
     )
 
 
-def _message_hello(request: str, last: str) -> Reply:
+def _message_hello(request: str, last: str) -> ScriptedReply:
     return _call(
         "message",
         {
@@ -43,24 +43,24 @@ def _message_hello(request: str, last: str) -> Reply:
     )
 
 
-def _file_write(request: str, last: str) -> Reply:
+def _file_write(request: str, last: str) -> ScriptedReply:
     report = f"# Report\n\nYou asked for: {_short(request)}\n\nThe `file` tool wrote this file into your workspace.\n"
     return _call("file", {"action": "write", "path": REPORT, "content": report}, thinking="First the report itself.")
 
 
-def _message_ask(request: str, last: str) -> Reply:
+def _message_ask(request: str, last: str) -> ScriptedReply:
     question = "The report is written. Shall I add a line about this computer?"
     return _call("message", {"type": "ask", "text": question, "options": ["Yes, please", "No, leave it"]})
 
 
-def _shell_describe(request: str, last: str) -> Reply:
+def _shell_describe(request: str, last: str) -> ScriptedReply:
     if "no" in last.lower().split(",")[0].split():
         return _call("shell", {"command": f"wc -c {REPORT}"}, thinking="Left as it is; I only measure it.")
     command = f"printf '\\nWritten on %s.\\n' \"$(uname -sr)\" >> {REPORT} && cat {REPORT}"
     return _call("shell", {"command": command}, thinking="A shell command in the sandbox adds the line.")
 
 
-def _shell_tidy(request: str, last: str) -> Reply:
+def _shell_tidy(request: str, last: str) -> ScriptedReply:
     return _call(
         "shell",
         {"command": "mkdir -p drafts && touch drafts/old.txt && rm -rf drafts && ls"},
@@ -68,16 +68,16 @@ def _shell_tidy(request: str, last: str) -> Reply:
     )
 
 
-def _plan_advance(request: str, last: str) -> Reply:
+def _plan_advance(request: str, last: str) -> ScriptedReply:
     return _call("plan", {"action": "advance"})
 
 
-def _plan_done(request: str, last: str) -> Reply:
+def _plan_done(request: str, last: str) -> ScriptedReply:
     steps = [{"title": title, "status": "done"} for title in _STEPS]
     return _call("plan", {"action": "update", "steps": steps})
 
 
-def _message_result(request: str, last: str) -> Reply:
+def _message_result(request: str, last: str) -> ScriptedReply:
     text = (
         f"That was the tour. The report is in the workspace as `{REPORT}`; administrators find the record of this task "
         "in the admin.\n\n"
@@ -97,7 +97,7 @@ _TOUR = (
 )
 
 
-def _later(request: str) -> Reply:
+def _later_reply(request: str) -> ScriptedReply:
     text = (
         f"You wrote: “{_short(request)}”. I am only the demo provider and play one tour, in the first message of a "
         "session. Start a new session to see it again, or set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` for a real model."
@@ -105,9 +105,9 @@ def _later(request: str) -> Reply:
     return _call("message", {"type": "result", "text": text})
 
 
-def _call(name: str, arguments: dict[str, Any], thinking: str = "") -> Reply:
+def _call(name: str, arguments: dict[str, Any], thinking: str = "") -> ScriptedReply:
     call = ScriptedCall(name=name, arguments=json.dumps(arguments, ensure_ascii=False))
-    return Reply(thinking=thinking, calls=(call,), pace=PACE)
+    return ScriptedReply(thinking=thinking, calls=(call,), pace=PACE)
 
 
 def _short(text: str) -> str:

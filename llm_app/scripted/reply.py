@@ -17,7 +17,7 @@ class ScriptedCall:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class ScriptedReply:
     """One reply of the model. In seconds: `delay` before it begins, `pace` between fragments, `stall` in its middle."""
 
     thinking: str = ""
@@ -29,7 +29,7 @@ class Reply:
     usage: dict[str, int] = field(default_factory=dict)
 
 
-async def play(reply: Reply, call_prefix: str, prompt_tokens: int) -> AsyncGenerator[ServerEvent]:
+async def play(reply: ScriptedReply, call_prefix: str, prompt_tokens: int) -> AsyncGenerator[ServerEvent]:
     """Yield the reply as chat completion chunks. `call_prefix` makes call ids unique in a conversation."""
     await asyncio.sleep(reply.delay)
     deltas = list(_deltas(reply, call_prefix))
@@ -44,21 +44,21 @@ async def play(reply: Reply, call_prefix: str, prompt_tokens: int) -> AsyncGener
     yield ServerEvent("", "[DONE]")
 
 
-def _deltas(reply: Reply, call_prefix: str) -> Iterator[dict[str, Any]]:
-    for word in _words(reply.thinking):
-        yield {"reasoning_content": word}
-    for word in _words(reply.content):
-        yield {"content": word}
+def _deltas(reply: ScriptedReply, call_prefix: str) -> Iterator[dict[str, Any]]:
+    for fragment in _fragments(reply.thinking):
+        yield {"reasoning_content": fragment}
+    for fragment in _fragments(reply.content):
+        yield {"content": fragment}
     for index, call in enumerate(reply.calls):
         function = {"name": call.name, "arguments": ""}
         yield {
             "tool_calls": [{"index": index, "id": f"{call_prefix}_{index}", "type": "function", "function": function}]
         }
-        for word in _words(call.arguments):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": word}}]}
+        for fragment in _fragments(call.arguments):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": fragment}}]}
 
 
-def _words(text: str) -> Iterator[str]:
+def _fragments(text: str) -> Iterator[str]:
     """Yield fragments of about the size of a few tokens."""
     for start in range(0, len(text), 12):
         yield text[start : start + 12]

@@ -13,17 +13,17 @@ from llm_app.connection_test import ConnectionTestResult, LoopRunner, check_rout
 from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.provider_status import settings_changed, status_of_provider
 from llm_app.setup import model_list
-from llm_app.setup.known import COMPATIBLE, KNOWN, Known
+from llm_app.setup.known_providers import COMPATIBLE, KNOWN_PROVIDERS, KnownProvider
 from llm_app.setup.model_list import ListedModel
 
-_MOST = 2  # models to test, because the account may not be allowed to use the first one
+_MAX_TESTS = 2  # models to test, because the account may not be allowed to use the first one
 _MAX_OUTPUT = 16_384  # tokens: room for thinking and for a file
 # Errors after which another model or another protocol of the same provider may still answer.
 _MODEL_AT_FAULT = errors.BadRequest | errors.ModelNotFound | errors.Overloaded | errors.UnreadableReply
 
 
 @dataclass(frozen=True, kw_only=True)
-class Connection:
+class CheckedRoute:
     """A tested route with its provider. Only `adopt` stores it. `outcome` is the result of the test."""
 
     route: Route
@@ -35,66 +35,66 @@ class Connection:
         return f"{self.outcome.model}: {self.outcome.sentence}" if self.outcome.model else self.outcome.sentence
 
 
-def connect(known: Known, provider: Provider, model: str = "") -> Connection:
+def connect(known: KnownProvider, provider: Provider, model: str = "") -> CheckedRoute:
     """List the models, and test the preferred ones (or only `model`) until one calls a tool. Stores nothing."""
     try:
-        provider.listed_models = _listed(provider, known)
+        provider.listed_models = _fetch_list(provider, known)
     except errors.LLMError as error:
-        if not _another_may_work(error):
-            return _failed(known, provider, f"Its list of models cannot be read. {explanation(error, provider)}")
+        if not _is_another_attempt_useful(error):
+            return _not_connected(known, provider, f"Its list of models cannot be read. {explanation(error, provider)}")
     candidates = list(_candidates(known, provider, model))
     if not candidates:
-        return _failed(known, provider, "It does not say which models it has. Name the one to use.")
-    connections = []
+        return _not_connected(known, provider, "It does not say which models it has. Name the one to use.")
+    results = []
     for route in candidates:
-        connections.append(Connection(route=route, outcome=check_route(route)))
-        if connections[-1].outcome.ok:
-            return connections[-1]
-        if not _another_may_work(connections[-1].outcome.error):
+        results.append(CheckedRoute(route=route, outcome=check_route(route)))
+        if results[-1].outcome.ok:
+            return results[-1]
+        if not _is_another_attempt_useful(results[-1].outcome.error):
             break
-    return connections[0]
+    return results[0]
 
 
-def guess(known: Known, provider: Provider) -> Connection:
-    """Return the probable connection without asking the provider."""
-    return _failed(known, provider, "It was not tested yet.")
+def guess(known: KnownProvider, provider: Provider) -> CheckedRoute:
+    """Return the probable checked without asking the provider."""
+    return _not_connected(known, provider, "It was not tested yet.")
 
 
-def change_model(route: Route, model: str) -> Connection:
+def change_model(route: Route, model: str) -> CheckedRoute:
     """Test the same provider with another model. Stores nothing."""
-    known = model_list.known_for(route.provider, KNOWN) or COMPATIBLE
-    changed = _route(known, route.provider, _by_name(route.provider, model))
+    known = model_list.known_provider_of(route.provider, KNOWN_PROVIDERS) or COMPATIBLE
+    changed = _new_route(known, route.provider, _model_named(route.provider, model))
     changed.model, changed.extra_headers = route.model, route.extra_headers
-    return Connection(route=changed, outcome=check_route(changed))
+    return CheckedRoute(route=changed, outcome=check_route(changed))
 
 
-def change_key(route: Route, key: str) -> Connection:
+def change_key(route: Route, key: str) -> CheckedRoute:
     """Test the same provider and model with another key. Stores nothing."""
     changed, changed.provider = copy(route), copy(route.provider)
     changed.provider.api_key = key
-    return Connection(route=changed, outcome=check_route(changed))
+    return CheckedRoute(route=changed, outcome=check_route(changed))
 
 
 def refresh_list(provider: Provider) -> str:
     """Store the provider's current list of models. Return why it could not be read, or ""."""
-    known = model_list.known_for(provider, KNOWN) or COMPATIBLE
+    known = model_list.known_provider_of(provider, KNOWN_PROVIDERS) or COMPATIBLE
     try:
-        listed = _listed(provider, known)
+        listed = _fetch_list(provider, known)
     except errors.LLMError as error:
         return explanation(error, provider)
     Provider.objects.filter(pk=provider.pk).update(listed_models=listed)
     return "" if listed else "It lists no model that holds conversations."
 
 
-def _listed(provider: Provider, known: Known) -> list[dict[str, object]]:
+def _fetch_list(provider: Provider, known: KnownProvider) -> list[dict[str, object]]:
     with LoopRunner() as run:
-        models = model_list.ask(provider, run)
+        models = model_list.fetch(provider, run)
     return [model.as_json() for model in model_list.ranked(models, known)]
 
 
-def _candidates(known: Known, provider: Provider, model: str) -> Iterator[Route]:
-    listed = [ListedModel(**row) for row in provider.listed_models[:_MOST]]
-    names = [_by_name(provider, model)] if model else listed or _guessed(known)
+def _candidates(known: KnownProvider, provider: Provider, model: str) -> Iterator[Route]:
+    listed = [ListedModel(**row) for row in provider.listed_models[:_MAX_TESTS]]
+    names = [_model_named(provider, model)] if model else listed or _guessed(known)
     for candidate in names:
         for protocol in known.protocols_at(provider.base_url):
             with_protocol = Provider(
@@ -104,19 +104,19 @@ def _candidates(known: Known, provider: Provider, model: str) -> Iterator[Route]
                 api_key=provider.api_key,
                 listed_models=provider.listed_models,
             )
-            yield _route(known, with_protocol, candidate)
+            yield _new_route(known, with_protocol, candidate)
 
 
-def _by_name(provider: Provider, model: str) -> ListedModel:
+def _model_named(provider: Provider, model: str) -> ListedModel:
     listed = (ListedModel(**row) for row in provider.listed_models)
     return next((one for one in listed if one.name == model), ListedModel(name=model))
 
 
-def _guessed(known: Known) -> Sequence[ListedModel]:
+def _guessed(known: KnownProvider) -> Sequence[ListedModel]:
     return [ListedModel(name=known.model)] if known.model else []
 
 
-def _route(known: Known, provider: Provider, model: ListedModel) -> Route:
+def _new_route(known: KnownProvider, provider: Provider, model: ListedModel) -> Route:
     window = model_list.window_of(model, known)
     output = min(_MAX_OUTPUT, model.max_output_tokens or _MAX_OUTPUT, window // 4)
     takes_images = known.takes_images if model.takes_images is None else model.takes_images
@@ -124,12 +124,12 @@ def _route(known: Known, provider: Provider, model: ListedModel) -> Route:
     return Route(model=logical, provider=provider, provider_model=model.name, takes_images=takes_images)
 
 
-def _failed(known: Known, provider: Provider, sentence: str) -> Connection:
-    route = _route(known, provider, ListedModel(name=known.model))
-    return Connection(route=route, outcome=ConnectionTestResult(model="", ok=False, sentence=sentence))
+def _not_connected(known: KnownProvider, provider: Provider, sentence: str) -> CheckedRoute:
+    route = _new_route(known, provider, ListedModel(name=known.model))
+    return CheckedRoute(route=route, outcome=ConnectionTestResult(model="", ok=False, sentence=sentence))
 
 
-def _another_may_work(error: errors.LLMError | None) -> bool:
+def _is_another_attempt_useful(error: errors.LLMError | None) -> bool:
     """Return whether another model or protocol may work. Without an error, the model answered but called no tool."""
     if error is None or error.status == 403:
         return True
@@ -140,17 +140,17 @@ def _another_may_work(error: errors.LLMError | None) -> bool:
 
 
 @transaction.atomic
-def adopt(connection: Connection, replaced: Route | None = None) -> Route:
-    """Store a connection as the first route of the default model, instead of `replaced` and of the demo."""
-    provider = _stored_provider(connection.route.provider)
-    model = _default_model(connection.route, replaced)
-    same = model.routes.filter(provider=provider, provider_model=connection.route.provider_model).first()
+def adopt(checked: CheckedRoute, replaced: Route | None = None) -> Route:
+    """Store a checked as the first route of the default model, instead of `replaced` and of the demo."""
+    provider = _stored_provider(checked.route.provider)
+    model = _default_model(checked.route, replaced)
+    same = model.routes.filter(provider=provider, provider_model=checked.route.provider_model).first()
     if replaced is not None and replaced != same:
         replaced.delete()
-    route = same or connection.route
+    route = same or checked.route
     route.provider, route.model, route.priority = provider, model, 1
-    route.price = connection.route.price or route.price
-    route.works, route.verdict = connection.outcome.ok, connection.outcome.sentence
+    route.price = checked.route.price or route.price
+    route.works, route.verdict = checked.outcome.ok, checked.outcome.sentence
     route.tested_at = timezone.now()
     others = model.routes.exclude(pk=route.pk)
     if others.filter(priority__lte=1).exists():
@@ -161,12 +161,12 @@ def adopt(connection: Connection, replaced: Route | None = None) -> Route:
 
 
 @transaction.atomic
-def adopt_key(connection: Connection) -> Route:
+def adopt_key(checked: CheckedRoute) -> Route:
     """Store the key of a route that `change_key` has tested."""
-    route = connection.route
+    route = checked.route
     route.provider.save(update_fields=["api_key"])
     settings_changed(route.provider)
-    route.works, route.verdict = connection.outcome.ok, connection.outcome.sentence
+    route.works, route.verdict = checked.outcome.ok, checked.outcome.sentence
     route.tested_at = timezone.now()
     route.save(update_fields=["works", "verdict", "tested_at", "price"])
     return route

@@ -10,16 +10,16 @@ import orjson
 from llm_app import errors, protocols
 from llm_app.adapters.base import Endpoint
 from llm_app.models import Protocol, Provider
-from llm_app.setup.known import Family, Known
+from llm_app.setup.known_providers import KnownProvider, ModelFamily
 from llm_app.transport import wire
 from llm_app.types import Runner
 
-_SECONDS = 5.0
-_MOST = 1_000  # models
+_TIMEOUT_S = 5.0
+_MAX_MODELS = 1_000  # models
 LARGEST_WINDOW = 400_000  # tokens; only an administrator can set a larger, more expensive window
 UNKNOWN_WINDOW = 32_000
 # Parts of the names of models without tool calls: embeddings, pictures, speech, moderation, completions.
-_OTHERS = re.compile(
+_OTHER_MODELS = re.compile(
     r"embed|rerank|whisper|tts|audio|speech|transcri|realtime|-live|voice|image|dall-e|imagen|veo|sora|video|lyria|"
     r"moderation|guard|search|deep-research|computer-use|turbo-instruct|davinci|babbage|aqa|robotics|-ocr"
 )
@@ -40,7 +40,7 @@ class ListedModel:
         return asdict(self)
 
 
-def ask(provider: Provider, run: Runner) -> list[ListedModel]:
+def fetch(provider: Provider, run: Runner) -> list[ListedModel]:
     """Return the models that hold conversations, in the provider's order.
 
     Raises: LLMError; its text does not contain the key.
@@ -48,8 +48,8 @@ def ask(provider: Provider, run: Runner) -> list[ListedModel]:
     adapter = protocols.adapter_for(provider.protocol)
     headers = adapter.request(b"", Endpoint(base_url=provider.base_url, api_key=provider.api_key)).headers
     try:
-        body = wire.get(_address(provider), {**headers, "Accept": "application/json"}, run, total_s=_SECONDS)
-        return list(_listed(orjson.loads(body)))
+        body = wire.get(_list_url(provider), {**headers, "Accept": "application/json"}, run, total_s=_TIMEOUT_S)
+        return list(_parse_list(orjson.loads(body)))
     except (orjson.JSONDecodeError, TypeError) as error:
         raise errors.UnreadableReply("this is no list of models") from error
     except errors.LLMError as error:
@@ -58,29 +58,29 @@ def ask(provider: Provider, run: Runner) -> list[ListedModel]:
         raise
 
 
-def _address(provider: Provider) -> str:
+def _list_url(provider: Provider) -> str:
     base = provider.base_url.rstrip("/")
     if provider.protocol.startswith("anthropic"):
-        return f"{base.removesuffix('/v1')}/v1/models?limit={_MOST}"
+        return f"{base.removesuffix('/v1')}/v1/models?limit={_MAX_MODELS}"
     return f"{base}/models"
 
 
-def _listed(answer: Any) -> Iterable[ListedModel]:
+def _parse_list(answer: Any) -> Iterable[ListedModel]:
     """Yield models from OpenAI's list format and its extensions by Anthropic, DeepSeek, vLLM and others.
 
     Raises: TypeError if the answer is no list.
     """
     if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
         raise TypeError("no list")
-    for row in answer["data"][:_MOST]:
+    for row in answer["data"][:_MAX_MODELS]:
         name = row.get("id") if isinstance(row, dict) else None
-        if isinstance(name, str) and 0 < len(name) <= 200 and _is_for_conversations(name, row):
+        if isinstance(name, str) and 0 < len(name) <= 200 and _holds_conversations(name, row):
             yield _model(name.removeprefix("models/"), row)  # Gemini's prefix
 
 
-def _is_for_conversations(name: str, row: Mapping[str, Any]) -> bool:
-    made = row.get("output_modalities")
-    return not _OTHERS.search(name.lower()) and (not isinstance(made, list) or "text" in made)
+def _holds_conversations(name: str, row: Mapping[str, Any]) -> bool:
+    modalities = row.get("output_modalities")
+    return not _OTHER_MODELS.search(name.lower()) and (not isinstance(modalities, list) or "text" in modalities)
 
 
 def _model(name: str, row: Mapping[str, Any]) -> ListedModel:
@@ -109,36 +109,36 @@ def _takes_images(row: Mapping[str, Any]) -> bool | None:
     return "image" in modalities if isinstance(modalities, list) else None
 
 
-def ranked(models: Iterable[ListedModel], known: Known) -> list[ListedModel]:
+def ranked(models: Iterable[ListedModel], known: KnownProvider) -> list[ListedModel]:
     """Sort models by family and version, the preferred one first. Unknown models keep their order at the end."""
     return sorted(models, key=lambda model: _rank(model.name, known.families))
 
 
-def _rank(name: str, families: Sequence[Family]) -> tuple[int, int, int, int]:
+def _rank(name: str, families: Sequence[ModelFamily]) -> tuple[int, int, int, int]:
     """Return the sort key. Among models of one version, the shortest name is neither a snapshot nor a smaller model."""
-    for place, family in enumerate(families):
+    for index, family in enumerate(families):
         if match := _match(family, name):
             digits = re.findall(r"\d+", ".".join(match.groups(default="")))
             major, minor = (*map(int, digits), 0, 0)[:2]
-            return place, -major, -minor, len(name)
+            return index, -major, -minor, len(name)
     return len(families), 0, 0, 0
 
 
-def _match(family: Family, name: str) -> re.Match[str] | None:
+def _match(family: ModelFamily, name: str) -> re.Match[str] | None:
     """Match a model name, which gateways prefix with the provider's name."""
     return re.fullmatch(family.pattern, name.lower().rpartition("/")[2])
 
 
-def window_of(model: ListedModel, known: Known) -> int:
+def window_of(model: ListedModel, known: KnownProvider) -> int:
     family = next((family.context_window for family in known.families if _match(family, model.name)), UNKNOWN_WINDOW)
     return min(model.context_window or family, LARGEST_WINDOW)
 
 
-def known_for(provider: Provider, every: Iterable[Known]) -> Known | None:
+def known_provider_of(provider: Provider, known_providers: Iterable[KnownProvider]) -> KnownProvider | None:
     """Return the known provider with this address, or else with this name."""
-    rows = list(every)
-    same = [known for known in rows if known.base_url and provider.base_url.startswith(known.base_url)]
-    return next(iter(same + [known for known in rows if known.name == provider.name]), None)
+    rows = list(known_providers)
+    matches = [known for known in rows if known.base_url and provider.base_url.startswith(known.base_url)]
+    return next(iter(matches + [known for known in rows if known.name == provider.name]), None)
 
 
 def is_listable(provider: Provider) -> bool:

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
 
-from llm_app.admin.read_only import RedactedPages, Untouched
+from llm_app.admin.read_only import ReadOnlyMixin, RedactedPagesMixin
 
 ROWS = 25  # a page of the large tables
 
@@ -50,13 +50,13 @@ def known(column: str, names: Callable[[], Iterable[str]]) -> type[admin.SimpleL
     return Known
 
 
-class ReadOnlyAdmin(RedactedPages, Untouched, LargeTable):
+class ReadOnlyAdmin(RedactedPagesMixin, ReadOnlyMixin, LargeTable):
     """Lists and pages of what is only looked at."""
 
     ordering = ["-pk"]
 
 
-class ReadOnlyInline(Untouched, TabularInline):
+class ReadOnlyInline(ReadOnlyMixin, TabularInline):
     extra = 0
     per_page = 20
     show_change_link = True

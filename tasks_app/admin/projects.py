@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.admin import TabularInline
 from unfold.decorators import action, display
 
-from llm_app.admin.read_only import RedactedPages
+from llm_app.admin.read_only import RedactedPagesMixin
 from tasks_app.admin.base import LargeTable, ReadOnlyInline, link_to_rows
 from tasks_app.models import LibraryFile, Project, ProjectMember, Session
 
@@ -41,7 +41,7 @@ class LibraryFileInline(ReadOnlyInline):
 
 
 @admin.register(Project)
-class ProjectAdmin(RedactedPages, LargeTable):
+class ProjectAdmin(RedactedPagesMixin, LargeTable):
     """Projects are made and changed by their people; here they are looked at, shared, and deleted with their files."""
 
     list_display = ["name", "owner", "sessions_of_it", "files_of_it"]

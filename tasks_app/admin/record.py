@@ -30,7 +30,7 @@ _LONG = ("content", "thinking", "tool_call", "metadata")
 
 def _shortened(entries: QuerySet[ContextEntry]) -> QuerySet[ContextEntry]:
     """A list shows how each entry begins, a call where it says nothing, and loads no more of it."""
-    active_secrets.of_everyone()  # from here on they are known, and a list asks once, not for each row
+    active_secrets.for_everyone()  # from here on they are known, and a list asks once, not for each row
     said = Coalesce(NullIf("content", Value("")), "tool_call")
     return entries.annotate(beginning=Left(said, _BEGINNING)).defer(*_LONG)
 

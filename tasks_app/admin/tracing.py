@@ -95,7 +95,7 @@ class TraceSinkAdmin(ModelAdmin):
         if change:
             TraceSink.objects.filter(pk=obj.pk).update(next_at=Now())
         if key := form.cleaned_data.get("key"):
-            ServiceKey.put(obj.key_name, key)
+            ServiceKey.store(obj.key_name, key)
 
     def delete_model(self, request: HttpRequest, obj: TraceSink) -> None:
         ServiceKey.objects.filter(name=obj.key_name).delete()

@@ -112,7 +112,7 @@ def _read(task: Task, look: Look, version: tuple[object, ...], above: Sequence[S
         agents=delegation.known_agents(agent, user_id),
         skills=tuple(skill for skill in skills.catalogue(user_id) if not only or skill[0] in only),
         handoffs=_handoffs(agent, user_id),
-        abilities=abilities.of_user(user_id, preferred=model),
+        abilities=abilities.models_of_user(user_id, preferred=model),
     )
 
 

@@ -75,7 +75,7 @@ class Requests:
         context, head, cut = self._context, measured.head.prompt, measured.conversation.cut
         references = References(
             system_blob=context.blob(head.system),
-            tools_blob=context.blob(measured.head.tools_text),
+            tools_blob=context.blob(measured.head.dump_tools),
             compacted_blob=context.blob(cut.text) if cut.text else "",
             cut_seq=cut.seq,
             last_seq=context.history.last_seq,

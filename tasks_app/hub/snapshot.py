@@ -165,7 +165,7 @@ class SessionSnapshot:
         writers = frozenset(user for user, may_write in self.rights.items() if may_write)
         key = self.task and (self.task.settings_version, writers)
         if self._redactor is None or key is None or self._redactor[0] != key:
-            self._redactor = key, active_secrets.of_people(writers).redactor
+            self._redactor = key, active_secrets.for_users(writers).redactor
         return self._redactor[1]
 
     # --- pages --------------------------------------------------------------------------------------------------

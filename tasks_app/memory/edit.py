@@ -76,7 +76,7 @@ def redacted_notes(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]
 
 def _redactor(person: Any, projects: set[Any]) -> Redactor:
     """Return a redactor for the secrets of the person and of the projects' people, who all read the notes."""
-    return active_secrets.of_people({person.pk}.union(*Project.objects.rights(projects).values())).redactor
+    return active_secrets.for_users({person.pk}.union(*Project.objects.rights(projects).values())).redactor
 
 
 def redact(owner: Any, redactor: Redactor) -> None:

@@ -49,7 +49,7 @@ class Embedder:
     @classmethod
     def of_user(cls, user_id: int, run: Runner, timeout: float = 0) -> "Embedder | None":
         """Return a client, or None if the person has no embedding model."""
-        model = abilities.of_user(user_id).embeds
+        model = abilities.models_of_user(user_id).embeds
         return cls(user_id, model, run, timeout or TIMEOUT) if model else None
 
     def for_task(self, unit: UnitOfWork, texts: Sequence[str]) -> Embedded:
@@ -61,7 +61,7 @@ class Embedder:
 
         Redacts also the secrets of `people`.
         """
-        return self._embedded(texts, active_secrets.of_people([self._user_id, *people]).redactor, None)
+        return self._embedded(texts, active_secrets.for_users([self._user_id, *people]).redactor, None)
 
     def _embedded(self, texts: Sequence[str], redactor: Redactor, unit: UnitOfWork | None) -> Embedded:
         redacted_texts = map(redactor.redacted, texts)

@@ -127,7 +127,7 @@ def _recheck_files() -> None:
 
 def _model_of(owner: int) -> str:
     """Return the provider's name of the owner's embedding model, or ""."""
-    name = abilities.of_user(owner).embeds
+    name = abilities.models_of_user(owner).embeds
     route = Route.objects.usable_for(name, owner).first() if name else None
     return route.provider_model if route else ""
 

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
 from llm_app.models import Blob, LLMLog, LogicalModel
-from llm_app.models.log import UNPRICED, CallStatus
+from llm_app.models.log import UNPRICED, LLMCallStatus
 from llm_app.types import Purpose
 from tasks_app.access import Request, may_see_llm_calls, signed_in, visible_session
 from tasks_app.models import ContextCut, ContextEntry, Session, ToolCallLog
@@ -93,7 +93,7 @@ def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
 
 def gauge_of(session: Session) -> Gauge | None:
     """Return the gauge, or None before the first reply or if the model was deleted."""
-    answered = LLMLog.objects.filter(session_id=session.pk, purpose=Purpose.STEP, status=CallStatus.SUCCEEDED)
+    answered = LLMLog.objects.filter(session_id=session.pk, purpose=Purpose.STEP, status=LLMCallStatus.SUCCEEDED)
     newest = answered.only("model", "input_tokens", "output_tokens", "cached_tokens", "usage_estimated").first()
     model = LogicalModel.objects.filter(name=newest.model).first() if newest else None
     if newest is None or model is None:

@@ -17,7 +17,7 @@ from llm_app.models import Protocol, Provider, Route
 from llm_app.pricing import prices
 from llm_app.provider_status import status_of
 from llm_app.redaction import seen_values
-from llm_app.setup import connect, known, model_list
+from llm_app.setup import connect, known_providers, model_list
 from llm_app.setup.model_list import is_listable
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.models.errors import Refusal
@@ -26,7 +26,7 @@ from tasks_app.text.sentences import translated
 
 _KINDS = [
     ("", gettext_lazy("Recognized from the key")),
-    *((one.name, one.label) for one in (*known.KNOWN, known.COMPATIBLE)),
+    *((one.name, one.label) for one in (*known_providers.KNOWN_PROVIDERS, known_providers.COMPATIBLE)),
 ]
 _RIGHTS = [f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in ("provider", "route", "logicalmodel")]
 
@@ -46,7 +46,7 @@ class KeyForm(forms.Form):
     model = forms.CharField(required=False, max_length=200)
     input_price = forms.FloatField(required=False, min_value=0, max_value=prices.DEAREST)
     output_price = forms.FloatField(required=False, min_value=0, max_value=prices.DEAREST)
-    known: known.Known
+    known: known_providers.KnownProvider
     provider: Provider
 
     def clean_key(self) -> str:
@@ -57,14 +57,14 @@ class KeyForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         key, kind, address = (self.cleaned_data.get(name, "") for name in ("key", "kind", "address"))
-        found = known.named(kind) or known.recognized(key, address)
+        found = known_providers.known_provider(kind) or known_providers.provider_of_key(key, address)
         if found is None:
             raise ValidationError(
                 _("Choose the provider: it cannot be recognized from this key.") if key else _("Enter a key.")
             )
-        if found is known.COMPATIBLE and not address:
+        if found is known_providers.COMPATIBLE and not address:
             raise ValidationError({"address": _("Enter the address of the server, such as http://127.0.0.1:9000/v1")})
-        if found is not known.COMPATIBLE and not key:
+        if found is not known_providers.COMPATIBLE and not key:
             raise ValidationError({"key": _("Enter a key.")})
         if (self.cleaned_data.get("input_price") is None) != (self.cleaned_data.get("output_price") is None):
             raise ValidationError({"output_price": _("Enter both prices, or none.")})
@@ -111,7 +111,7 @@ def _place_of(route: Route | None) -> dict[str, str]:
     """Return the provider kind and address for a new key, empty if the key itself implies them."""
     if route is None or not route.provider.base_url:
         return {}
-    found = model_list.known_for(route.provider, known.KNOWN) or known.COMPATIBLE
+    found = model_list.known_provider_of(route.provider, known_providers.KNOWN_PROVIDERS) or known_providers.COMPATIBLE
     is_usual = bool(found.base_url) and route.provider.base_url.startswith(found.base_url)
     return {} if is_usual else {"kind": found.name, "address": route.provider.base_url}
 
@@ -157,7 +157,7 @@ def _is_same(route: Route, form: KeyForm) -> bool:
     return route.provider.base_url == form.provider.base_url and not is_open_question and not asks_for_more
 
 
-def _answers(model: str, connection: connect.Connection) -> str:
+def _answers(model: str, connection: connect.CheckedRoute) -> str:
     said = _("%(model)s answers from now on.") % {"model": model}
     return f"{said} {translated(connection.outcome.sentence)}"
 

@@ -117,7 +117,7 @@ def profile(request: Request) -> HttpResponse:
     if not form.is_valid():
         return _page(request, profile=form)
     user, given = request.user, form.cleaned_data
-    user.preferences = active_secrets.of_people([user.pk]).redactor.redacted(given["preferences"])
+    user.preferences = active_secrets.for_users([user.pk]).redactor.redacted(given["preferences"])
     user.email, user.time_zone, user.language = given["email"], given["time_zone"], given["language"]
     user.save(update_fields=["preferences", "email", "time_zone", "language"])
     translation.activate(user.language or translation.get_language_from_request(request))

@@ -112,7 +112,7 @@ async def _read(workspace: Workspace, paths: Sequence[str]) -> list[Picture | st
 
 def _stored(picture: Picture) -> StoredPicture:
     return StoredPicture(
-        sha256=Blob.keep(picture.data),
+        sha256=Blob.store(picture.data),
         media_type=picture.media_type,
         path=picture.path,
         width=picture.width,

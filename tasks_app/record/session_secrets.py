@@ -33,7 +33,7 @@ class SessionSecrets:
         """Read the secrets again, unless `version`, a settings version that the caller has just read, is unchanged."""
         if version is None or version != self.version:
             writers = _people(_writers_of(self._session_id))
-            self.active, self.version = active_secrets.of_people(writers), version
+            self.active, self.version = active_secrets.for_users(writers), version
         return self.active
 
     def usable_in(self, task: Task) -> dict[str, str]:

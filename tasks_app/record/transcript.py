@@ -184,5 +184,5 @@ def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
     for log in logs.values():
         status = log.error.partition(": ")[0] + ": " if log.error.startswith("HTTP ") else ""
         message = own_words(log.error)
-        log.error = active_secrets.of_everyone().redactor.redacted(status + message if message else log.error)
+        log.error = active_secrets.for_everyone().redactor.redacted(status + message if message else log.error)
     return logs

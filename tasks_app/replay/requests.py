@@ -93,7 +93,7 @@ class SessionRequests:
     def _messages(self, log: LLMLog) -> Sequence[Message]:
         if log.messages_blob:
             text = self._blobs.text(log.messages_blob)
-            return stored_prompt.messages_in(text, self._pictures(stored_prompt.picture_addresses(text)))
+            return stored_prompt.load_messages(text, self._pictures(stored_prompt.picture_addresses(text)))
         if log.last_seq and (not self._seqs or log.last_seq > self._seqs[-1]):
             raise NotRebuilt(f"entry {log.last_seq} is missing")
         messages = self._messages_after(log)
@@ -140,4 +140,4 @@ def is_as_sent(log: LLMLog, body: bytes) -> bool:
 
 @lru_cache(maxsize=64)
 def _tools(text: str) -> tuple[ToolSpec, ...]:
-    return stored_prompt.tools_in(text) if text else ()
+    return stored_prompt.load_tools(text) if text else ()

@@ -16,7 +16,7 @@ import orjson
 from llm_app.adapters.base import RouteParameters
 from llm_app.models import Blob, LLMLog
 from llm_app.protocols import adapter_for
-from llm_app.stored_prompt import tools_in, tools_text
+from llm_app.stored_prompt import dump_tools, load_tools
 from llm_app.types import Prompt, Purpose, ToolSpec
 from tasks_app.engine import reply
 from tasks_app.engine.check_call import before_execution
@@ -116,7 +116,7 @@ class Comparison:
         if self._context.blob(head.system) != log.system_blob:
             changed = _first_line(_blob(log.system_blob), head.system)
             raise Divergence(f"{location} has another system prompt now: {changed}")
-        if head.tools and self._context.blob(tools_text(head.tools)) != log.tools_blob:
+        if head.tools and self._context.blob(dump_tools(head.tools)) != log.tools_blob:
             raise Divergence(f"{location} has another tool list now: {_tools_that_differ(log, head.tools)}")
         try:
             sent = self._requests.prompt(log)
@@ -133,9 +133,9 @@ class Comparison:
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
         for self._context.has_open_page, self._context.has_cut, is_brief in product((False, True), repeat=3):
             heads.append(head := build.build(self._context, mode, is_brief=is_brief).prompt)
-            if (address(head.system), address(tools_text(head.tools))) == (log.system_blob, log.tools_blob):
+            if (address(head.system), address(dump_tools(head.tools))) == (log.system_blob, log.tools_blob):
                 return head
-        return next((head for head in heads if address(tools_text(head.tools)) == log.tools_blob), heads[0])
+        return next((head for head in heads if address(dump_tools(head.tools)) == log.tools_blob), heads[0])
 
 
 def _first_line(old: str, new: str) -> str:
@@ -145,7 +145,7 @@ def _first_line(old: str, new: str) -> str:
 
 
 def _tools_that_differ(log: LLMLog, new_tools: Sequence[ToolSpec]) -> str:
-    old = {tool.name: tool for tool in tools_in(_blob(log.tools_blob) or "[]")}
+    old = {tool.name: tool for tool in load_tools(_blob(log.tools_blob) or "[]")}
     new = {tool.name: tool for tool in new_tools}
     removed, added = old.keys() - new.keys(), new.keys() - old.keys()
     changed = {name for name in old.keys() & new.keys() if _json(old[name]) != _json(new[name])}

@@ -54,4 +54,4 @@ def _same_purpose(log: LLMLog) -> QuerySet[LLMLog]:
 
 def _redactor(log: LLMLog) -> Redactor:
     session = Session.objects.filter(pk__in=[log.session_id]).first()
-    return redactor_of(session) if session else active_secrets.of_everyone().redactor
+    return redactor_of(session) if session else active_secrets.for_everyone().redactor

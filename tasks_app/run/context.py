@@ -9,7 +9,7 @@ from weakref import proxy
 
 from django.db.models import F, Q, QuerySet, Subquery
 
-from llm_app.abilities import Abilities
+from llm_app.abilities import ModelsByAbility
 from llm_app.call import CachedRoutes
 from llm_app.models import Blob
 from llm_app.sql.cached_sql import cached_sql, fetch_all
@@ -60,7 +60,7 @@ class StepSettings:
     skills: tuple[tuple[str, str], ...] = ()
     handoffs: tuple[tuple[str, str], ...] = ()  # agents to which this one can hand on
     agents: tuple[tuple[str, str], ...] = ()
-    abilities: Abilities = field(default_factory=Abilities)
+    abilities: ModelsByAbility = field(default_factory=ModelsByAbility)
     routes: CachedRoutes | None = None  # of the conversation's model; None: read for each call
 
     @property
@@ -118,7 +118,7 @@ class TaskContext(UnitOfWork):
     def blob(self, text: str) -> str:
         """Return the address of a text that is part of requests, and store it if it is new."""
         if text not in self._blobs:
-            self._blobs[text] = Blob.keep(text)
+            self._blobs[text] = Blob.store(text)
         return self._blobs[text]
 
     @property

@@ -50,7 +50,7 @@ def change_project(project: Project, **fields: Any) -> None:
 
 def _validated(fields: dict[str, Any], writers: set[int], *, is_new: bool = False) -> dict[str, Any]:
     """Return validated and redacted fields."""
-    redactor = active_secrets.of_people(writers).redactor
+    redactor = active_secrets.for_users(writers).redactor
     for name in {"name", "instructions"} & fields.keys():
         fields[name] = redactor.redacted(storable(fields[name]).replace("\r\n", "\n").strip())
     if (is_new or "name" in fields) and not fields.get("name"):
@@ -74,7 +74,7 @@ def redacted(project: Project, text: str) -> str:
     people = Project.objects.rights([project.pk]).get(
         project.pk, {project.owner_id}
     )  # the project may have been deleted just now
-    return active_secrets.of_people(people).redactor.redacted(text)
+    return active_secrets.for_users(people).redactor.redacted(text)
 
 
 def move_session(session: Session, project: Project | None) -> None:

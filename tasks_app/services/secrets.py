@@ -18,7 +18,7 @@ from django.db.models import Model, Q, QuerySet
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog, Secret
-from llm_app.redaction import Redactor, placeholder, why_refused
+from llm_app.redaction import Redactor, placeholder, rejection_reason
 from llm_app.redaction.redactor import NAME
 from tasks_app.memory import edit
 from tasks_app.models import Approval, ContextEntry, IdempotencyKey, InboxMessage, Project, Session, Task, ToolCallLog
@@ -107,13 +107,13 @@ def refusal_of(owner: Any, name: str, value: str) -> SecretRefused | None:
         )
     if "\0" in value:
         return SecretRefused("A value cannot contain a NUL character.", field="value")
-    reason = why_refused(value, _own_texts()) or _why_not_redactable(owner, name, value.strip())
+    reason = rejection_reason(value, _own_texts()) or _why_not_redactable(owner, name, value.strip())
     return SecretRefused(reason, field="value") if reason else None
 
 
 def _why_not_redactable(owner: Any, name: str, value: str) -> str:
     """Return the reason to refuse a value that is part of a placeholder, whose text is never redacted, or ""."""
-    names = [name, *(name for name, _, _ in active_secrets.of_people([owner.pk] if owner else []).secrets)]
+    names = [name, *(name for name, _, _ in active_secrets.for_users([owner.pk] if owner else []).secrets)]
     if any(value in placeholder(name) for name in names):
         return "The value is the name of a secret, and names are shown. Choose another name."
     return ""

@@ -44,7 +44,7 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     SessionsQuotaFull.
     """
     require_quota(owner)
-    title = active_secrets.of_people([owner.pk]).redactor.redacted(storable(title))[:200]
+    title = active_secrets.for_users([owner.pk]).redactor.redacted(storable(title))[:200]
     if "agent" not in fields:
         project = fields.get("project")
         project_agent = Agent.objects.usable_by(owner.pk).filter(pk=project.agent_id).first() if project else None

@@ -106,7 +106,7 @@ def _note_failure(sink: TraceSink, failure: SinkFailed) -> None:
 
 def _redacted(text: str) -> str:
     """Redact an answer: a server may repeat the request, including the key."""
-    return active_secrets.of_everyone().redactor.redacted(text)
+    return active_secrets.for_everyone().redactor.redacted(text)
 
 
 def _new_entries(cursor: int) -> list[ContextEntry]:

@@ -13,7 +13,7 @@ from uuid import UUID
 import orjson
 from django.db.models import Min
 
-from llm_app.models import CallStatus, LLMLog
+from llm_app.models import LLMCallStatus, LLMLog
 from llm_app.types import Purpose
 from tasks_app.models import ContextEntry, ContextType, EventType, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import call_json, redact_entry, redactor_of
@@ -189,7 +189,7 @@ def _end(entry: ContextEntry, state: TaskState) -> dict[str, Any]:
 
 
 def _call_event(request: LLMLog) -> EventPart:
-    if request.status != CallStatus.FAILED:
+    if request.status != LLMCallStatus.FAILED:
         return EventType.METADATA, _call_data(request)
     return EventType.ATTEMPT_FAILED, {
         **_call_data(request),

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from llm_app.models import CallStatus as RequestStatus
-from llm_app.models import LLMLog
+from llm_app.models import LLMCallStatus, LLMLog
 from tasks_app.models import CallStatus, EventType, Task, ToolCallLog
 from tasks_app.record import redactor_of
 from tasks_app.tracing.events import Event
@@ -91,7 +90,7 @@ def _llm_call_span(task: Task, request: LLMLog, error: str) -> Span:
         f"chat {request.provider_model}",
         (request.created_at - timedelta(milliseconds=request.duration_ms), request.created_at),
         kind=_CLIENT,
-        error=error or ("" if request.status == RequestStatus.SUCCEEDED else request.error_type or request.status),
+        error=error or ("" if request.status == LLMCallStatus.SUCCEEDED else request.error_type or request.status),
         about={
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": provider,

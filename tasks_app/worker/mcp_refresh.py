@@ -44,7 +44,7 @@ def _refresh_in_thread(server: McpServer) -> None:
 def refresh(server: McpServer) -> str:
     """List a server's tools with the team's credential, never a person's. Return the error, or ''."""
     is_first = not server.tools.exists()
-    of_team = active_secrets.of_people([])
+    of_team = active_secrets.for_users([])
     credential = of_team.of_team.get(server.credential, "")
     try:
         listed = event_loop.submit(_listed(server, credential)).result(server.timeout_s * 2 + 10)

@@ -105,7 +105,7 @@ def _work(task: Task, number: int) -> None:
         provider_model="x",
         adapter="scripted",
         adapter_version=1,
-        system_blob=Blob.keep(f"You are {number}."),
+        system_blob=Blob.store(f"You are {number}."),
         request_sha256="0" * 64,
         request_bytes=1,
         status="succeeded",

@@ -16,9 +16,9 @@ EXAMPLES = {
     "llm_app/call/learned_quirks.py: f'(?<!\\\\w){field}(?!\\\\w)'": "[rf'(?<!\\w){each.field}(?!\\w)' for each in _RULES]",
     "llm_app/redaction/needles.py: f\"(?={''.join((f'[{some}]' for some in of_each_place))})\" "
     "if of_each_place else '(?!)'": "[_like_one_of(['aaaa', 'abab']).pattern]",
-    "llm_app/setup/known.py: known.key": "[each.key for each in KNOWN]",
+    "llm_app/setup/known_providers.py: known.key": "[each.key for each in KNOWN_PROVIDERS]",
     "llm_app/setup/model_list.py: family.pattern": (
-        "[each.pattern for known in __import__('llm_app.setup.known', fromlist=['']).KNOWN for each in known.families]"
+        "[each.pattern for known in __import__('llm_app.setup.known_providers', fromlist=['']).KNOWN_PROVIDERS for each in known.families]"
     ),
     "llm_app/text_calls/last_block.py: _closing": "[r'[ \\t>]{0,3}`{3,}\\s*', r'[ \\t>]{0,900}~{900,}\\s*']",
     "llm_app/text_calls/markers.py: begin_pattern": "[each.begin for each in FAMILIES.values()]",

@@ -7,7 +7,7 @@ import pytest
 from llm_app import errors
 from llm_app.connection_test import LoopRunner
 from llm_app.models import Provider
-from llm_app.setup import known, model_list
+from llm_app.setup import known_providers, model_list
 from llm_app.setup.model_list import ListedModel
 from tests.provider import Reply, models, running
 
@@ -117,7 +117,7 @@ def test_what_a_list_says_of_a_model_is_read_in_each_form(row: dict[str, Any], m
 
 
 def test_a_window_is_as_large_as_the_model_and_no_dearer_than_needed() -> None:
-    (openai,) = (one for one in known.KNOWN if one.name == "openai")
+    (openai,) = (one for one in known_providers.KNOWN_PROVIDERS if one.name == "openai")
     windows = {
         ListedModel(name="gpt-5.6-sol"): 272_000,
         ListedModel(name="gpt-4o"): 128_000,
@@ -173,19 +173,19 @@ def test_a_list_is_asked_for_as_the_protocol_says() -> None:
     ],
 )
 def test_a_key_tells_whose_it_is(key: str, address: str, name: str | None) -> None:
-    found = known.recognized(key, address)
+    found = known_providers.provider_of_key(key, address)
     assert (found and found.name) == name
 
 
 def provider(name: str, address: str) -> Provider:
-    found = known.named(name)
+    found = known_providers.known_provider(name)
     assert found is not None
     return found.provider("a-key", address)
 
 
 def ask(asked: Provider) -> list[ListedModel]:
     with LoopRunner() as run:
-        return model_list.ask(asked, run)
+        return model_list.fetch(asked, run)
 
 
 def asked(name: str, reply: Reply) -> list[ListedModel]:
@@ -195,12 +195,12 @@ def asked(name: str, reply: Reply) -> list[ListedModel]:
 
 
 def names(name: str, *listed: str) -> list[str]:
-    found = known.named(name)
+    found = known_providers.known_provider(name)
     assert found is not None
     return [model.name for model in model_list.ranked(asked(name, models(*listed)), found)]
 
 
 def test_the_responses_api_comes_first_only_at_openai_itself() -> None:
-    (openai,) = (one for one in known.KNOWN if one.name == "openai")
+    (openai,) = (one for one in known_providers.KNOWN_PROVIDERS if one.name == "openai")
     assert openai.protocols_at("https://api.openai.com/v1")[0] == "openai_responses"
     assert openai.protocols_at("http://127.0.0.1:9000/v1") == ["openai_native", "openai_responses"]

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable, Sequence
 
 from llm_app import errors
-from llm_app.abilities import Abilities
+from llm_app.abilities import ModelsByAbility
 from llm_app.call import Completion, Runner
 from llm_app.redaction import Redactor
 from llm_app.types import Message, Picture, Purpose
@@ -24,7 +24,7 @@ class ModelAccess:
     `model` answers questions in words; `abilities` name the models for everything else.
     """
 
-    def __init__(self, unit: UnitOfWork, *, model: str, abilities: Abilities, say: Callable[[str], None]) -> None:
+    def __init__(self, unit: UnitOfWork, *, model: str, abilities: ModelsByAbility, say: Callable[[str], None]) -> None:
         self._unit, self._model, self._abilities, self._say = unit, model, abilities, say
 
     async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.NamedPicture] = ()) -> str:

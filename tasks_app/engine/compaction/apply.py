@@ -72,7 +72,7 @@ def _planner(agent: Agent | None, measured: Measured, cause: Cause, *, is_summed
 
 def _store(unit: UnitOfWork, row: ContextCut, cut: Cut, drafts: list[Draft]) -> None:
     def also() -> None:
-        row.blob = Blob.keep(cut.text)
+        row.blob = Blob.store(cut.text)
         row.save()
 
     unit.commit(*drafts, also=also)

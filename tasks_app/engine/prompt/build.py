@@ -11,7 +11,7 @@ from llm_app.call import Recipient
 from llm_app.models import LogicalModel
 from llm_app.redaction import Redactor, placeholder
 from llm_app.redaction.prompt import redacted_system, redacted_tools
-from llm_app.stored_prompt import tools_text
+from llm_app.stored_prompt import dump_tools
 from llm_app.types import Prompt, ToolMode, ToolSpec
 from tasks_app.engine.capabilities.skills import catalogue
 from tasks_app.engine.prompt.sections import DYNAMIC, IN_ORDER, PromptInputs, section, system_prompt
@@ -30,7 +30,7 @@ class Head(NamedTuple):
     """A prompt without messages. `tokens` is its entire size by our count."""
 
     prompt: Prompt
-    tools_text: str
+    dump_tools: str
     tokens: int
 
 
@@ -85,7 +85,7 @@ def _head(
         inputs = replace(inputs, functions=_functions(visible, visibility, redactor, is_brief=inputs.is_brief))
     system = redacted_system(system_prompt(inputs), redactor)
     tools = _specs(visible, visibility, redactor, is_brief=inputs.is_brief)
-    text = tools_text(tools)
+    text = dump_tools(tools)
     beside = text if inputs.mode is ToolMode.NATIVE else ""  # others have the list in the prompt
     size = tokens.estimate(system) + tokens.estimate(beside)
     return Head(Prompt(system=system, tools=tools, messages=()), text, size)

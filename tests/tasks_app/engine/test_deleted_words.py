@@ -111,7 +111,7 @@ def test_what_is_kept_again_stays_until_a_row_names_it(shown: Session) -> None:
     (address,) = pictures()
     content = Blob.objects.get(pk=address).content
     services.delete_session(shown)
-    Blob.keep(content)
+    Blob.store(content)
     a_day_later()
     assert pictures()
 
@@ -122,7 +122,7 @@ def test_what_is_kept_again_while_it_is_deleted_is_stored_anew(shown: Session, m
     services.delete_session(shown)
     monkeypatch.setattr("llm_app.models.log._left_at", lambda address: [blob.created_at])
     Blob.objects.filter(pk=address).delete()
-    assert Blob.keep(blob.content) == address
+    assert Blob.store(blob.content) == address
     assert pictures() == [address]
 
 
@@ -130,7 +130,7 @@ def test_what_is_kept_while_it_is_looked_for_is_not_deleted(shown: Session, monk
     (address,) = pictures()
     content = Blob.objects.get(pk=address).content
     services.delete_session(shown)
-    monkeypatch.setattr(unused_blobs, "_referenced", lambda addresses: [Blob.keep(content)][1:])
+    monkeypatch.setattr(unused_blobs, "_referenced", lambda addresses: [Blob.store(content)][1:])
     a_day_later()
     assert pictures()
 

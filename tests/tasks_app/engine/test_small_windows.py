@@ -7,7 +7,7 @@ import pytest
 
 from llm_app.call.llm_call import Recipient
 from llm_app.models import Blob, LLMLog, LogicalModel
-from llm_app.stored_prompt import tools_in
+from llm_app.stored_prompt import load_tools
 from llm_app.types import ToolMode
 from tasks_app.engine import step_settings
 from tasks_app.engine.prompt import build
@@ -44,7 +44,7 @@ def size(head: tuple[str, str]) -> int:
 
 
 def tool_names(head: tuple[str, str]) -> set[str]:
-    return {tool.name for tool in tools_in(head[1])}
+    return {tool.name for tool in load_tools(head[1])}
 
 
 def with_files(session: Session) -> None:

@@ -70,7 +70,7 @@ def test_results_come_in_pages_from_one_search(play: Play, engine: SearchEngine,
 
 def test_an_engine_that_fails_is_followed_by_the_next_one(play: Play, engine: SearchEngine, site: pages.Site) -> None:
     broken = SearchEngine.objects.create(name="broken", kind="tavily", base_url=site.url("/nothing"), priority=0)
-    ServiceKey.put(broken.key_name, "tvly-0123456789-key")
+    ServiceKey.store(broken.key_name, "tvly-0123456789-key")
     run = play(search(), result())
     run.advance()
     status, content = run.results()[0]

@@ -33,7 +33,7 @@ def cut(task):
         task=task,
         window=128_000,
         seq=9,
-        blob=Blob.keep(cut.text),
+        blob=Blob.store(cut.text),
         cause="filled",
         tokens_before=90_000,
         tokens_after=20_000,
@@ -87,7 +87,7 @@ def test_the_conversation_shows_where_the_cut_is(alices, session, entries, cut):
 
 def test_an_earlier_cut_can_be_looked_at(alices, address, entries, cut, task):
     ContextCut.objects.create(
-        session=task.session, task=task, window=1, seq=3, blob=Blob.keep(Cut(seq=3, block="x").text), cause="refused",
+        session=task.session, task=task, window=1, seq=3, blob=Blob.store(Cut(seq=3, block="x").text), cause="refused",
         tokens_before=5, tokens_after=4,
     )  # fmt: skip
     assert "Steps 6 to 9" not in alices.page(address)

@@ -49,7 +49,7 @@ def sink(transactional_db: None, request: pytest.FixtureRequest) -> Callable[...
         if kind != "file" and "url" not in fields:
             fields["url"] = f"{request.getfixturevalue('server').base_url}/traces"
         if kind == "http":
-            ServiceKey.put(f"trace.{name}", KEY)
+            ServiceKey.store(f"trace.{name}", KEY)
         row: TraceSink = TraceSink.objects.create(name=name, kind=kind, **fields)
         return row
 

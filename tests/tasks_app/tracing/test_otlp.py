@@ -137,7 +137,7 @@ def test_unreadable_answer_is_ignored(words, play, sink, deliver, collector):
 @pytest.mark.parametrize("status", [200, 400])
 def test_key_repeated_by_a_collector_is_redacted(status, play, sink, deliver, collector):
     main = sink("otlp")
-    ServiceKey.put(main.key_name, "Bearer s3cr3t-value-9")
+    ServiceKey.store(main.key_name, "Bearer s3cr3t-value-9")
     echo = {"rejectedSpans": "1", "errorMessage": "Authorization: Bearer s3cr3t-value-9"}
     collector.answer = said(status, json.dumps({"partialSuccess": echo}))
     play(result()).advance()

@@ -9,7 +9,7 @@ from llm_app.models import Protocol, Provider
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
+class ModelFamily:
     """Models with similar names. The groups of `pattern` are the version; the highest version is preferred."""
 
     pattern: str
@@ -17,7 +17,7 @@ class Family:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class KnownProvider:
     """A known provider.
 
     `protocols` and `families` are in order of preference; `key` matches keys of this provider only.
@@ -30,7 +30,7 @@ class Known:
     key: str
     base_url: str
     protocols: tuple[str, ...]
-    families: tuple[Family, ...]
+    families: tuple[ModelFamily, ...]
     model: str
     takes_images: bool
 
@@ -69,26 +69,26 @@ class Known:
 # Gemini: ai.google.dev/gemini-api/docs/deprecations (2.5 was shut down in November 2026).
 # DeepSeek: api-docs.deepseek.com/api/list-models (deepseek-chat was retired in July 2026).
 _OPENAI = (
-    Family(pattern=r"gpt-((?:[5-9]|\d\d)(?:\.\d+)?)(?:-sol)?(?:-\d{4}-\d\d-\d\d)?", context_window=272_000),
-    Family(pattern=r"gpt-((?:[5-9]|\d\d)(?:\.\d+)?)-(?:terra|mini|luna)", context_window=272_000),
-    Family(pattern=r"gpt-(4\.1)(?:-mini)?", context_window=272_000),
-    Family(pattern=r"gpt-4o(?:-mini)?", context_window=128_000),
+    ModelFamily(pattern=r"gpt-((?:[5-9]|\d\d)(?:\.\d+)?)(?:-sol)?(?:-\d{4}-\d\d-\d\d)?", context_window=272_000),
+    ModelFamily(pattern=r"gpt-((?:[5-9]|\d\d)(?:\.\d+)?)-(?:terra|mini|luna)", context_window=272_000),
+    ModelFamily(pattern=r"gpt-(4\.1)(?:-mini)?", context_window=272_000),
+    ModelFamily(pattern=r"gpt-4o(?:-mini)?", context_window=128_000),
 )
 _ANTHROPIC = tuple(
-    Family(pattern=rf"claude-{size}-(\d+)(?:[-.](\d{{1,2}}))?(?:-\d{{8}})?", context_window=200_000)
+    ModelFamily(pattern=rf"claude-{size}-(\d+)(?:[-.](\d{{1,2}}))?(?:-\d{{8}})?", context_window=200_000)
     for size in ("opus", "sonnet", "haiku")
 )
 _GEMINI = (
-    Family(pattern=r"gemini-(\d+(?:\.\d+)?)-(?:pro|flash)", context_window=400_000),
-    Family(pattern=r"gemini-(\d+(?:\.\d+)?)-(?:pro|flash)-preview", context_window=400_000),
-    Family(pattern=r"gemini-(?:pro|flash)-latest", context_window=400_000),
+    ModelFamily(pattern=r"gemini-(\d+(?:\.\d+)?)-(?:pro|flash)", context_window=400_000),
+    ModelFamily(pattern=r"gemini-(\d+(?:\.\d+)?)-(?:pro|flash)-preview", context_window=400_000),
+    ModelFamily(pattern=r"gemini-(?:pro|flash)-latest", context_window=400_000),
 )
 _DEEPSEEK = (
-    Family(pattern=r"deepseek-flash", context_window=400_000),
-    Family(pattern=r"deepseek-v(\d+(?:\.\d+)?)-(?:pro|flash)", context_window=400_000),
-    Family(pattern=r"deepseek-chat", context_window=128_000),
+    ModelFamily(pattern=r"deepseek-flash", context_window=400_000),
+    ModelFamily(pattern=r"deepseek-v(\d+(?:\.\d+)?)-(?:pro|flash)", context_window=400_000),
+    ModelFamily(pattern=r"deepseek-chat", context_window=128_000),
 )
-COMPATIBLE = Known(
+COMPATIBLE = KnownProvider(
     name="compatible",
     label="another server with OpenAI's API",
     key=r"(?!)",
@@ -98,8 +98,8 @@ COMPATIBLE = Known(
     model="",
     takes_images=False,
 )
-KNOWN = (
-    Known(
+KNOWN_PROVIDERS = (
+    KnownProvider(
         name="openai",
         label="OpenAI",
         key=r"sk-(?:proj-|svcacct-|admin-).*",
@@ -109,7 +109,7 @@ KNOWN = (
         model="gpt-6.1-sol",
         takes_images=True,
     ),
-    Known(
+    KnownProvider(
         name="anthropic",
         label="Anthropic",
         key=r"sk-ant-.*",
@@ -119,7 +119,7 @@ KNOWN = (
         model="claude-opus-5-5",
         takes_images=True,
     ),
-    Known(
+    KnownProvider(
         name="gemini",
         label="Google Gemini",
         key=r"(?:AIza|AQ\.).*",
@@ -129,7 +129,7 @@ KNOWN = (
         model="gemini-3.8-flash",
         takes_images=True,
     ),
-    Known(
+    KnownProvider(
         name="deepseek",
         label="DeepSeek",
         key=r"sk-[0-9a-f]{32}",
@@ -142,15 +142,15 @@ KNOWN = (
 )
 
 
-def recognized(key: str, address: str = "") -> Known | None:
+def provider_of_key(key: str, address: str = "") -> KnownProvider | None:
     """Return the provider of a key. With an address, a key of unknown form belongs to a compatible server."""
-    found = next((known for known in KNOWN if re.fullmatch(known.key, key)), None)
-    if found is None and address:
+    provider = next((known for known in KNOWN_PROVIDERS if re.fullmatch(known.key, key)), None)
+    if provider is None and address:
         return COMPATIBLE
-    if found is None and key.startswith("sk-"):
-        return KNOWN[0]  # older keys of OpenAI only have this prefix
-    return found
+    if provider is None and key.startswith("sk-"):
+        return KNOWN_PROVIDERS[0]  # older keys of OpenAI only have this prefix
+    return provider
 
 
-def named(name: str) -> Known | None:
-    return next((known for known in (*KNOWN, COMPATIBLE) if known.name == name), None)
+def known_provider(name: str) -> KnownProvider | None:
+    return next((known for known in (*KNOWN_PROVIDERS, COMPATIBLE) if known.name == name), None)
