@@ -29,7 +29,7 @@ _TOO_MANY_PIXELS = f"it has more than {MOST_PIXELS // 10**6} million pixels; mak
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
-class PictureError(Exception):
+class UndecodablePicture(Exception):
     """The message says why, in words for the model."""
 
 
@@ -47,26 +47,26 @@ def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
     """Return the response of the child process: {"picture": an EncodedPicture} or {"fault": a reason for the model}."""
     try:
         return {"picture": asdict(encode(body))}
-    except PictureError as error:
+    except UndecodablePicture as error:
         return {"fault": str(error)}
 
 
 def encode(data: bytes) -> EncodedPicture:
     """Return the (first) picture in `data` as PNG or JPEG.
 
-    Raises: PictureError.
+    Raises: UndecodablePicture.
     """
     try:
         with Image.open(BytesIO(_without_damaged_chunks(data)), formats=FORMATS) as file:
             _shrink_while_decoding(file)
             image = _scaled(file)
             return _encoded(image, "PNG" if file.format in _LOSSLESS or image.mode == "RGBA" else "JPEG")
-    except PictureError:
+    except UndecodablePicture:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError) as error:
-        raise PictureError(_TOO_MANY_PIXELS) from error
+        raise UndecodablePicture(_TOO_MANY_PIXELS) from error
     except Exception as error:  # damaged data makes decoders raise anything
-        raise PictureError("it is damaged, too large, or no PNG, JPEG, WebP or GIF") from error
+        raise UndecodablePicture("it is damaged, too large, or no PNG, JPEG, WebP or GIF") from error
 
 
 def _without_damaged_chunks(data: bytes) -> bytes:
@@ -91,12 +91,12 @@ def _good_chunks(data: bytes) -> Iterator[bytes]:
 def _shrink_while_decoding(file: Image.Image) -> None:
     """Prepare a JPEG to be decoded at a smaller size. A progressive JPEG needs memory for all of its pixels.
 
-    Raises: PictureError for too many pixels.
+    Raises: UndecodablePicture for too many pixels.
     """
     pixels = file.width * file.height
     file.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))
     if (pixels if file.info.get("progressive") else file.width * file.height) > MOST_PIXELS:
-        raise PictureError(_TOO_MANY_PIXELS)
+        raise UndecodablePicture(_TOO_MANY_PIXELS)
 
 
 def _scaled(file: Image.Image) -> Image.Image:

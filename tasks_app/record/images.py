@@ -46,7 +46,7 @@ class StoredPicture:
 
 
 async def encode(name: str, data: bytes) -> Picture:
-    """Return the picture in the form that models accept. Raises UnreadablePicture.
+    """Return the picture in the form that models accept. Raises PictureError.
 
     Encoding takes 0.1 s in a child process; recent results are cached by the hash of the file. Runs on the event loop.
     """

@@ -12,7 +12,7 @@ from llm_app import stored_prompt
 from llm_app.adapters.base import RouteParameters
 from llm_app.models import Blob, LLMLog
 from llm_app.protocols import adapter_of
-from llm_app.redaction.prompt import Noted, with_spans
+from llm_app.redaction.prompt import LoggedSpan, with_spans
 from llm_app.types import Message, Prompt, ToolSpec
 from tasks_app.models import ContextEntry, Session
 from tasks_app.record import cut
@@ -116,15 +116,15 @@ class SessionRequests:
             raise NotRebuilt("a picture is gone")
         return pictures
 
-    def _with_placeholders(self, messages: Sequence[Message], spans: Sequence[Noted]) -> Sequence[Message]:
+    def _with_placeholders(self, messages: Sequence[Message], spans: Sequence[LoggedSpan]) -> Sequence[Message]:
         if not spans:
             return messages
-        by_seq: defaultdict[int, list[Noted]] = defaultdict(list)
+        by_seq: defaultdict[int, list[LoggedSpan]] = defaultdict(list)
         for span in spans:
             by_seq[span[0]].append(span)
         return [self._redacted_once(message, by_seq[message.seq]) for message in messages]
 
-    def _redacted_once(self, message: Message, spans: Sequence[Noted]) -> Message:
+    def _redacted_once(self, message: Message, spans: Sequence[LoggedSpan]) -> Message:
         """Return the same object for the same placeholders, so that it is serialized only once."""
         if not spans:
             return message

@@ -15,7 +15,7 @@ EXAMPLES = {
     "llm_app/call/learned_quirks.py: rule.message_pattern": "[each.message_pattern for each in _RULES]",
     "llm_app/call/learned_quirks.py: f'(?<!\\\\w){field}(?!\\\\w)'": "[rf'(?<!\\w){each.field}(?!\\w)' for each in _RULES]",
     "llm_app/redaction/needles.py: f\"(?={''.join((f'[{some}]' for some in of_each_place))})\" "
-    "if of_each_place else '(?!)'": "[_like_one_of(['aaaa', 'abab']).pattern]",
+    "if of_each_place else '(?!)'": "[_pattern_of_starts(['aaaa', 'abab']).pattern]",
     "llm_app/setup/known_providers.py: known.key": "[each.key for each in KNOWN_PROVIDERS]",
     "llm_app/setup/model_list.py: family.pattern": (
         "[each.pattern for known in __import__('llm_app.setup.known_providers', fromlist=['']).KNOWN_PROVIDERS for each in known.families]"

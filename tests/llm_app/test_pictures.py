@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from llm_app.pictures import LARGEST, LONGEST_EDGE, EncodedPicture, PictureError, encode
+from llm_app.pictures import LARGEST, LONGEST_EDGE, EncodedPicture, UndecodablePicture, encode
 from tests.pictures import noise, picture, with_wrong_checksums
 
 
@@ -114,19 +114,19 @@ def test_transparency_becomes_white_where_the_picture_must_be_a_jpeg(monkeypatch
 @pytest.mark.parametrize("edge", [4_001, 10_000, 20_000])
 def test_a_decompression_bomb_is_refused_before_it_is_decoded(edge):
     data = picture(edge, edge, mode="1", color=0)
-    with pytest.raises(PictureError, match="more than 16 million pixels"):
+    with pytest.raises(UndecodablePicture, match="more than 16 million pixels"):
         encode(data)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
 def test_so_is_one_of_any_other_kind(kind):
-    with pytest.raises(PictureError, match="more than 16 million pixels"):
+    with pytest.raises(UndecodablePicture, match="more than 16 million pixels"):
         encode(picture(4_001, 4_000, kind))
 
 
 def test_a_jpeg_is_decoded_at_a_smaller_size_and_may_have_more_pixels_so():
     assert decoded(encode(picture(8_000, 6_000, "JPEG"))).size == (1568, 1176)
-    with pytest.raises(PictureError, match="more than 16 million pixels"):
+    with pytest.raises(UndecodablePicture, match="more than 16 million pixels"):
         encode(picture(8_000, 6_000, "JPEG", progressive=True))  # of which decoders hold the whole
 
 
@@ -134,7 +134,7 @@ def test_a_damaged_chunk_that_does_not_matter_is_left_out_and_one_that_does_is_a
     data = with_wrong_checksums()
     assert decoded(encode(data)).size == (8, 6)
     place = data.index(b"IDAT") + 6
-    with pytest.raises(PictureError):
+    with pytest.raises(UndecodablePicture):
         encode(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
 
 
@@ -151,7 +151,7 @@ def test_a_damaged_chunk_that_does_not_matter_is_left_out_and_one_that_does_is_a
     ids=["empty", "text", "svg", "cut", "bmp", "tiff"],
 )
 def test_what_is_no_picture_of_the_four_kinds_is_refused(data):
-    with pytest.raises(PictureError, match="PNG, JPEG, WebP or GIF"):
+    with pytest.raises(UndecodablePicture, match="PNG, JPEG, WebP or GIF"):
         encode(data)
 
 
@@ -167,7 +167,7 @@ def test_damaged_data_is_a_picture_or_a_reason_and_never_another_error(kind, pla
     data = data[:place] + damage + (b"" if cut else data[place + len(damage) :])
     try:
         encoded = encode(data)
-    except PictureError:
+    except UndecodablePicture:
         return
     assert max(encoded.width, encoded.height) <= LONGEST_EDGE
 
