@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from llm_app import errors, stored_prompt
 from llm_app.breaker.changes import reset_unless_forced
-from llm_app.call import Completion, LLMCall, Observer, Recipient, StoredPrompt
+from llm_app.call import Completion, LLMCall, Observer
 from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
 from llm_app.transport.address import address_of
@@ -113,7 +113,9 @@ def _with_test_timeouts(route: Route) -> Route:
 
 
 def _call(route: Route) -> Completion:
-    call = LLMCall(purpose=Purpose.TEST, prompt_for=_prompt_for, model=route.model.name)
+    call = LLMCall(
+        purpose=Purpose.TEST, prompt_for=lambda recipient: stored_prompt.store_prompt(_PROMPT), model=route.model.name
+    )
     with LoopRunner() as run:
         completion = ask(call, route, 1, Observer(), run)
     completion.log.save()
@@ -137,13 +139,10 @@ class LoopRunner:
         return bool(ready_descriptors(seconds, {descriptor: events}))
 
 
-def _prompt_for(recipient: Recipient) -> StoredPrompt:
-    return stored_prompt.store_prompt(_PROMPT)
-
-
 def explanation(error: errors.LLMError, provider: Provider, route: Route | None = None) -> str:
     """Explain the error of a request to the provider. Its cause, such as an error of the network, may tell more."""
-    quote = _own_words(error.detail)
+    provider_message = own_words(error.detail)[:_MAX_QUOTE]
+    quote = f" It says: “{provider_message}”" if provider_message else ""
     status = f" (HTTP {error.status})" if error.status else ""  # errors inside a stream have no status
     if fault := fault_of_account(error, has_key=bool(provider.api_key)):
         return fault + quote
@@ -165,11 +164,6 @@ def explanation(error: errors.LLMError, provider: Provider, route: Route | None 
     if isinstance(error, errors.ServerError):
         return f"It reports an internal error{status}.{quote}"
     return f"It refuses the request (HTTP {error.status or 400}).{quote}"
-
-
-def _own_words(detail: str) -> str:
-    text = own_words(detail)
-    return f" It says: “{text[:_MAX_QUOTE]}”" if text else ""
 
 
 def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:

@@ -159,11 +159,8 @@ class Adapter:
         encoded_messages = prompt.messages.encoded[key] if isinstance(prompt.messages, GrowingMessages) else []
         for message in prompt.messages[len(encoded_messages) :]:
             if key not in message.encoded:
-                message.encoded[key] = self.encode(_without_unsupported_pictures(message, parameters), parameters)
+                is_visible = parameters.takes_images or not message.pictures
+                visible = message if is_visible else message.without_pictures()
+                message.encoded[key] = self.encode(visible, parameters)
             encoded_messages.append(message.encoded[key])
         return list(filter(None, encoded_messages))
-
-
-def _without_unsupported_pictures(message: Message, parameters: RouteParameters) -> Message:
-    """Return the message, without its pictures if the model does not accept pictures."""
-    return message.without_pictures() if message.pictures and not parameters.takes_images else message

@@ -17,7 +17,7 @@ from llm_app.adapters.responses_parser import ResponsesParser
 from llm_app.adapters.schema_forms import strict_form
 from llm_app.cache_boundary import without_marker
 from llm_app.transport import wire
-from llm_app.types import Message, Picture, Prompt, ToolSpec
+from llm_app.types import Message, Prompt, ToolSpec
 
 _MIN_TOKENS = 16  # the API rejects less ("integer below minimum value")
 # Fields that would store the conversation at the provider, remove items or end the stream, and fields that are ours.
@@ -113,13 +113,12 @@ def _text_items(message: Message, parameters: RouteParameters) -> list[dict[str,
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:
-    text = [_text_part(message.content)] if message.content.strip() else []
-    return text + [part for picture in message.pictures for part in _picture_parts(picture)]
-
-
-def _picture_parts(picture: Picture) -> list[dict[str, Any]]:
-    url = f"data:{picture.media_type};base64,{picture.data}"
-    return [_text_part(picture.label), {"type": "input_image", "detail": "auto", "image_url": url}]
+    """Return the content parts of a message: its text, then each picture after a line that names it."""
+    parts = [_text_part(message.content)] if message.content.strip() else []
+    for picture in message.pictures:
+        url = f"data:{picture.media_type};base64,{picture.data}"
+        parts += [_text_part(picture.label), {"type": "input_image", "detail": "auto", "image_url": url}]
+    return parts
 
 
 def _text_part(text: str) -> dict[str, Any]:

@@ -47,7 +47,9 @@ class ResponsesParser(TurnParser):
         elif kind == "response.reasoning_summary_part.added" and fields.get("summary_index"):
             yield from self._think("\n\n")
         elif kind == "response.output_item.added":
-            yield from self._begin(index, dictionary(fields.get("item")))
+            item = dictionary(fields.get("item"))
+            if item.get("type") == "function_call":
+                yield from self._call(index, **_call_head(item))
         elif kind == "response.function_call_arguments.delta":
             yield from self._mark_fragmented(index, self._call(index, fragment=text(fields.get("delta"))))
         elif kind == "response.output_item.done":
@@ -79,10 +81,6 @@ class ResponsesParser(TurnParser):
     def _mark_fragmented(self, index: int, deltas: Iterable[Delta]) -> Iterable[Delta]:
         self._fragmented.add(index)
         return deltas
-
-    def _begin(self, index: int, item: dict[str, Any]) -> Iterator[Delta]:
-        if item.get("type") == "function_call":
-            yield from self._call(index, **_call_head(item))
 
     def _complete_item(self, index: int, item: dict[str, Any]) -> Iterator[Delta]:
         """Parse a completed item. Servers that stream no fragments send the complete content here."""

@@ -95,7 +95,9 @@ class Attempt:
 
         Raises: LLMError, BudgetExceeded, or the exception that interrupts a wait of `run`.
         """
-        self._reserve_budget(run)
+        if self._log.purpose != Purpose.TEST:  # connection tests of administrators are not limited
+            size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
+            _reserve_when_available(self._allowance, size, self._observer, run)
         self._observer.attempt(self._route.provider.name, self._endpoint.silence_s)
         try:
             result = redacted_turn(self._receive(run), self._redactor)
@@ -117,12 +119,6 @@ class Attempt:
             if self._adapter.body(self._redacted.prompt, parameters) != self._body:
                 return quirk
         return None
-
-    def _reserve_budget(self, run: Runner) -> None:
-        """Reserve the cost in the budgets. Connection tests of administrators are not limited."""
-        if self._log.purpose != Purpose.TEST:
-            size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
-            _reserve_when_available(self._allowance, size, self._observer, run)
 
     def _receive(self, run: Runner) -> LLMTurnResult:
         with closing(self._adapter.events(self._body, self._endpoint, run)) as events:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
 
 from llm_app import errors
 from llm_app.breaker.guard import AttemptGuard
@@ -29,7 +28,12 @@ def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
     Raises: LLMError, or the exception that interrupts a wait of `run`. ContextTooLong is raised after one attempt, so
     that the caller can shorten the prompt and call again.
     """
-    routes = [route for route in _usable(call) if route.takes_images or not call.needs_sight]
+    if call.routes is not None:
+        routes = call.routes.current_routes()
+    else:
+        routes = list(Route.objects.usable_for(call.model, call.user_id, call.task_id))
+    if call.needs_sight:
+        routes = [route for route in routes if route.takes_images]
     if not routes:
         raise _no_route_error(call)
     failures: list[errors.LLMError] = []
@@ -39,12 +43,6 @@ def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
         if completion := attempts.until_answered(failures):
             return completion
     raise _combined_error(failures) from failures[-1]
-
-
-def _usable(call: LLMCall) -> Iterable[Route]:
-    if call.routes is not None:
-        return call.routes.current_routes()
-    return Route.objects.usable_for(call.model, call.user_id, call.task_id)
 
 
 class _RouteAttempts:

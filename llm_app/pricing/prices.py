@@ -57,13 +57,10 @@ def cost(usage: Usage, price: Mapping[str, Any]) -> Decimal | None:
         "cache_write": usage.cache_write_tokens,
         "output": usage.output_tokens,
     }
-    return (
-        sum((count * _exact(price.get(kind, price["input"])) for kind, count in counts.items()), Decimal()) / _MILLION
-    )
-
-
-def _exact(value: float) -> Decimal:
-    return Decimal(str(value))
+    total = Decimal()
+    for kind, count in counts.items():
+        total += count * Decimal(str(price.get(kind, price["input"])))
+    return total / _MILLION
 
 
 def listed_price(provider: Provider, model: str) -> Price:

@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -168,12 +167,8 @@ def with_placeholders(text: str, spans: Iterable[Span]) -> str:
 
 def _in_original_text(hits: Iterable[Hit], text: str) -> list[Hit]:
     """Convert hits in a text without white space to hits in the original text."""
-    positions = _text_positions(text)
+    positions = [position for position, character in enumerate(text) if not character.isspace()]
     return [Hit(start=positions[hit.start], end=positions[hit.end - 1] + 1, label=hit.label) for hit in hits]
-
-
-def _text_positions(text: str) -> list[int]:
-    return [position for position, character in enumerate(text) if not character.isspace()]
 
 
 def _start_of_last(text: str, count: int) -> int:
@@ -196,12 +191,12 @@ def _merged_spans(hits: list[Hit]) -> tuple[Span, ...]:
         else:
             groups.append([hit])
         end = max(end, hit.end)
-    return tuple(_merged_span(group, max(map(attrgetter("end"), group))) for group in groups)
-
-
-def _merged_span(group: list[Hit], end: int) -> Span:
-    longest = max(group, key=lambda hit: hit.end - hit.start)
-    return Span(offset=group[0].start, length=end - group[0].start, placeholder=longest.label)
+    spans = []
+    for group in groups:
+        start, end = group[0].start, max(hit.end for hit in group)
+        longest = max(group, key=lambda hit: hit.end - hit.start)
+        spans.append(Span(offset=start, length=end - start, placeholder=longest.label))
+    return tuple(spans)
 
 
 _LONG_TAIL = 4_096  # characters; only repetitive secrets ("abab…") can hold back more

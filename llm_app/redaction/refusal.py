@@ -20,7 +20,9 @@ def rejection_reason(value: str, ordinary: str = "") -> str:
         return f"A secret has at most {MAX_LENGTH:,} characters and {MAX_LINES} lines. Keep longer things in a file."
     if len(set(value)) < _MIN_DIFFERENT:
         return "The value has too few different characters: ordinary text would be redacted as well."
-    if _is_word(value) or _is_number(value):
+    is_word = value.isalpha() and (value.islower() or value.isupper() or value.istitle())
+    is_short_number = value.isdecimal() and len(value) <= _LONGEST_NUMBER
+    if (is_word and len(value) <= _LONGEST_WORD) or is_short_number:
         return "The value is an ordinary word or a short number: other text would be redacted as well."
     if value in ordinary:
         return "The value occurs in this server's own texts for the model, so it cannot be kept secret."
@@ -29,11 +31,3 @@ def rejection_reason(value: str, ordinary: str = "") -> str:
 
 def is_too_plain(value: str) -> bool:
     return bool(rejection_reason(value))
-
-
-def _is_word(value: str) -> bool:
-    return len(value) <= _LONGEST_WORD and value.isalpha() and (value.islower() or value.isupper() or value.istitle())
-
-
-def _is_number(value: str) -> bool:
-    return len(value) <= _LONGEST_NUMBER and value.isdecimal()

@@ -57,19 +57,19 @@ def _script_item(text: str, number: int) -> Any:
 def _parse_reply(item: Any) -> ScriptedReply:
     if isinstance(item, str):
         return ScriptedReply(content=item)
-    calls = item.get("calls") or ([item] if "call" in item else [])
+    calls = []
+    for call in item.get("calls") or ([item] if "call" in item else []):
+        arguments = call.get("arguments", {})
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        calls.append(ScriptedCall(name=call["call"], arguments=text))
     return ScriptedReply(
         thinking=item.get("thinking", ""),
         content=item.get("content", ""),
-        calls=tuple(ScriptedCall(name=call["call"], arguments=_arguments(call.get("arguments", {}))) for call in calls),
+        calls=tuple(calls),
         delay=item.get("delay", 0),
         pace=item.get("pace", 0),
         stall=item.get("stall", 0),
     )
-
-
-def _arguments(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 _MODELS = {"demo": demo.next_reply, "script": _next_scripted_reply}

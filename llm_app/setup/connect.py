@@ -1,6 +1,6 @@
 """From a key to a model that answers: list the models, test the preferred ones, and store the result."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ def connect(known: KnownProvider, provider: Provider, model: str = "") -> Checke
 
 
 def guess(known: KnownProvider, provider: Provider) -> CheckedRoute:
-    """Return the probable checked without asking the provider."""
+    """Return the probable route without asking the provider."""
     return _not_connected(known, provider, "It was not tested yet.")
 
 
@@ -93,9 +93,12 @@ def _fetch_list(provider: Provider, known: KnownProvider) -> list[dict[str, obje
 
 
 def _candidates(known: KnownProvider, provider: Provider, model: str) -> Iterator[Route]:
-    listed = [ListedModel(**row) for row in provider.listed_models[:_MAX_TESTS]]
-    names = [_model_named(provider, model)] if model else listed or _guessed(known)
-    for candidate in names:
+    candidates = [ListedModel(**row) for row in provider.listed_models[:_MAX_TESTS]]
+    if model:
+        candidates = [_model_named(provider, model)]
+    elif not candidates and known.model:
+        candidates = [ListedModel(name=known.model)]
+    for candidate in candidates:
         for protocol in known.protocols_at(provider.base_url):
             with_protocol = Provider(
                 name=provider.name,
@@ -108,12 +111,10 @@ def _candidates(known: KnownProvider, provider: Provider, model: str) -> Iterato
 
 
 def _model_named(provider: Provider, model: str) -> ListedModel:
-    listed = (ListedModel(**row) for row in provider.listed_models)
-    return next((one for one in listed if one.name == model), ListedModel(name=model))
-
-
-def _guessed(known: KnownProvider) -> Sequence[ListedModel]:
-    return [ListedModel(name=known.model)] if known.model else []
+    for row in provider.listed_models:
+        if row["name"] == model:
+            return ListedModel(**row)
+    return ListedModel(name=model)
 
 
 def _new_route(known: KnownProvider, provider: Provider, model: ListedModel) -> Route:
@@ -141,7 +142,7 @@ def _is_another_attempt_useful(error: errors.LLMError | None) -> bool:
 
 @transaction.atomic
 def adopt(checked: CheckedRoute, replaced: Route | None = None) -> Route:
-    """Store a checked as the first route of the default model, instead of `replaced` and of the demo."""
+    """Make a checked route the first route of the default model, instead of `replaced` and of the demo."""
     provider = _stored_provider(checked.route.provider)
     model = _default_model(checked.route, replaced)
     same = model.routes.filter(provider=provider, provider_model=checked.route.provider_model).first()

@@ -163,7 +163,10 @@ class XMLCallStream:
         if self._value.is_complete:
             if self._name in parameters:
                 raise UnreadableCall("a parameter occurs twice.")
-            parameters[self._name] = self._trimmed(self._value.value())
+            value = self._value.value()
+            if self._dialect.trims:
+                value = value.removeprefix("\n").removesuffix("\n")
+            parameters[self._name] = value
             self._state = self._in_call
         return self._value.is_complete
 
@@ -191,6 +194,3 @@ class XMLCallStream:
 
     def _new_value(self) -> XMLValue:
         return XMLValue(self._dialect.parameter_end, self._dialect.nested)
-
-    def _trimmed(self, value: str) -> str:
-        return value.removeprefix("\n").removesuffix("\n") if self._dialect.trims else value
