@@ -25,7 +25,7 @@ def models_of_user(user_id: int | None, preferred: str = "") -> ModelsByAbility:
     `preferred` is the conversation's own model (empty: the default one). It is chosen if it has the ability.
     """
     rows = sorted(_open_routes(user_id), key=lambda row: row[0] != preferred)
-    return Abilities(
+    return ModelsByAbility(
         sees=next((name for name, kind, sees in rows if sees and kind == ModelKind.TEXT), ""),
         makes_images=next((name for name, kind, _ in rows if kind == ModelKind.IMAGE), ""),
         makes_audio=next((name for name, kind, _ in rows if kind == ModelKind.AUDIO), ""),

@@ -177,7 +177,7 @@ class RouteQuerySet(models.QuerySet["Route"]):
         """Return the first route of the default model."""
         return fetch_first(self.usable_for(""))
 
-    def _less_the_demo(self, task_id: UUID | None) -> "RouteQuerySet":
+    def _without_demo(self, task_id: UUID | None) -> "RouteQuerySet":
         """Exclude the demo where it must not take over: next to a real route, even a disabled one, and in tasks that
         used one.
         """

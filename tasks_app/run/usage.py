@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from llm_app.call import Completion
-from llm_app.models import CallStatus, LLMLog
+from llm_app.models import LLMCallStatus, LLMLog
 from llm_app.sql.cached_sql import cached_sql, fetch_first
 from llm_app.types import Purpose
 from tasks_app.models import Task
@@ -53,7 +53,7 @@ class Calls:
 @cached_sql
 def _newest_answered(session: UUID, model: str) -> LLMLog | None:
     steps = LLMLog.objects.filter(session_id=session, provider_model=model, purpose=Purpose.STEP)
-    return fetch_first(steps.filter(status=CallStatus.SUCCEEDED))
+    return fetch_first(steps.filter(status=LLMCallStatus.SUCCEEDED))
 
 
 class Calibration:
