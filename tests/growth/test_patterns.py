@@ -53,7 +53,7 @@ BY_PEOPLE = {
     "tools_app/matching/worker.py: expression",
 }
 # Slower patterns with a bounded text: the name of the limit in their module.
-BOUNDED = {"tasks_app/text/languages.py: _NOT_PROSE": "LOOKED_AT"}
+BOUNDED = {"tasks_app/text/languages.py: _NOT_PROSE": "EXAMINED_CHARS"}
 # Patterns that are passed on, so that their use is not visible: the only method used with them.
 METHODS = {
     **{f"tools_app/shell/syntax.py: {name}": "match" for name in ("_BLANK", "_REDIRECTION", "_OPERATOR", "WORD")},
