@@ -14,7 +14,7 @@ from llm_app.transport.sse import SSEDecoder
 from tasks_app.pages.markdown import markdown
 from tasks_app.pages.markdown.stream import StreamedMarkdown
 from tasks_app.pages.markdown.words import words
-from tasks_app.replay.readable import lines_of
+from tasks_app.replay.readable import outline_lines
 from tasks_app.text.retrieval import terms_of
 from tests.growth.patterns import GrowthMeter
 from tools_app.documents.document import tidy
@@ -183,7 +183,7 @@ ENTRY_POINTS = {
     "edit": lambda text: replace(text.encode(), text[:7], "b", everywhere=True, limit=10**7),
     "edit that fits nowhere": lambda text: replace(text.encode(), "x\ny", "b", everywhere=False, limit=10**7),
     "patch": parse_patch,
-    "outline": lambda text: list(lines_of(text)),
+    "outline": lambda text: list(outline_lines(text)),
     "terms": terms_of,
     "review": lambda text: fault_code(text, [], []),
     "ignore file": lambda text: ignore_rules(text, ""),
