@@ -135,14 +135,17 @@ class Agent(models.Model):
         max_length=20,
         blank=True,
         choices=MARKS,
-        help_text="What its picture shows. Empty: the first letters of its name.",
+        help_text="The symbol in its picture. Empty: the first letters of its name.",
     )
     picture = models.CharField(max_length=64, blank=True, editable=False, help_text="The hash of an uploaded one.")
     instructions = models.TextField(
         blank=True, max_length=20_000, help_text="What it is for and how it works, in your words. Part of its prompt."
     )
     roles: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
-        Group, blank=True, related_name="+", help_text="Whose members may choose it. None: everyone."
+        Group,
+        blank=True,
+        related_name="+",
+        help_text="Members of these roles can choose it. Without roles, everyone can.",
     )
     is_default = models.BooleanField(default=False, help_text="Used for new sessions that name no agent.")
     model = models.ForeignKey(
@@ -150,10 +153,10 @@ class Agent(models.Model):
     )
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it may never use.")
     skills = models.JSONField(
-        default=list, blank=True, help_text="Names of the only skills that it sees. None: all that the person may use."
+        default=list, blank=True, help_text="Names of the skills that it can see. Empty: all skills of the person."
     )
     max_iterations = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Of a task with it. Empty: the general limit."
+        null=True, blank=True, help_text="Steps that a task with this agent may take. Empty: the general limit."
     )
     restricted_paths = models.JSONField(
         default=list,
@@ -163,7 +166,7 @@ class Agent(models.Model):
     blocked_commands = models.JSONField(
         default=list,
         blank=True,
-        help_text="Programs that its commands may not run, or only not with these words: curl, git push.",
+        help_text="Programs that its commands may not run, alone or with an argument: curl, git push.",
     )
     environments = models.JSONField(
         default=list,
@@ -215,7 +218,7 @@ class Agent(models.Model):
         symmetrical=False,
         blank=True,
         related_name="+",
-        help_text="The agents to whom it may hand a conversation on, until they answer.",
+        help_text="Agents to which it can hand over a conversation, until they answer.",
     )
 
     objects = AgentQuerySet.as_manager()

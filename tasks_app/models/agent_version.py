@@ -52,7 +52,9 @@ class AgentVersion(models.Model):
     number = models.PositiveIntegerField()
     content = models.JSONField()
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
-    note = models.CharField(max_length=200, blank=True, help_text="Where it comes from, if not from the agent's form.")
+    note = models.CharField(
+        max_length=200, blank=True, help_text="Origin of the version, if it is not the agent's form."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = AgentVersionQuerySet.as_manager()

@@ -58,7 +58,12 @@ class MemoryNote(models.Model):
         help_text="Empty: for the whole team, or a project.",
     )
     project = models.ForeignKey(
-        Project, models.CASCADE, null=True, blank=True, related_name="notes", help_text="Only of a note without owner."
+        Project,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="notes",
+        help_text="Only for notes without an owner.",
     )
     text = models.TextField(max_length=MAX_LENGTH)
     terms = models.TextField(blank=True, editable=False)

@@ -34,7 +34,7 @@ class Limits(models.Model):
     max_iterations = models.PositiveIntegerField(default=60)
     tool_loop_threshold = models.PositiveIntegerField(default=5, help_text="How many identical calls may run.")
     tool_loop_window = models.PositiveIntegerField(default=20, help_text="How many of the latest calls are compared.")
-    tool_loop_refusals = models.PositiveIntegerField(default=3, help_text="At this many refusals the task fails.")
+    tool_loop_refusals = models.PositiveIntegerField(default=3, help_text="Number of refusals at which the task fails.")
     no_tool_call_retries = models.PositiveIntegerField(default=3, help_text="Reminders in a row before the task fails.")
     result_tokens = models.PositiveIntegerField(
         null=True,
@@ -46,7 +46,7 @@ class Limits(models.Model):
         default=80, help_text="How full the window may get before old turns are replaced by an outline."
     )
     tail_percent = models.PositiveSmallIntegerField(
-        default=15, help_text="How much of the window the newest turns may then still take up."
+        default=15, help_text="Share of the window that the newest turns may then still take up."
     )
 
     approval_hours = models.PositiveIntegerField(
@@ -72,13 +72,13 @@ class Limits(models.Model):
     )
 
     children = models.PositiveIntegerField(
-        default=32, help_text="How many tasks may be delegated below one that a person started. 0: none."
+        default=32, help_text="How many tasks, at all levels, a task that a person started may delegate. 0: none."
     )
     children_at_once = models.PositiveIntegerField(
         default=8, validators=[MinValueValidator(1)], help_text="How many tasks of one call run at once."
     )
     children_depth = models.PositiveIntegerField(
-        default=2, help_text="How deep tasks may be delegated: at 2, one that was delegated may delegate."
+        default=2, help_text="Levels of delegation. At 2, a delegated task can delegate, too."
     )
     children_minutes = models.PositiveIntegerField(
         default=60, validators=[MinValueValidator(1)], help_text="How long the tasks of one call may take."
@@ -105,12 +105,14 @@ class Limits(models.Model):
 
     history_bytes = models.PositiveBigIntegerField(
         default=HistoryBounds.size,
-        help_text="The most that the file history of a session may take up; half of it is for the files as they are.",
+        help_text="Size limit of a session's file history. Half of it is for the current contents of files.",
     )
     history_changes = models.PositiveIntegerField(
         default=HistoryBounds.changes, help_text="How many changes of a session's files can be undone."
     )
-    history_days = models.PositiveIntegerField(default=HistoryBounds.days, help_text="For how many days they can.")
+    history_days = models.PositiveIntegerField(
+        default=HistoryBounds.days, help_text="For how many days changes can be undone."
+    )
 
     class Meta:
         db_table = "limits"

@@ -57,7 +57,7 @@ class Project(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="With whom a session begins where no other is chosen. Empty: the default agent.",
+        help_text="The agent of new sessions that name no other. Empty: the default agent.",
     )
     version = models.PositiveIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

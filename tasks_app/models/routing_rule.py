@@ -30,13 +30,14 @@ class RoutingRule(models.Model):
     """A rule. If it matches, the task begins with a visible reminder; the rule hides and loads nothing."""
 
     name = models.CharField(
-        max_length=100, unique=True, help_text="What the task looks like, as the agent reads it: “research”."
+        max_length=100, unique=True, help_text="The kind of task, as the agent reads it: “research”."
     )
     enabled = models.BooleanField(default=True)
     match = models.CharField(max_length=7, choices=RuleMatch, default=RuleMatch.WORDS)
     pattern = models.TextField(
-        help_text="Words: one alternative a line, all of whose words must be in the message; a word that ends in * may "
-        "go on. Regular expression: one, in any case. Meaning: an example of such a message a line.",
+        help_text="Words: one alternative per line. The message must contain all its words; a * at the end of a "
+        "word stands for any ending. Regular expression: one, ignoring case. Meaning: one example of a "
+        "message per line.",
     )
     closeness = models.FloatField(
         default=0.5,
@@ -44,9 +45,11 @@ class RoutingRule(models.Model):
         help_text="Meaning only: how near a message must be to an example, from 0 to 1.",
     )
     target = models.CharField(max_length=8, choices=RuleTarget, blank=True, default=RuleTarget.NOTHING)
-    target_name = models.CharField("name", max_length=100, blank=True, help_text="Of the skill, group, agent …")
+    target_name = models.CharField(
+        "name", max_length=100, blank=True, help_text="Name of the skill, group, agent or workflow."
+    )
     text = models.TextField(blank=True, max_length=4000, help_text="How to go about such a task, for the agent.")
-    fault = models.TextField(blank=True, editable=False, help_text="Why it could not be tried the last time.")
+    fault = models.TextField(blank=True, editable=False, help_text="Why the rule could not be checked the last time.")
 
     class Meta:
         db_table = "routing_rules"

@@ -224,7 +224,7 @@ class Session(models.Model):
         blank=True,
         editable=False,
         related_name="+",
-        help_text="To whom the agent has handed the conversation on: until this one answers, it acts in its place.",
+        help_text="The agent that has the conversation after a handoff, until it answers.",
     )
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that may not be used in it.")
     off_record = models.BooleanField(
@@ -249,7 +249,7 @@ class Session(models.Model):
         blank=True,
         editable=False,
         related_name="descendants",
-        help_text="The session that a person started, of one whose task was delegated in it or below it.",
+        help_text="For the session of a delegated task: the session that a person started.",
     )
     folder = models.CharField(
         max_length=200, blank=True, editable=False, help_text="Its folder in the root's workspace: children/2."
@@ -258,22 +258,22 @@ class Session(models.Model):
         null=True, blank=True, editable=False, help_text="Names of the only tools that its task was given."
     )
     workdir = models.CharField(
-        max_length=1000, blank=True, editable=False, help_text="The folder that `run_agent` was told to work in."
+        max_length=1000, blank=True, editable=False, help_text="The folder in which `run_agent` works."
     )
     summary = models.TextField(blank=True, help_text="The text of the newest result.")
     next_steps = models.JSONField(default=list, blank=True)
     last_seq = models.PositiveIntegerField(default=0)
     indexed_seq = models.PositiveIntegerField(
-        default=0, editable=False, help_text="The newest entry whose terms are among the session's texts."
+        default=0, editable=False, help_text="The newest entry that is indexed for search."
     )
     chain_head = models.CharField(max_length=64, blank=True)
     held_by = models.CharField(max_length=100, blank=True, editable=False)
     held = models.JSONField(default=dict, blank=True, editable=False)
     last_job = models.PositiveIntegerField(
-        default=0, editable=False, help_text="The highest number of a background command; none is used again."
+        default=0, editable=False, help_text="The highest number of a background command. Numbers are not reused."
     )
     files_bytes = models.PositiveBigIntegerField(
-        default=0, editable=False, help_text="What workspace and home took up on disk when they were last measured."
+        default=0, editable=False, help_text="Bytes of workspace and home at the last measurement."
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

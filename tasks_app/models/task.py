@@ -143,19 +143,17 @@ class Task(models.Model):
         help_text="The call that delegated it.",
     )
     number = models.PositiveIntegerField(
-        null=True, blank=True, editable=False, help_text="That of its folder among those of its parent's children."
+        null=True, blank=True, editable=False, help_text="Number of its folder among those of its parent's children."
     )
     token_share = models.PositiveBigIntegerField(
-        null=True, blank=True, editable=False, help_text="What it may use of its parent's budget."
+        null=True, blank=True, editable=False, help_text="Tokens of its parent's budget that it may use."
     )
     usd_share = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True, editable=False)
     deadline = models.DateTimeField(null=True, blank=True, editable=False, help_text="It starts no step after this.")
     state = models.CharField(max_length=14, choices=TaskState, default=TaskState.INITIALIZING)
     waiting_for = models.CharField(max_length=8, choices=WaitingFor, null=True, blank=True, default=None)
     stop_requested_at = models.DateTimeField(null=True, blank=True)
-    stopped = models.BooleanField(
-        default=False, help_text="By a person; or, where it is done, by a fork that has only its beginning."
-    )
+    stopped = models.BooleanField(default=False, help_text="Stopped by a person or, if it is done, cut off by a fork.")
     failure_code = models.CharField(max_length=20, choices=FailureCode, blank=True)
     failure_detail = models.TextField(blank=True)
 
@@ -170,7 +168,7 @@ class Task(models.Model):
     iteration = models.PositiveIntegerField(default=0)
     max_iterations = models.PositiveIntegerField(null=True, blank=True, help_text="Overrides the general limit.")
     calls_made = models.PositiveIntegerField(default=0, help_text="Tool calls, not counting those of `message`.")
-    handoffs = models.PositiveIntegerField(default=0, help_text="Calls of `handoff`, the refused ones among them.")
+    handoffs = models.PositiveIntegerField(default=0, help_text="Calls of `handoff`, including refused ones.")
     shown_tools = models.JSONField(default=list, blank=True, help_text="Names of the tools in its last request.")
     reminded = models.JSONField(
         default=dict, blank=True, help_text="For each kind of reminder, the iteration of the last one."
@@ -189,7 +187,7 @@ class Task(models.Model):
     cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
 
     silence = models.JSONField(
-        null=True, blank=True, editable=False, help_text="Of the provider at work: its name, since when, until when."
+        null=True, blank=True, editable=False, help_text="The silent provider: its name, since when, until when."
     )
     epoch = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)
@@ -202,7 +200,7 @@ class Task(models.Model):
     )
     crashes = models.PositiveSmallIntegerField(default=0, help_text="Claims in a row whose worker died.")
     told: "models.CharField[str, str]" = models.CharField(
-        max_length=20, blank=True, editable=False, help_text="What its person was sent a mail about last."
+        max_length=20, blank=True, editable=False, help_text="The reason of the last mail to its person."
     )
     woken_at = models.DateTimeField(null=True, blank=True, help_text="When the reaper last enqueued it.")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -49,7 +49,7 @@ class ToolCallLog(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     duration_ms = models.PositiveIntegerField(null=True, blank=True)
     checks = models.TextField(
-        blank=True, help_text="JSON: what each check and hook said of it, and how long each took: {by, said, ms}."
+        blank=True, help_text="JSON list of {by, said, ms}: the remarks of checks and hooks, and their durations."
     )
 
     class Meta:

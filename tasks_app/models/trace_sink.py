@@ -82,18 +82,18 @@ class TraceSink(models.Model):
     )
     content = models.BooleanField(
         default=False,
-        help_text="OpenTelemetry only: arguments and results of tools, too. Files and HTTP always have them.",
+        help_text="OpenTelemetry only: include arguments and results of tools. Files and HTTP always include them.",
     )
     max_bytes = models.PositiveBigIntegerField(
         default=50_000_000,
         validators=[MinValueValidator(10_000)],
-        help_text="Files only: at this size a new one begins. The four before it are kept.",
+        help_text="Files only: size at which a new file begins. The four files before it stay.",
     )
 
     cursor = models.BigIntegerField(default=0, editable=False)
     delivered = models.PositiveBigIntegerField(default=0, editable=False, help_text="Events that have arrived.")
     delivered_at = models.DateTimeField(null=True, editable=False)
-    failures = models.PositiveIntegerField(default=0, editable=False, help_text="In a row.")
+    failures = models.PositiveIntegerField(default=0, editable=False, help_text="Consecutive failures.")
     last_error = models.TextField(blank=True, editable=False)
     last_error_at = models.DateTimeField(null=True, editable=False)
     next_at = models.DateTimeField(db_default=Now(), editable=False, help_text="When it is tried again.")
