@@ -7,12 +7,15 @@ the text of an f-string, `{0}` stands for its first value (`tasks_app/text/sente
 import ast
 import json
 import re
-import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils.translation.template import templatize
@@ -46,9 +49,6 @@ class TranslatableText:
 
     id: str
     plural: str = ""
-
-
-Catalogue = dict[TranslatableText, list[str]]
 
 
 # --- the texts of the code ------------------------------------------------------------------------------------------
@@ -155,60 +155,43 @@ def _text_of(node: ast.AST) -> str:
     return ""
 
 
-# --- files of gettext -----------------------------------------------------------------------------------------------
+# --- catalogues -----------------------------------------------------------------------------------------------------
 
 
-def read(po: Path) -> tuple[str, Catalogue]:
-    """Return the header and the translations of a file. Fuzzy ones count as missing."""
-    blocks = re.split(r"\n{2,}", po.read_text().strip())
-    head, catalogue = blocks[0], {}
-    for block in blocks[1:]:
-        joined = re.sub(r'"\n"', "", block)
-        lines = re.findall(r'^(msgid|msgid_plural|msgstr)(?:\[\d\])? (".*")$', joined, re.MULTILINE)
-        ids = {key: json.loads(value) for key, value in lines if key != "msgstr"}
-        forms = [] if ", fuzzy" in block else [json.loads(value) for key, value in lines if key == "msgstr"]
-        catalogue[TranslatableText(ids["msgid"], ids.get("msgid_plural", ""))] = forms
-    return head, catalogue
+def read(po: Path) -> Catalog:
+    with po.open("rb") as file:
+        return read_po(file)
 
 
-def written(head: str, catalogue: Catalogue) -> str:
-    return "\n\n".join([head, *(_block(text, forms) for text, forms in catalogue.items())]) + "\n"
+def update(catalogue: Catalog) -> None:
+    """Give a catalogue the present texts of the code. Translations stay; those of new texts are empty."""
+    template = Catalog()
+    for text in texts():
+        template.add((text.id, text.plural) if text.plural else text.id)
+    catalogue.update(template, no_fuzzy_matching=True, update_creation_date=False)
 
 
-def _block(text: TranslatableText, forms: list[str]) -> str:
-    lines = [f"msgid {_quoted(text.id)}"]
-    if not text.plural:
-        return "\n".join([*lines, f"msgstr {_quoted(forms[0])}"])
-    lines.append(f"msgid_plural {_quoted(text.plural)}")
-    return "\n".join([*lines, *(f"msgstr[{number}] {_quoted(form)}" for number, form in enumerate(forms))])
+def missing(catalogue: Catalog) -> list[str]:
+    """Return the texts without a translation."""
+    messages = [message for message in catalogue if message.id]
+    return [forms(message.id)[0] for message in messages if message.fuzzy or not all(forms(message.string))]
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def forms(text: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the singular, and the plural if there is one, of an id or a translation."""
+    return tuple(text or ("",)) if not isinstance(text, str) else (text,)
 
 
-def compiled(head: str, catalogue: Catalogue) -> bytes:
-    """Return the `.mo` file: two tables of lengths and offsets, ordered by id, then the texts that are translated."""
-    header = "".join(json.loads(line) for line in re.findall(r'^(?:msgstr )?(".*")$', head, re.MULTILINE))
-    messages = {"": header} | {
-        f"{text.id}\0{text.plural}" if text.plural else text.id: "\0".join(forms)
-        for text, forms in catalogue.items()
-        if all(forms)
-    }
-    pairs = sorted((message_id.encode(), message.encode()) for message_id, message in messages.items())
-    entries = [message_id for message_id, _ in pairs] + [message for _, message in pairs]
-    tables, offset = b"", 28 + 16 * len(pairs)
-    for entry in entries:
-        tables += struct.pack("<2I", len(entry), offset)
-        offset += len(entry) + 1
-    start = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 28 + 16 * len(pairs))
-    return start + tables + b"".join(entry + b"\0" for entry in entries)
+def as_po(catalogue: Catalog) -> bytes:
+    file = BytesIO()
+    write_po(file, catalogue, width=0, ignore_obsolete=True)
+    return file.getvalue()
 
 
-def updated(catalogue: Catalogue, forms: int) -> Catalogue:
-    """Return the present texts of the code with their existing translations. New ones are empty."""
-    empty = {text: [""] * (forms if text.plural else 1) for text in texts()}
-    return {text: catalogue.get(text) or empty_forms for text, empty_forms in empty.items()}
+def as_mo(catalogue: Catalog) -> bytes:
+    file = BytesIO()
+    write_mo(file, catalogue)
+    return file.getvalue()
 
 
 class Command(BaseCommand):
@@ -219,12 +202,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for po in sorted(ROOT.glob("locale/*/LC_MESSAGES/django.po")):
-            head, catalogue = read(po)
-            plurals = re.search(r"nplurals=(\d)", head)
-            catalogue = updated(catalogue, int(plurals[1]) if plurals else 2)
-            po.write_text(written(head, catalogue))
-            po.with_suffix(".mo").write_bytes(compiled(head, catalogue))
-            missing = [text.id for text, forms in catalogue.items() if not all(forms)]
-            self.stdout.write(f"{po.parts[-3]}: {len(catalogue)} texts, {len(missing)} without a translation")
+            catalogue = read(po)
+            update(catalogue)
+            po.write_bytes(as_po(catalogue))
+            po.with_suffix(".mo").write_bytes(as_mo(catalogue))
+            untranslated = missing(catalogue)
+            self.stdout.write(f"{po.parts[-3]}: {len(catalogue)} texts, {len(untranslated)} without a translation")
             if options["missing"]:
-                self.stdout.write("\n".join(missing))
+                self.stdout.write("\n".join(untranslated))
