@@ -1,4 +1,4 @@
-"""Anthropic's Messages API: a model that thinks within a budget, and one that always thinks as it pleases."""
+"""Anthropic's Messages API: a model with a thinking budget, and one that always thinks adaptively."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What Anthropic's Messages API refuses in a conversation: contents, calls and results, thinking, pictures."""
+"""Rules of Anthropic's Messages API for conversations: contents, calls and results, thinking, pictures."""
 
 import base64
 import re
@@ -15,7 +15,7 @@ from tests.contracts.contract import Refusal
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _MEDIA_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
-Placed = tuple[int, int, dict[str, Any]]  # the numbers of a message and of a block in it, and the block
+Placed = tuple[int, int, dict[str, Any]]  # message number, block number, block
 
 
 def blocks(body: Any, role: str = "") -> Iterator[Placed]:
@@ -168,7 +168,7 @@ def is_bound(model: str) -> bool:
 
 
 def _last_turn(body: Any) -> Refusal | None:
-    """All since the last words of a user. Newer models take any mixture."""
+    """Return everything since the last text of a user. Newer models accept any mixture."""
     turn = list(_last_assistant_messages(body["messages"]))
     kind = (body.get("thinking") or {}).get("type", "disabled")
     if not turn or is_bound(body["model"]):

@@ -1,4 +1,4 @@
-"""What Anthropic's Messages API refuses in the parameters of a request and in its tools."""
+"""Rules of Anthropic's Messages API for the parameters of a request and its tools."""
 
 import re
 from collections.abc import Iterator, Mapping

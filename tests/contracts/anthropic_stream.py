@@ -1,7 +1,7 @@
 """Answers of Anthropic's Messages API, and the signatures of its thinking.
 
-A signature holds what the API checks when it comes back: the model, the words, and all that came before them (system
-prompt, tools and messages, without thinking and cache points). Source for the latter:
+A signature contains everything that the API checks when it comes back: the model, the text, and everything before it
+(system prompt, tools and messages, without thinking and cache points). Source for the latter:
 platform.claude.com/docs/en/build-with-claude/preserved-thinking.
 """
 
@@ -15,7 +15,7 @@ from tests.contracts.openai_stream import json_reply
 from tests.contracts.said import Called, Said
 from tests.provider import PAUSE, Reply
 
-REDACTED = "redacted "  # what a fake has in mind begins with it where its thinking is to come encrypted
+REDACTED = "redacted "  # prefix of a fake's thinking that is to be encrypted
 THINKING = ("thinking", "redacted_thinking")
 
 
@@ -28,7 +28,7 @@ def signature(model: str, words: str, prefix: str) -> str:
 
 
 def prefix_of(body: Any, number: int) -> str:
-    """Of a block in the message at this place."""
+    """Return everything before a block in the message with this index."""
     messages = [_bare(message) for message in body["messages"][:number]]
     return digest([_bare(body.get("system")), _bare(body.get("tools")), [m for m in messages if m["content"]]])
 
@@ -56,7 +56,7 @@ def anthropic_answer(said: Said, body: Any) -> Reply:
 
 
 def thinks(body: Any) -> bool:
-    """Newer models think unless told not to; the older ones only at the beginning of a turn."""
+    """Return whether the model thinks. Newer models think by default; older ones only at the beginning of a turn."""
     is_asked = (body.get("thinking") or {}).get("type")
     if is_asked == "enabled":
         return not _answers_call(body["messages"][-1])

@@ -17,13 +17,13 @@ from tests.tasks_app.engine.conftest import Run, owner  # noqa: F401  a fixture:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[list[FakeProvider]]:
-    """Two, for failover from one to the other; they serve all tests of a file."""
+    """Two servers, for failover. They serve all tests of a file."""
     with running() as first, running() as second:
         yield [first, second]
 
 
 class World:
-    """A session whose model is answered by strict providers, the first of them first."""
+    """A session whose model is answered by strict providers, in their order."""
 
     def __init__(self, person: Any, providers: list[StrictProvider], **route: Any) -> None:
         self.owner, self.providers = person, providers
@@ -33,13 +33,13 @@ class World:
         self.session: Session = factories.SessionFactory(owner=person, model=self.model)
 
     def post(self, text: str, **options: Any) -> Run:
-        """The run of the task that the message starts."""
+        """Return the run of the task that the message starts."""
         delivered = services.post_message(self.session, self.owner, text, **options)
         assert delivered.task is not None
         return Run(delivered.task)
 
     def check(self) -> None:
-        """Nothing was refused, and the script was played to its end."""
+        """Assert that nothing was rejected, and that the script was played to its end."""
         assert [refusal for provider in self.providers for refusal in provider.refusals] == []
         assert not LLMLog.objects.filter(status="failed", error__contains="HTTP 4").exists()
         assert [provider.script for provider in self.providers if provider.script] == []
@@ -60,7 +60,7 @@ def _route(model: LogicalModel, provider: StrictProvider, priority: int, **field
 
 @pytest.fixture
 def world(owner: Any, servers: list[FakeProvider]) -> Callable[..., World]:  # noqa: F811
-    """Makes a session answered by these contracts, each spoken to in a protocol."""
+    """Return a factory of sessions that are answered by contracts, each with a protocol."""
 
     def make(*peers: tuple[Contract, str], **route: Any) -> World:
         for _, protocol in peers:

@@ -1,4 +1,4 @@
-"""A provider's contract: rules that refuse what it refuses, in its own words, and the form in which it answers.
+"""A provider's contract: rules that reject the same requests in the same words, and the format of its answers.
 
 A rule is a function of the request's body and headers. Its docstring names the source of the rule.
 """
@@ -13,7 +13,7 @@ from tests.provider import FakeProvider, Received, Reply
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """An error as the provider answers it; `type`, `code` and `param` are fields of its body."""
+    """An error response of the provider. `type`, `code` and `param` are fields of its body."""
 
     message: str
     status: int = 400
@@ -27,7 +27,7 @@ Rule = Callable[[Any, Mapping[str, str]], Refusal | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Contract:
-    """`answer` makes a stream of what is said in reply to a body, `error` the body of a refusal.
+    """A contract. `answer` streams a reply to a body, `error` builds the body of a rejection.
 
     `protocols` are those of ours that the provider understands; `model` is one of its models.
     """
@@ -38,13 +38,13 @@ class Contract:
     rules: tuple[Rule, ...]
     answer: Callable[[Said, Any], Reply]
     error: Callable[[Refusal], Reply]
-    path: str = "/v1"  # of the base address; the adapter adds the endpoint
+    path: str = "/v1"  # path of the base address; the adapter adds the endpoint
     endpoint: str = "/v1/chat/completions"
     quirks: Mapping[str, Any] = field(default_factory=dict)
     takes_images: bool = True
 
     def refusal(self, received: Received) -> Refusal | None:
-        """What the first broken rule answers."""
+        """Return the rejection by the first broken rule."""
         if received.path != self.endpoint:
             return Refusal(status=404, message=f"Invalid URL (POST {received.path})")
         given = (rule(received.body, received.headers) for rule in self.rules)
@@ -52,9 +52,9 @@ class Contract:
 
 
 class StrictProvider:
-    """A fake of one provider on an HTTP server: it refuses, or says what comes next in `script`.
+    """A fake provider on an HTTP server: it rejects requests, or plays the next reply of `script`.
 
-    `protocol` is the one of ours that it is spoken to in: some have calls in their text.
+    `protocol` is the protocol of its clients: some protocols have calls in the text.
     """
 
     def __init__(self, contract: Contract, server: FakeProvider, protocol: str) -> None:

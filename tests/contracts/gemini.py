@@ -29,7 +29,7 @@ _UNSIGNED = "skip_thought_signature_validator"
 
 
 def signature(call: Mapping[str, Any]) -> str:
-    """Of the call that it comes with: so a rule can see that both came back unchanged."""
+    """Return the signature of a call, so that a rule can check that both came back unchanged."""
     signed = [call["id"], call["function"]["name"], call["function"]["arguments"] or "{}"]
     return "sig-" + hashlib.sha256(json.dumps(signed).encode()).hexdigest()
 
@@ -56,7 +56,7 @@ def _unknown(name: str, place: str) -> Refusal:
 
 
 def schemas(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Names, and keywords of the schema that function declarations have.
+    """Check names, and the keywords in schemas of function declarations.
 
     Sources: ai.google.dev/api/caching#Schema; github.com/pizza-bot-app/pizza-bot/issues/62 (exclusiveMinimum),
     github.com/openswarm-ai/openswarm/issues/24 ($schema, additionalProperties, propertyNames),
@@ -117,10 +117,10 @@ def turns(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def thought_signatures(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Since the newest words of a user, the first call of each message has the signature that came with it.
+    """Check that the first call of each message since the newest user text has its signature.
 
-    Sources: ai.google.dev/gemini-api/docs/thought-signatures (also for the placeholder of calls that another model
-    made, and for `extra_content` in the OpenAI format); github.com/langroid/langroid/pull/969 (the words),
+    Sources: ai.google.dev/gemini-api/docs/thought-signatures (also for the placeholder of calls by another model, and
+    for `extra_content` in the OpenAI format); github.com/langroid/langroid/pull/969 (the words),
     github.com/google/adk-python/issues/3693 (every step of the current turn).
     """
     for number, message in _current_turn(body["messages"]):
@@ -150,7 +150,7 @@ def answer(said: Said, body: Any) -> Reply:
 
 
 def _signed_calls(call: Called, index: int) -> Iterator[dict[str, Any]]:
-    """Whole, as Gemini streams them; of several calls in one turn only the first is signed."""
+    """Return complete calls, as Gemini streams them. Of several calls in one turn only the first is signed."""
     function = {"name": call.name, "arguments": call.text}
     whole: dict[str, Any] = {"index": index, "id": call.id, "type": "function", "function": function}
     if index == 0:

@@ -1,4 +1,4 @@
-"""JSON Schemas that local servers compile into grammars: what they cannot compile, and what a small model then says."""
+"""JSON Schemas that local servers compile into grammars: unsupported schemas, and replies that fit a schema."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ _MOST_REPETITIONS = 2_000
 
 
 def parts(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """The schema and all schemas in it."""
+    """Yield the schema and all of its subschemas."""
     if not isinstance(schema, Mapping):
         return
     yield schema
@@ -60,7 +60,7 @@ def _resolved(root: Any, reference: str) -> Any:
 
 
 def constrained_reply(root: Mapping[str, Any], chance: Random) -> Any:
-    """Any value that the schema allows: what a model says that understands nothing else."""
+    """Return any value that the schema allows, like a model that understands nothing else."""
     return _value(root, root, chance, depth=0)
 
 

@@ -1,4 +1,4 @@
-"""llama.cpp's server: its chat template reads the history, and it compiles every schema into a grammar."""
+"""llama.cpp's server: its chat template reads the history, and every schema is compiled into a grammar."""
 
 import json
 from collections.abc import Mapping
@@ -30,8 +30,11 @@ def contents(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def history(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """The template gets the arguments as an object, and most templates raise on a result without its call. Sources:
-    common/chat.cpp (func_args_not_string) in github.com/ggml-org/llama.cpp, its issue /19851."""
+    """Check the history: the template gets arguments as an object, and most templates raise on a result without its
+    call.
+
+    Sources: common/chat.cpp (func_args_not_string) in github.com/ggml-org/llama.cpp, its issue /19851.
+    """
     for message in body["messages"]:
         for call in message.get("tool_calls", ()):
             if not is_object(call["function"]["arguments"]):
@@ -54,7 +57,7 @@ def alternating_roles(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def schemas(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Sources: those of `llama_cpp_fault`."""
+    """Sources: see `llama_cpp_fault`."""
     reply = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
     for schema in [*(tool["function"]["parameters"] for tool in body.get("tools", ())), reply]:
         if fault := llama_cpp_fault(schema):

@@ -1,4 +1,4 @@
-"""Ollama's endpoint for OpenAI's chat completions: it reads only the fields it knows, and refuses few."""
+"""Ollama's endpoint for OpenAI's chat completions: it only reads known fields, and rejects few of them."""
 
 import json
 import re
@@ -28,7 +28,10 @@ def contents(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def arguments(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """They are read into a map. Source: FromChatRequest in openai/openai.go of github.com/ollama/ollama."""
+    """Check the arguments, which are read into a map.
+
+    Source: FromChatRequest in openai/openai.go of github.com/ollama/ollama.
+    """
     for message in body["messages"]:
         for call in message.get("tool_calls", ()):
             try:
@@ -41,8 +44,10 @@ def arguments(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def tools(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """A tool is read into Go's types: a property is an object, its type a string or a list of them. Source: ToolFunction
-    and ToolProperty in api/types.go of github.com/ollama/ollama."""
+    """Check the tools, which are read into Go types: a property is an object, its type a string or a list of strings.
+
+    Source: ToolFunction and ToolProperty in api/types.go of github.com/ollama/ollama.
+    """
     for tool in body.get("tools", ()):
         schema = tool["function"]["parameters"]
         for name, given in schema.get("properties", {}).items():
@@ -61,7 +66,10 @@ def without_tools(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def reply_schema(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """It is compiled by llama.cpp's code. Source: llama/llama.go (SchemaToGrammar) in github.com/ollama/ollama."""
+    """Check the schema, which llama.cpp's code compiles.
+
+    Source: llama/llama.go (SchemaToGrammar) in github.com/ollama/ollama.
+    """
     schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema") or body.get("format") or {}
     if (fault := llama_cpp_fault(schema)) or any("$ref" in part and len(part) > 1 for part in parts(schema)):
         return Refusal(status=500, type="api_error", message=f"invalid JSON schema in format: {fault}")

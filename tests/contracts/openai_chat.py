@@ -1,4 +1,4 @@
-"""OpenAI chat completions: GPT-5 and the o-series, and GPT-4.1, which takes what these refuse."""
+"""OpenAI chat completions: GPT-5 and the o-series, and GPT-4.1, which accepts what these reject."""
 
 import re
 from collections.abc import Mapping
@@ -75,8 +75,9 @@ def efforts_of(model: str) -> tuple[str, ...]:
 
 
 def reasoning_effort(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Sources: github.com/openai/openai-openapi/issues/541, github.com/pipecat-ai/pipecat/issues/4043 (GPT-5.4 not beside
-    tools), github.com/BerriAI/litellm/pull/34569 (from GPT-5.6 on, it must be none beside tools)."""
+    """Sources: github.com/openai/openai-openapi/issues/541, github.com/pipecat-ai/pipecat/issues/4043 (GPT-5.4 not with
+    tools), github.com/BerriAI/litellm/pull/34569 (from GPT-5.6 on, it must be none with tools).
+    """
     effort, model = body.get("reasoning_effort"), body.get("model", "")
     if "reasoning_effort" not in body and not (body.get("tools") and re.match(r"gpt-(5\.[6-9]|[6-9])", model)):
         return None
@@ -94,7 +95,7 @@ def reasoning_effort(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def tools(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Sources: beside `bad_tool`; github.com/run-llama/llama_index/issues/20865 (parallel_tool_calls)."""
+    """Sources: see `bad_tool`; github.com/run-llama/llama_index/issues/20865 (parallel_tool_calls)."""
     for name in ("tool_choice", "parallel_tool_calls"):
         if name in body and "tools" not in body:
             words = f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified."
@@ -108,7 +109,7 @@ def tools(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def response_format(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Sources: beside `bad_reply_schema`."""
+    """Sources: see `bad_reply_schema`."""
     given = body.get("response_format") or {}
     return bad_reply_schema(given["json_schema"], "response_format") if given.get("type") == "json_schema" else None
 

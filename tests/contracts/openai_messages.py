@@ -1,4 +1,4 @@
-"""What OpenAI refuses in the messages of chat completions."""
+"""OpenAI's rules for the messages of chat completions."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def pairs(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def unpaired(messages: Sequence[Mapping[str, Any]]) -> Refusal | None:
-    """A result without its call right before it, or a call without its result right after it."""
+    """Return a result without its call right before it, or a call without its result right after it."""
     open_ids: list[str] = []
     for number, message in enumerate([*messages, {"role": "end"}]):
         if message["role"] == "tool":

@@ -1,4 +1,4 @@
-"""OpenAI's Responses: items, of which those that belong together must come together, and reasoning that is encrypted."""
+"""OpenAI's Responses API: rules for items that belong together, and encrypted reasoning."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ _ITEM_FIELDS = {
 
 
 def encrypted(item_id: str, summary: Any) -> str:
-    """Of the reasoning that it comes with: so a rule can see that both came back unchanged."""
+    """Return encrypted reasoning, so that a rule can check that both came back unchanged."""
     return "gAAA" + hashlib.sha256(json.dumps([item_id, summary]).encode()).hexdigest()
 
 
@@ -61,16 +61,16 @@ def _reasoning_parameters(body: Mapping[str, Any]) -> Refusal | None:
 
 
 def tools(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Functions are flat here, and strict unless they say otherwise.
+    """Check the tools. Functions are flat here, and strict by default.
 
     Sources: github.com/diegosouzapw/OmniRoute/issues/1914 (flat); platform.openai.com/docs/guides/migrate-to-responses
-    ("functions are strict by default"); beside `bad_tool`.
+    ("functions are strict by default"); see also `bad_tool`.
     """
     return bad_tool([{"strict": True} | tool for tool in body.get("tools", ())], "tools[{}]")
 
 
 def text_format(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Sources: beside `bad_reply_schema`."""
+    """Sources: see `bad_reply_schema`."""
     given = (body.get("text") or {}).get("format") or {}
     return bad_reply_schema(given, "text.format.schema") if given.get("type") == "json_schema" else None
 

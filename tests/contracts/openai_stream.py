@@ -1,4 +1,4 @@
-"""Answers of OpenAI chat completions and of all who speak like them."""
+"""Answers of OpenAI chat completions and of compatible providers."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ Deltas = Callable[[Called, int], Iterator[dict[str, Any]]]
 
 
 def calls_in_pieces(call: Called, index: int) -> Iterator[dict[str, Any]]:
-    """The id and the name first, then the arguments in three pieces."""
+    """Yield the id and the name first, then the arguments in three fragments."""
     begin = {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
     yield {"tool_calls": [begin]}
     size = max(1, len(call.text) // 3)
@@ -45,7 +45,7 @@ def _ended(said: Said, chunks: list[dict[str, Any]], body: Any) -> list[bytes]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Four, more or less."""
+    """Split a text into about four fragments."""
     size = max(1, len(text) // 4)
     return [text[start : start + size] for start in range(0, len(text), size)]
 

@@ -1,4 +1,4 @@
-"""What OpenAI refuses in tools and in schemas, in chat completions and in responses alike."""
+"""OpenAI's rules for tools and schemas, in chat completions and in responses."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _NOT_STRICT = (
 
 
 def bad_tool(tools: Sequence[Mapping[str, Any]], path: str = "tools[{}].function") -> Refusal | None:
-    """The first fault in functions: at most 128, names, descriptions, schemas.
+    """Return the first fault in functions: at most 128, names, descriptions, schemas.
 
     Sources: platform.openai.com/docs/api-reference/chat/create (tools: "A max of 128 functions are supported", name:
     "a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64"); the words of its answers in
@@ -127,7 +127,7 @@ def _listed(kinds: Any) -> list[str]:
 
 
 def _parts(schema: Any, context: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """The schema and all schemas in it, each with its place."""
+    """Yield the schema and all of its subschemas, each with its path."""
     if not isinstance(schema, Mapping):
         return
     yield context, schema

@@ -1,4 +1,4 @@
-"""What a model says in one turn, in no provider's format yet, and the same for protocols without a field for calls."""
+"""A model's reply in one turn, independent of a provider's format, and the same for protocols without native calls."""
 
 import json
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ class Called:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """Words, thinking and calls of one turn.
+    """The text, thinking and calls of one turn.
 
     cut: the reply ends at the output limit, in the middle of the last call's arguments.
-    pause: the last piece never comes.
-    status: not an answer but an error of the server, such as 503.
+    pause: the last fragment never arrives.
+    status: the server answers with an error, such as 503.
     """
 
     words: str = ""
@@ -44,7 +44,7 @@ class Said:
     status: int = 200
 
     def in_protocol(self, protocol: str) -> "Said":
-        """Calls as text, where the protocol has no field for them; such a reply has exactly one."""
+        """Return calls as text if the protocol has no field for them. Such a reply has exactly one call."""
         if not self.calls or not (protocol == "json_schema" or protocol in XML_PROTOCOLS):
             return self
         call = _json(self.calls[0]) if protocol == "json_schema" else _xml(self.calls[0])
@@ -59,7 +59,7 @@ def call(name: str, /, **arguments: Any) -> Called:
 
 
 def says(*calls: Called, **fields: Any) -> Said:
-    """A turn of these calls."""
+    """Return a turn with these calls."""
     return Said(calls=calls, **fields)
 
 

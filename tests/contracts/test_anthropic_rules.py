@@ -1,4 +1,4 @@
-"""The fake of Anthropic takes a whole conversation and refuses what the real one refuses, in its words."""
+"""The fake of Anthropic accepts a complete conversation and rejects the same requests as the real API, in its words."""
 
 import base64
 from collections.abc import Callable
@@ -46,7 +46,7 @@ Change = Callable[[Any], Any]
 
 
 def last(body: Any) -> Any:
-    """The content of the newest message."""
+    """Return the content of the newest message."""
     return body["messages"][-1]["content"]
 
 

@@ -1,4 +1,4 @@
-"""Whole tasks against the strict fakes of Anthropic: nothing is refused."""
+"""Complete tasks against the strict fakes of Anthropic: nothing is rejected."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ OPENAI = (GPT_5, "openai_native")
 def test_while_it_thinks_it_goes_on_with_the_history_of_openai_and_the_other_way_round(
     world: Callable[..., Any], is_first: bool, contract: Contract
 ) -> None:
-    """With thinking, pictures, deferred calls and an id that is longer than OpenAI's."""
+    """Test with thinking, pictures, deferred calls and an id that is longer than OpenAI's."""
     peers = [(contract, "anthropic_native"), OPENAI]
     made = world(*(peers if is_first else reversed(peers)), thinking_budget=2000)
     whole_tasks.failover(made)

@@ -1,4 +1,4 @@
-"""Whole tasks against the strict fakes of those who speak like OpenAI, each with rules of its own: nothing is refused."""
+"""Complete tasks against the strict fakes of OpenAI-compatible providers with their own rules: nothing is rejected."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A model so small that it understands nothing: constrained by the schema that is sent, each of its replies is a call."""
+"""A model that understands nothing: constrained by the sent schema, each of its replies is a call."""
 
 import json
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from tests.provider import Reply
 from tools_app.contract import registry
 from tools_app.models import ToolSetting
 
-USED = ("file", "message", "plan", "match", "memory")  # what such a reply starts does no harm and takes no time
+USED = ("file", "message", "plan", "match", "memory")  # calls of such a reply are harmless and fast
 REPLIES = 12
 
 
 def small_model(contract: Contract, seed: int) -> Contract:
-    """After some replies that only fit the schema, it happens to be finished."""
+    """Finish by chance after some replies that only fit the schema."""
     chance = Random(seed)
     given: list[Any] = []
 

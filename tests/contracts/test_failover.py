@@ -1,4 +1,4 @@
-"""A task that changes its provider and comes back: each takes the history of the other, whatever its protocol."""
+"""A task that switches providers and back: each accepts the other's history, in every protocol."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,6 @@
-"""The fakes of local servers take a whole conversation and refuse what the real ones refuse, in their words."""
+"""The fakes of local servers accept a complete conversation and reject the same requests as the real ones, in their
+words.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -40,7 +42,7 @@ def refusal(rules: tuple[Rule, ...], body: Any) -> str:
 
 
 def shell(body: Any) -> Any:
-    """The arguments of the tool."""
+    """Return the arguments of the tool."""
     return body["tools"][0]["function"]["parameters"]["properties"]
 
 

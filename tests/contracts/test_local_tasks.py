@@ -1,4 +1,4 @@
-"""Whole tasks against the strict fakes of servers for one's own models: nothing is refused."""
+"""Complete tasks against the strict fakes of local servers: nothing is rejected."""
 
 from collections.abc import Callable
 from dataclasses import replace

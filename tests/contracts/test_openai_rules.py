@@ -1,4 +1,4 @@
-"""The fakes refuse what the real ones refuse: each rule, broken once, in the words of the provider."""
+"""The fakes reject the same requests as the real APIs: each rule, broken once, in the words of the provider."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def tool(parameters: Any = None, **fields: Any) -> dict[str, Any]:
 
 
 def refusal_of(contract: Contract, headers: dict[str, str] | None = None, **fields: Any) -> str:
-    """The words of the refusal; empty if it takes the request."""
+    """Return the message of the rejection; empty if the request is accepted."""
     body = {"model": contract.model, "messages": [USER], "stream": True} | fields
     received = Received(contract.endpoint, KEY if headers is None else headers, json.dumps(body).encode())
     refusal = contract.refusal(received)

@@ -1,4 +1,4 @@
-"""Whole tasks against the strict fakes of OpenAI and those who speak like it: nothing is refused."""
+"""Complete tasks against the strict fakes of OpenAI and compatible providers: nothing is rejected."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""DeepSeek and Kimi: chat completions in which thinking must come back with the calls."""
+"""DeepSeek and Kimi: chat completions that require the thinking of earlier calls."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ def pairs(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def deepseek_thinking(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Every assistant's message with a call has its thinking; it thinks unless told not to.
+    """Check that every assistant message with a call has its thinking. The model thinks by default.
 
     Sources: api-docs.deepseek.com/guides/thinking_mode (tool calls: "must be passed back in all subsequent rounds");
     github.com/JohnnyZ93/oai-compatible-copilot/issues/215 (the words).
@@ -37,8 +37,11 @@ def deepseek_thinking(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def deepseek_parameters(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Sampling parameters are ignored; what is refused: api-docs.deepseek.com/guides/reasoning_model (logprobs),
-    github.com/llm-exe/llm-exe/issues/662 (json_schema), github.com/BerriAI/litellm/pull/37470 (a forced call)."""
+    """Check the parameters. Sampling parameters are ignored.
+
+    Sources of the rejections: api-docs.deepseek.com/guides/reasoning_model (logprobs),
+    github.com/llm-exe/llm-exe/issues/662 (json_schema), github.com/BerriAI/litellm/pull/37470 (a forced call).
+    """
     if (body.get("response_format") or {}).get("type") == "json_schema":
         return Refusal(message="This response_format type is unavailable now", code="invalid_request_error")
     if "logprobs" in body or "top_logprobs" in body:

@@ -26,14 +26,21 @@ def tools(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def without_parser(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """A server that was started without a parser of calls. Source: github.com/langchain4j/langchain4j/issues/3475."""
+    """Return the rejection of a server without a tool-call parser.
+
+    Source: github.com/langchain4j/langchain4j/issues/3475.
+    """
     words = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
     return _bad(words) if body.get("tools") and body.get("tool_choice", "auto") == "auto" else None
 
 
 def history(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Arguments are parsed: _postprocess_messages in vllm/entrypoints/chat_utils.py of github.com/vllm-project/vllm, and
-    its issue /43995. Pairs: templates, and its Mistral tokenizer, raise."""
+    """Check the history: arguments are parsed, and templates and the Mistral tokenizer raise for unpaired calls and
+    results.
+
+    Sources: _postprocess_messages in vllm/entrypoints/chat_utils.py of github.com/vllm-project/vllm, and its issue
+    /43995.
+    """
     for message in body["messages"]:
         if message["role"] != "assistant" and message.get("content") is None:
             return _bad("1 validation error for ValidatorIterator: content: Field required")
@@ -50,8 +57,9 @@ def history(body: Any, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def structured_outputs(body: Any, headers: Mapping[str, str]) -> Refusal | None:
-    """Sources: those of `xgrammar_fault`; docs.vllm.ai/en/latest/features/structured_outputs (guided_json is gone since
-    0.12, `structured_outputs` takes its place)."""
+    """Sources: see `xgrammar_fault`; docs.vllm.ai/en/latest/features/structured_outputs (guided_json was removed in
+    0.12, `structured_outputs` replaces it).
+    """
     reply = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
     for schema in (reply, body.get("guided_json"), (body.get("structured_outputs") or {}).get("json")):
         if schema is not None and (fault := xgrammar_fault(schema)):

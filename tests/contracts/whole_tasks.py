@@ -1,6 +1,6 @@
-"""Tasks as people give them, with all that can happen in one; the same for every provider and every protocol.
+"""Tasks of users with everything that can happen in one; the same for every provider and every protocol.
 
-Each takes a world (a session whose model is answered by strict providers) and leaves a session behind.
+Each takes a world (a session whose model is answered by strict providers) and plays a conversation in its session.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def write(number: int, words: str = "words") -> Called:
 
 
 def many_turns(world: Any) -> Run:
-    """Thinking and words beside calls, a call that fails, several calls in one turn, and a second task."""
+    """Play thinking and text next to calls, a failing call, several calls in one turn, and a second task."""
     provider = world.providers[0]
     provider.script += [
         says(write(1), thinking=THOUGHT, words="I begin with the first file."),
@@ -50,7 +50,7 @@ def many_turns(world: Any) -> Run:
 
 
 def pictures(world: Any) -> Run:
-    """One that a person attaches, and one that a tool reads."""
+    """Play two pictures: one that a user attaches, and one that a tool reads."""
     workspace_of(world.session).write_bytes("chart.png", picture(80, 60))
     workspace_of(world.session).write_bytes("photo.jpg", picture(40, 40, kind="JPEG"))
     world.providers[0].script += [
@@ -64,7 +64,7 @@ def pictures(world: Any) -> Run:
 
 
 def cut_arguments(world: Any) -> Run:
-    """A call that ends at the output limit, one with no arguments at all, and one with arguments that are no object."""
+    """Play a call cut at the output limit, one without arguments, and one with arguments that are no object."""
     world.providers[0].script += [
         says(call("file", action="write", path="long.txt", content="word " * 50), cut=True, thinking=THOUGHT),
         says(write(1)),
@@ -82,7 +82,7 @@ NATIVE = ("openai_native", "anthropic_native", "openai_responses")
 
 
 def interjection(world: Any) -> Run:
-    """A person writes while the model is in the middle of a message."""
+    """A user writes while the model is in the middle of a message."""
     provider = world.providers[0]
     text = "Once upon a time there was a story that was longer than anybody wanted it to be. " * 3
     provider.script += [
@@ -93,7 +93,7 @@ def interjection(world: Any) -> Run:
     ]
     run = world.post("Tell me a story.")
     thread = run.in_thread()
-    until(lambda: any(chunk.kind == "text" for chunk in _streamed(run)))  # thinking of the first call comes before
+    until(lambda: any(chunk.kind == "text" for chunk in _streamed(run)))  # the thinking of the first call comes first
     services.post_message(world.session, world.owner, "Shorter, please.")
     thread.join(60)
     run.task.refresh_from_db()
@@ -106,7 +106,7 @@ def _streamed(run: Run) -> list[stream_buffer.Chunk]:
 
 
 def question_and_approval(world: Any) -> Run:
-    """Each waits for a person: one is answered, one approved, one rejected, and one written into."""
+    """Play calls that wait for a user: one is answered, one approved, one rejected, and one interrupted by a message."""
     ToolSetting.objects.create(name="file", approval="always")
     world.providers[0].script += [
         says(call("message", type="ask", text="Which one?", options=["a", "b"]), thinking="I ask."),
@@ -142,7 +142,7 @@ def compaction(world: Any) -> Run:
 
 
 def failover(world: Any) -> Run:
-    """The first provider fails for a while: the second goes on with its history, and the first with that of both."""
+    """The first provider fails for a while: the second continues with its history, and the first with that of both."""
     first, second = world.providers
     down, long_id = Said(status=503), Called(name="plan", arguments={"action": "advance"}, id="c" * 60)
     workspace_of(world.session).write_bytes("photo.jpg", picture(40, 40, kind="JPEG"))

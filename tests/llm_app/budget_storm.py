@@ -1,4 +1,4 @@
-"""Many callers at once against one limit. As a program: two hundred, on the migrated database of `DATABASE_URL`."""
+"""Many concurrent callers against one limit. As a program: two hundred, on the migrated database of `DATABASE_URL`."""
 
 import json
 import threading
@@ -7,11 +7,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 CALLERS = 200
-LIMIT = 6_020  # tokens: no multiple of what one call uses
+LIMIT = 6_020  # tokens: not a multiple of the usage of one call
 
 
 def result(callers: int) -> dict[str, int]:
-    """Each caller makes calls until it is refused: what was spent, the largest call, the calls, what is left behind."""
+    """Return the spent tokens, the largest call, the number of calls, and the remaining reservations.
+
+    Each caller makes calls until one is rejected.
+    """
     from django.contrib.auth import get_user_model
     from django.db.models import F, Max, Sum
 
@@ -65,5 +68,7 @@ if __name__ == "__main__":
     from django.conf import settings
 
     django.setup()
-    settings.DATABASES["default"]["OPTIONS"]["pool"]["timeout"] = 300  # for two hundred, and a machine that is busy
+    settings.DATABASES["default"]["OPTIONS"]["pool"]["timeout"] = (
+        300  # seconds, enough for two hundred callers on a busy machine
+    )
     print(json.dumps(result(CALLERS)))

@@ -1,4 +1,4 @@
-"""Calls through the door, without a task around them."""
+"""Calls through the client, without a task."""
 
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Watcher:
-    """Remembers what it is told: ("ServerError", Action.RETRY, 0.5), …"""
+    """An observer that records its notifications, such as ("ServerError", Action.RETRY, 0.5)."""
 
     def __init__(self) -> None:
         self.failures: list[tuple[str, Action, float]] = []
@@ -51,7 +51,10 @@ def prompt_for(recipient: Recipient) -> StoredPrompt:
 
 
 class Impatient:
-    """A runner for which a sleep before a retry is none. `before` is told of each wait: "sleep", "wait", …"""
+    """A runner that skips the sleep before a retry.
+
+    `before` is called before each wait with its kind: "sleep", "wait", …
+    """
 
     def __init__(self, before: Callable[[str], object] = bool) -> None:
         self._before = before
@@ -67,16 +70,19 @@ class Impatient:
 
 
 class Interrupted(Exception):
-    """As a person's stop is."""
+    """The interruption of a call, like that of a stopped task."""
 
 
 def interrupted(wait: str) -> None:
-    """A person comes before anything is sent."""
+    """Return a runner that is interrupted before anything is sent."""
     raise Interrupted
 
 
 def complete(model: LogicalModel, watcher: Watcher | None = None, run: Runner | None = None, **fields: Any) -> str:
-    """One call; returns its words, and saves its log as the engine does. Raises LLMError."""
+    """Make one call and save its log, like the engine. Return the text of the answer.
+
+    Raises: LLMError.
+    """
     fields = {"prompt_for": prompt_for} | fields
     call = LLMCall(purpose=Purpose.STEP, model=model.name, redactor=Redactor([]), **fields)
     completion = client.complete(call, observer=watcher or Watcher(), run=run or Impatient())
@@ -97,12 +103,12 @@ def servers() -> Iterator[list[provider.FakeProvider]]:
 
 @pytest.fixture
 def model(db: None, servers: list[provider.FakeProvider]) -> LogicalModel:
-    """Answered by the first of `servers`; its breaker opens after two failures."""
+    """A model answered by the first of `servers`. Its breaker opens after two failures."""
     return routed(servers[:1])
 
 
 def routed(servers: list[provider.FakeProvider], **breaker: Any) -> LogicalModel:
-    """A model whose routes go to the given servers, in their order."""
+    """Return a model with routes to the given servers, in their order."""
     model: LogicalModel = factories.LogicalModelFactory()
     for priority, server in enumerate(servers, 1):
         row = factories.ProviderFactory(

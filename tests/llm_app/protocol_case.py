@@ -1,10 +1,10 @@
-"""Cases as data: what a provider says, and the turn or the error that comes of it. See `cases/<protocol>/*.yml`.
+"""Test cases as data: a provider's answer, and the expected turn or error. See `cases/<protocol>/*.yml`.
 
-Those in `cases/xml` are played in both protocols of the XML mode.
+Cases in `cases/xml` run with both protocols of the XML mode.
 
-What it says, in one of four ways: `says` (pieces of content), `deltas` (of chat completions), `events` (JSON, or text
-as it is), `body` (bytes as they are). What comes of it: `turn` (fields of the turn, those that are named; calls as
-[name, arguments]), what streamed (`shown` of a message's text, `told` of the words beside a call, `thought`), or `error`.
+The answer has one of four forms: `says` (fragments of content), `deltas` (of chat completions), `events` (JSON, or raw
+text), `body` (raw bytes). The expectation is a `turn` (the named fields; calls as [name, arguments]), the streamed text
+(`shown` of a message's text, `told` of the text next to a call, `thought`), or an `error`.
 """
 
 import json
@@ -24,7 +24,7 @@ from llm_app.types import Delta, LLMTurnResult, Prompt, ToolSpec
 from tests.provider import Reply, sse
 
 FOLDER = Path(__file__).with_name("cases")
-SHARED = {"xml": ["anthropic_xml", "openai_xml"]}  # folders whose cases several protocols have in common
+SHARED = {"xml": ["anthropic_xml", "openai_xml"]}  # folders with cases of several protocols
 TOOLS = tuple(
     ToolSpec(name=name, description=f"The tool {name}.", parameters={"type": "object"})
     for name in ("message", "shell", "file", "plan")
@@ -117,7 +117,7 @@ def streamed(deltas: Iterable[Delta], kind: str) -> str:
 
 
 def folded(parser: Parser, events: Iterable[ServerEvent]) -> tuple[LLMTurnResult, list[Delta]]:
-    """As an attempt does it."""
+    """Parse the events like an attempt does."""
     deltas: list[Delta] = []
     for event in events:
         deltas += parser.feed(event)
@@ -128,7 +128,7 @@ def folded(parser: Parser, events: Iterable[ServerEvent]) -> tuple[LLMTurnResult
 
 @cache
 def all_cases() -> list[Case]:
-    """Every case of every file."""
+    """Return every case of every file."""
     found = []
     for path in sorted(FOLDER.glob("*/*.yml")):
         for protocol in SHARED.get(path.parent.name, [path.parent.name]):
@@ -139,7 +139,7 @@ def all_cases() -> list[Case]:
 
 
 def _parsed(arguments: str) -> Any:
-    """Arguments as the value that they are, or as they stand if they are no JSON."""
+    """Return arguments as their JSON value, or unchanged if they are not JSON."""
     try:
         return json.loads(arguments)
     except ValueError:

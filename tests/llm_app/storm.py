@@ -1,4 +1,7 @@
-"""Many calls at once against a dead provider. As a program: a hundred, on the migrated database of `DATABASE_URL`."""
+"""Many concurrent calls against a dead provider.
+
+As a program: a hundred, on the migrated database of `DATABASE_URL`.
+"""
 
 import json
 import threading
@@ -6,9 +9,10 @@ from typing import Any
 
 
 def rounds(calls: int) -> list[tuple[int, int]]:
-    """Requests that the dead and the living provider got, for each round of calls.
+    """Return the requests to the dead and the living provider for each round of calls.
 
-    The breaker is open: first within the cooldown, then when it is over, and both once more. At last the dead one lives.
+    The breaker is open: first within the cooldown, then after it, and both again. At the end the dead provider
+    recovers.
     """
     from llm_app.models import CircuitBreaker
     from tests.llm_app.conftest import cooldown_is_over, routed

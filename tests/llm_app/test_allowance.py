@@ -1,4 +1,4 @@
-"""Reserving before a call and settling after it."""
+"""Reservations before calls and settlements after them."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -106,7 +106,7 @@ def test_others_reservations_fill_a_limit_until_they_settle(alice):
 
 
 def test_who_must_wait_holds_nothing_meanwhile(alice):
-    """Or two could wait for each other: both hold a little, and need more than is left."""
+    """Otherwise two calls could wait for each other: both hold a part and need more than the rest."""
     Budget.objects.create(tokens_per_day=500)
     small = CallSize(request_bytes=0, max_tokens=200, price={})
     large = CallSize(request_bytes=0, max_tokens=400, price={})

@@ -1,4 +1,4 @@
-"""Models that refuse signed thinking once something before it has changed are asked to drop it instead."""
+"""Models that reject signed thinking after a change before it are asked to drop such thinking instead."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ BETA = "thinking-binding-controls-2026-08-01"
 
 
 def sent(model: str, headers: dict[str, str] | None = None, **fields: Any) -> tuple[Any, str | None]:
-    """The thinking of a request, and the betas that its header names."""
+    """Return the thinking of a request, and the betas in its header."""
     quirks = quirks_of_family("anthropic_native", model)
     parameters = RouteParameters(model=model, max_tokens=4000, quirks=quirks, **fields)
     hello = Message(role="user", content='"block_binding"')

@@ -1,4 +1,4 @@
-"""The circuit breaker of a provider: calls through the door, over real HTTP, and its row."""
+"""The circuit breaker of a provider: calls through the client over real HTTP, and the breaker's row."""
 
 import logging
 import time
@@ -60,7 +60,7 @@ def test_it_opens_when_enough_of_the_newest_calls_failed(model, server):
     for _ in range(3):
         complete(model)
     with pytest.raises(errors.ProviderUnavailable):
-        complete(model)  # 3 + 1 calls: a quarter failed; with the second failure it is half of the last four
+        complete(model)  # 3 + 1 calls: a quarter failed; with the second failure, half of the last four failed
     assert len(server.received) == 5
     assert history() == [("closed", "open")]
     assert "2 of its last 4 calls failed" in BreakerChange.objects.get().reason
@@ -91,7 +91,7 @@ def test_while_it_is_open_the_next_route_answers_within_100_ms(servers):
     assert complete(model) == "fine"
     assert state() == "open"
     servers[0].received.clear()
-    check_bound(min(seconds(model) for _ in range(5)), 0.1)  # the best of five
+    check_bound(min(seconds(model) for _ in range(5)), 0.1)  # the fastest of five
     assert servers[0].received == []
 
 

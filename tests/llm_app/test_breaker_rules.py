@@ -1,4 +1,4 @@
-"""When a breaker opens and who may pass it, as tables."""
+"""Rules of the breaker as tables: when it opens and which calls may pass."""
 
 import pytest
 from hypothesis import given
@@ -53,7 +53,7 @@ def test_what_counts_against_a_provider(error, counted):
         ([BAD] * 5, True),
         ([BAD, BAD, BAD, OK, OK, OK], True),  # exactly the ratio
         ([BAD, BAD, OK, OK, OK], False),
-        ([BAD, BAD, REFUSED, REFUSED, REFUSED], False),  # a refused request is an answer
+        ([BAD, BAD, REFUSED, REFUSED, REFUSED], False),  # a rejected request is an answer
         ([], False),
     ],
 )

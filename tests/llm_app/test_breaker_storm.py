@@ -1,4 +1,4 @@
-"""Many calls at once send at most one probe per cooldown, and all are answered by the next provider."""
+"""Many concurrent calls send at most one probe per cooldown, and the next provider answers all of them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which limits bind a call, which counter each is held against, and when there is room."""
+"""Limits of a call, their counters, and their availability."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -113,7 +113,7 @@ def test_there_is_one_budget_for_each_user_each_role_and_for_all(alice):
     ("spent", "reserved", "wanted", "room"),
     [
         (0, 0, 100, Availability.FREE),
-        (0, 0, 5000, Availability.FREE),  # alone, on an upper estimate
+        (0, 0, 5000, Availability.FREE),  # the only call, with an upper estimate
         (99, 0, 5000, Availability.FREE),
         (100, 0, 1, Availability.SPENT),
         (150, 40, 1, Availability.SPENT),
@@ -137,7 +137,7 @@ def test_without_a_price_a_limit_in_usd_does_not_bind():
 
 @given(st.integers(1, 1000), st.lists(st.tuples(st.booleans(), st.integers(1, 100), st.floats(0, 1)), max_size=60))
 def test_no_order_of_calls_overruns_a_limit_by_more_than_one_call(most, moves):
-    """Each move starts a call with an upper estimate, or ends the oldest with a part of its own."""
+    """Each move starts a call with an upper estimate, or ends the oldest call with part of its estimate."""
     spent, under_way, largest = 0, [], 0
     for starts, upper, part in moves:
         state = standing(spent, sum(upper for upper, _ in under_way), most)

@@ -1,4 +1,4 @@
-"""Many callers at once overrun a limit by one call at most, and use it up."""
+"""Many concurrent callers exceed a limit by one call at most, and use it completely."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Calls out of text: whole or not at all, and what is quoted stays words."""
+"""Calls in text: parsed completely or not at all; quoted calls stay text."""
 
 import json
 import time
@@ -28,7 +28,7 @@ calls = st.builds(
     st.sampled_from(sorted(TOOLS)),
     st.dictionaries(names, values, max_size=4),
 )
-# A whole reply of calls in each form that is understood.
+# A complete reply of calls in each supported form.
 REPLIES = [
     "".join(case.says) for case in all_cases() if case.says and (case.turn or {}).get("calls") and not case.deltas
 ]
@@ -108,7 +108,7 @@ def test_in_the_xml_mode_a_block_with_words_after_it_is_not_run(lines, call, aft
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_a_call_that_is_cut_off_is_never_run(data):
-    """Whatever its form. Where several calls end apart from each other, those before the cut are whole."""
+    """Test every form. If several calls end separately, those before the cut are complete."""
     reply = data.draw(st.sampled_from(REPLIES)).rstrip().removesuffix("```").rstrip()
     part = reply[: data.draw(st.integers(0, len(reply) - 1))]
     for read in (read_reply, read_reply_in_xml):

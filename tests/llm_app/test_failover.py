@@ -1,4 +1,4 @@
-"""From one route to the next: who is tried, how often, and what all failures together mean."""
+"""Failover between routes: their order, the number of attempts, and the error that sums up all failures."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -24,7 +24,7 @@ def sent(servers) -> list[int]:
 
 @pytest.fixture
 def two(servers):
-    """A model with two routes, whose breakers stay out of the way."""
+    """A model with two routes whose breakers never open."""
     return routed(servers[:2], min_calls=100)
 
 

@@ -1,4 +1,4 @@
-"""An HTTP response, split wherever the network pleases."""
+"""HTTP responses in chunks of any size."""
 
 import gzip
 import zlib

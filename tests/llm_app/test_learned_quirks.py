@@ -1,4 +1,4 @@
-"""A provider that refuses a parameter is sent the same call again without it, once, and later calls begin that way."""
+"""After a provider rejects a parameter, the same call is sent again without it, and later calls omit it from the start."""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def anthropic(message: str) -> dict[str, Any]:
 
 
 def refusing(body: Any, refused: Callable[[Any], bool], status: int = 400) -> Answer:
-    """Answers as long as the request is not what it refuses."""
+    """Return a server that answers unless it rejects the request."""
 
     def answer(received: Received) -> Reply:
         if refused(received.body):
@@ -57,7 +57,7 @@ def has(field: str) -> Callable[[Any], bool]:
 
 
 def complete(model: LogicalModel, watcher: Watcher | None = None) -> str:
-    """A call with a tool and a history."""
+    """Make a call with a tool and a history."""
     prompt = Prompt(system="Be brief.", tools=(TOOL,), messages=HISTORY)
     return conftest.complete(
         model, watcher, prompt_for=lambda recipient: StoredPrompt(prompt=prompt, references=References())
@@ -72,7 +72,7 @@ ADAPTIVE = (
     '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort".'
 )
 
-# What is refused, in the words of the provider named; what is learned of it.
+# A rejection in the words of the named provider, and the quirk that is learned from it.
 REFUSALS: dict[str, tuple[str, dict[str, Any], Any, Callable[[Any], bool], tuple[str, Any]]] = {
     "OpenAI, an output limit under its old name": (
         *("openai_native", {}, openai(WORDS_OF_GPT, "max_tokens", "unsupported_parameter"), has("max_tokens")),

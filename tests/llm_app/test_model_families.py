@@ -1,4 +1,4 @@
-"""A model is sent the parameters that its family takes, as it takes them; what the route says itself decides."""
+"""Models get the parameters that their family accepts, unless the route overrides them."""
 
 import json
 from typing import Any
@@ -50,7 +50,7 @@ def test_a_quirk_of_the_route_decides(name: str, field: str, model: LogicalModel
     assert {"max_tokens", "max_completion_tokens"} & body.keys() == {field}
 
 
-# --- what a family is sent beside that, as its adapter writes it ---------------------------------------------------
+# --- other parameters of a family, as its adapter writes them ------------------------------------------------------
 
 TOOL = ToolSpec(name="shell", description="Runs.", parameters={"type": "object", "properties": {}})
 HELLO = Message(role="user", content="Hello.")
@@ -58,7 +58,7 @@ SAMPLING = {"temperature", "top_p", "top_k"}
 
 
 def head(protocol: str, name: str, tools: tuple[ToolSpec, ...] = (TOOL,), **fields: Any) -> dict[str, Any]:
-    """The body of a request to a model, as a route without quirks of its own makes it."""
+    """Return the body of a request to a model, on a route without its own quirks."""
     quirks = quirks_of_family(protocol, name) | fields.pop("quirks", {})
     messages = fields.pop("messages", [HELLO])
     parameters = RouteParameters.from_json({"model": name, "max_tokens": 4_000, "quirks": quirks, **fields})

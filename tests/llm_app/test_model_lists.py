@@ -1,4 +1,4 @@
-"""A provider's own list of models: its forms, and which of them is preferred."""
+"""A provider's list of models: its formats, and the preferred model."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from llm_app.setup import known_providers, model_list
 from llm_app.setup.model_list import ListedModel
 from tests.provider import Reply, models, running
 
-# As GET /v1/models answers (community.openai.com/t/1381778), in its order: by no rule.
+# The answer of GET /v1/models (community.openai.com/t/1381778), in its arbitrary order.
 OPENAI = [
     "text-embedding-ada-002",
     "whisper-1",
@@ -44,7 +44,7 @@ OPENAI = [
     "o4-mini-deep-research",
 ]
 ANTHROPIC = ["claude-fable-5-2", "claude-sonnet-5-5", "claude-opus-5-5", "claude-opus-5", "claude-opus-4-5-20251101"]
-# Names of its endpoint for OpenAI's clients begin so (github.com/google-gemini/cookbook, OpenAI compatibility).
+# Names at its endpoint for OpenAI's clients have this prefix (github.com/google-gemini/cookbook, OpenAI compatibility).
 GEMINI = [
     f"models/{name}"
     for name in ["gemini-3.1-pro-preview", "gemini-3.8-flash", "gemini-3.8-live", "gemini-3.5-flash-lite", "imagen-4"]

@@ -1,4 +1,4 @@
-"""What a commit writes goes to PostgreSQL in one message, as part of the transaction that is open or due."""
+"""Commits send their statements to PostgreSQL in one message, inside the transaction that is open or due."""
 
 import signal
 import tempfile
@@ -22,7 +22,7 @@ from tests.server import POSTGRES
 from tests.waiting import until
 
 INSERT = "INSERT INTO said VALUES (%s) RETURNING word"
-FREQUENT = 8  # times: by then a statement is prepared
+FREQUENT = 8  # executions after which a statement is prepared
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def connection():
 
 @contextmanager
 def _traced(connection):
-    """What libpq says (F) and hears (B) in the block: lists that are filled at its end."""
+    """Record the messages that libpq sends (F) and receives (B) in the block. The lists are filled at its end."""
     heard = []
     with tempfile.NamedTemporaryFile("w+") as trace:
         connection.pgconn.trace(trace.fileno())
@@ -166,7 +166,7 @@ def test_a_statement_that_fails_is_raised_and_nothing_of_the_message_stays(conne
 
 
 def test_what_comes_after_a_failure_is_not_taken_for_prepared(connection):
-    """Of the sixth time, PostgreSQL heard nothing."""
+    """PostgreSQL received nothing of the sixth execution."""
     connection.autocommit = True
     for number in range(5):
         _say(connection, f"{number}")
@@ -203,7 +203,7 @@ def test_a_value_that_cannot_be_sent_leaves_a_connection_that_can_be_used(connec
 
 
 def test_half_of_a_message_is_none(connection):
-    """A statement that libpq cannot write, behind one that it has written: its transaction is not left open."""
+    """Send a statement that libpq cannot write after one that it has written: no transaction stays open."""
     too_many = list(range(66_000))
     sql = f"SELECT 1 WHERE 1 IN ({', '.join(['%s'] * len(too_many))})"
     with pytest.raises(psycopg.OperationalError):
@@ -229,7 +229,7 @@ def test_a_connection_that_is_lost_while_it_is_waited_for_is_closed(connection):
 
 def test_what_a_person_interrupts_is_cancelled_on_the_server(connection):
     pid = connection.info.backend_pid
-    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)  # who runs tests may ignore SIGINT
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)  # the test runner may ignore SIGINT
     interruption = Timer(0.2, signal.raise_signal, [signal.SIGUSR1])
     interruption.start()
     with pytest.raises(KeyboardInterrupt):

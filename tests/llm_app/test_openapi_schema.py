@@ -1,4 +1,4 @@
-"""Gemini's schemas: what the real tools and any other schema become has no keyword that it refuses."""
+"""Gemini's schemas: neither the real tools nor any other schema keep a keyword that Gemini rejects."""
 
 import json
 from typing import Any

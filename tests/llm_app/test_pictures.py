@@ -1,4 +1,4 @@
-"""Pictures are made small, upright and anonymous before they are sent; what is none is refused with a reason."""
+"""Pictures become small, upright and anonymous before they are sent; other files are rejected with a reason."""
 
 import base64
 from io import BytesIO
@@ -127,7 +127,7 @@ def test_so_is_one_of_any_other_kind(kind):
 def test_a_jpeg_is_decoded_at_a_smaller_size_and_may_have_more_pixels_so():
     assert decoded(encode(picture(8_000, 6_000, "JPEG"))).size == (1568, 1176)
     with pytest.raises(UndecodablePicture, match="more than 16 million pixels"):
-        encode(picture(8_000, 6_000, "JPEG", progressive=True))  # of which decoders hold the whole
+        encode(picture(8_000, 6_000, "JPEG", progressive=True))  # decoders need memory for all pixels of these
 
 
 def test_a_damaged_chunk_that_does_not_matter_is_left_out_and_one_that_does_is_a_fault():

@@ -1,4 +1,4 @@
-"""A picture stands where each protocol has a place for it, named; a model that cannot see reads that there is one."""
+"""Pictures in requests: named, in the place that each protocol has for them, or replaced by a text for blind models."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a call costs: a route's own price, the table that ships, litellm's table for the rest, or nobody knows."""
+"""Costs of calls: the route's own price, our price table, litellm's table, or unknown."""
 
 from decimal import Decimal
 
@@ -47,7 +47,7 @@ def test_a_routes_own_price_wins():
     ("provider", "model", "output"),
     [
         (OPENAI, "gpt-4o-mini", 0.6),
-        (OPENAI, "gpt-4o-2024-08-06", 10),  # only litellm lists it
+        (OPENAI, "gpt-4o-2024-08-06", 10),  # only in litellm's list
         (CLAUDE, "claude-sonnet-4-5", 15),
         (GEMINI, "gemini-2.5-flash", 2.5),
         (OPENAI, "gpt-of-ours", None),
@@ -68,7 +68,7 @@ def test_longer_requests_may_cost_more():
 
 
 def test_what_ships_says_what_litellms_table_says():
-    """Two sources that were written down apart: where they part, one of them is out of date."""
+    """Compare two independent sources: where they differ, one of them is out of date."""
     for host, models in yaml.safe_load(prices._TABLE.read_text()).items():
         for model, price in models.items():
             assert prices._litellm_price(prices._HOSTS[host], model) == price, model

@@ -1,4 +1,4 @@
-"""Each protocol's table of cases, said over real HTTP: a turn, or one typed error; never anything else."""
+"""The cases of each protocol over real HTTP: a turn or one typed error, never anything else."""
 
 from collections.abc import Iterator
 from contextlib import closing

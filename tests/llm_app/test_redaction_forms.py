@@ -1,4 +1,4 @@
-"""In whatever common form a secret stands in a text, a placeholder takes its place."""
+"""Secrets in all common forms are replaced by placeholders."""
 
 import base64
 import html
@@ -28,7 +28,7 @@ def lower_escapes(text: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """The text, and each percent escape by itself at the odd places."""
+    """Split a text, with percent escapes as separate parts at the odd positions."""
     out, rest = [], text
     while "%" in rest:
         before, _, rest = rest.partition("%")
@@ -171,7 +171,7 @@ def test_a_text_that_cannot_be_redacted_is_withheld(caplog: pytest.LogCaptureFix
     assert "one-value-1" not in caplog.text
 
 
-# --- whatever the secret and the text ---------------------------------------------------------------------------
+# --- arbitrary secrets and texts ---------------------------------------------------------------------------------
 
 alphabet = st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="[]")
 values = st.text(alphabet, min_size=8, max_size=40).filter(lambda v: len(v.strip()) >= 8 and len(set(v.strip())) > 3)

@@ -1,4 +1,4 @@
-"""No line of the log says a secret that this process knows, whoever logs it."""
+"""No log line contains a secret that this process knows."""
 
 import json
 import logging

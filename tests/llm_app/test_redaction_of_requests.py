@@ -1,4 +1,4 @@
-"""What the record has in clear is redacted on its way to a provider, once, and can be rebuilt from the log."""
+"""Unredacted texts of the record are redacted in requests, once, and can be rebuilt from the log."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ def test_signed_thinking_without_a_secret_goes_back_unchanged():
 
 
 class Counting(Redactor):
-    """Counts the texts that it scans."""
+    """A redactor that counts the scanned texts."""
 
     scanned = 0
 

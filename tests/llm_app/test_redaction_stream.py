@@ -1,4 +1,4 @@
-"""A text that comes in pieces is redacted as the whole would be, and nothing waits without need."""
+"""Streams are redacted like complete texts, and nothing is held back without need."""
 
 import base64
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Leases are renewed while calls of the same budget reserve and settle: nobody waits for one another for ever."""
+"""Renewals of leases during reservations and settlements of the same budget never deadlock."""
 
 import time
 from decimal import Decimal
@@ -50,7 +50,7 @@ def test_a_renewal_between_a_settlement_and_a_larger_reservation(monkeypatch):
 
     threads = [work(settle)]
     charged.wait(10)  # it holds the counter
-    threads.append(work(lambda: growing.reserve(LARGE)))  # gives back what it had, and waits for the counter
+    threads.append(work(lambda: growing.reserve(LARGE)))  # releases its reservation, and waits for the counter
     time.sleep(0.3)
     threads.append(work(lambda: Reservation.objects.renew([settling._task_id, growing._task_id])))
     time.sleep(0.3)

@@ -1,4 +1,4 @@
-"""The schema of a constrained reply: what fits a tool's own schema fits it, in keywords that every server knows."""
+"""The schema of a constrained reply: it accepts everything that a tool's schema accepts, in widely supported keywords."""
 
 import json
 from typing import Any
@@ -42,7 +42,7 @@ def accepts(schema: Any, tool: str, arguments: Any) -> bool:
 
 
 def keywords(schema: Any) -> set[str]:
-    """All keywords, at any depth; names of properties and definitions are none."""
+    """Return all keywords at any depth, without names of properties and definitions."""
     if not isinstance(schema, dict):
         return set()
     found = set(schema)
@@ -123,7 +123,7 @@ def test_further_keywords_are_kept_where_the_route_says_so():
 
 
 def test_the_tool_comes_before_its_arguments():
-    """So that a model chooses first, and the text of a message can stream."""
+    """Then a model chooses the tool first, and the text of a message can stream."""
     assert list(reply_schema(REAL)["anyOf"][0]["properties"]) == ["tool", "arguments"]
 
 

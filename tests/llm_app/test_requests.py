@@ -1,4 +1,4 @@
-"""What goes out: each protocol's way of saying a history, and bytes that a provider's cache knows again."""
+"""Requests: each protocol's form of a history, and bytes that extend those of the previous request."""
 
 import hashlib
 import json
@@ -55,7 +55,7 @@ def thought(protocol: str, model: str = "m", *blocks: dict[str, str]) -> Thinkin
     return Thinking(text="hm", protocol=protocol, model=model, blocks=blocks)
 
 
-# --- what is made once ---------------------------------------------------------------------------------------------
+# --- cached parts --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("adapter", [*OWN, "litellm"])
@@ -63,7 +63,7 @@ def test_prompts_that_share_their_opening_are_sent_as_if_they_did_not(adapter: s
     shared = Prompt(system=f"stable{MARKER}dynamic", tools=TOOLS, messages=())
     histories = [[user("go")], [user("go"), call(), result()], [user("go"), call(), result(), user("on")]]
     for fields in ({"model": "claude"}, {"model": "claude", "thinking_budget": 2000}, {"model": "n", "max_tokens": 9}):
-        for messages in histories:  # the second allows no thinking at Anthropic's: its call was made without any
+        for messages in histories:  # the second allows no thinking at Anthropic: its call was made without thinking
             once = adapter_for(adapter).body(replace(shared, messages=messages), parameters(**fields))
             assert once == raw(adapter, messages, **fields)
 
@@ -272,7 +272,7 @@ OWN_THOUGHT = thought("anthropic", "m", SIGNED)
     ],
 )
 def test_thinking_is_asked_for_only_where_the_turn_began_with_it(messages, thinks):
-    """The protocol refuses a request whose turn began with a call that has no signed thinking before it."""
+    """The API rejects thinking if the turn began with a call without signed thinking."""
     assert ("thinking" in body("anthropic_native", *messages, thinking_budget=2000)) is thinks
 
 
@@ -294,7 +294,7 @@ def test_thinking_goes_back_in_the_field_that_a_route_names():
     assert "reasoning_details" not in sent["messages"][3]
 
 
-# --- what a route adds --------------------------------------------------------------------------------------------
+# --- additions of a route -----------------------------------------------------------------------------------------
 
 
 def test_a_signature_goes_back_beside_its_call_and_only_unchanged():
@@ -383,7 +383,7 @@ SERVER_TOOLS = {
 
 @pytest.mark.parametrize("protocol", [*OWN, "litellm"])
 def test_a_providers_own_tools_are_never_switched_on(protocol):
-    """Also not one level deeper, where some gateways look."""
+    """They are also removed one level deeper, because some gateways look there."""
     extra = SERVER_TOOLS | {
         "top_p": 0.5,
         "provider": {"order": ["x"]},

@@ -1,4 +1,4 @@
-"""Retry-After in both of its forms, and in all the forms that it must not have."""
+"""Retry-After in both of its forms, and in invalid forms."""
 
 from datetime import UTC, datetime
 

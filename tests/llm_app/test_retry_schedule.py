@@ -1,4 +1,4 @@
-"""What follows a failed attempt, row by row (the schedule of rules.md, Providers)."""
+"""The decision after a failed attempt, row by row (the schedule of rules.md, Providers)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A new key comes first in FIELD_ENCRYPTION_KEY, `rotate_keys` follows, and the old one may go."""
+"""Key rotation: a new key comes first in FIELD_ENCRYPTION_KEY, `rotate_keys` runs, and the old key can be removed."""
 
 from io import StringIO
 

@@ -1,4 +1,4 @@
-"""However the network splits a stream, the turn is the same, and what was shown of it too."""
+"""Streams split at any position give the same turn and the same streamed text."""
 
 import time
 
@@ -40,7 +40,7 @@ def test_a_stream_may_come_byte_by_byte(case):
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_words_may_be_split_anywhere(data):
-    """By the model, that is: into other tokens."""
+    """Split the text between other tokens, as a model may."""
     case = data.draw(st.sampled_from([case for case in STREAMS if case.says]))
     text = "".join(case.says)
     edges = [0, *sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8))), len(text)]
@@ -80,7 +80,7 @@ def test_a_megabyte_in_one_event_takes_linear_time(chunks):
 
 @pytest.mark.parametrize("size", [MAX_LINE + 100, 40_000])
 def test_a_line_that_is_too_long_is_refused_however_it_comes(size):
-    """All at once with its end, or in pieces."""
+    """Send the line at once with its end, or in fragments."""
     body, decoder = b"data: " + b"x" * MAX_LINE + b"\n\n", SSEDecoder()
     pieces = (body[start : start + size] for start in range(0, len(body), size))
     heard = (event for piece in pieces for event in decoder.feed(piece))

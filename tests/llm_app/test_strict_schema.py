@@ -1,4 +1,4 @@
-"""Strict calls: what fits the strict form fits the schema itself, and what has no such form stays as it is."""
+"""Strict calls: values of the strict form fit the original schema, and schemas without a strict form stay unchanged."""
 
 import json
 

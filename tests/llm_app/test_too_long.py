@@ -1,4 +1,4 @@
-"""Which refusals say that a conversation is too long: then the cut moves. The words are those of the providers.
+"""Rejections of a conversation that is too long, in the words of the providers. They move the cut.
 
 Sources: github.com/docker/docker-agent/issues/569 (Anthropic), vllm/v1/engine and vllm/renderers in
 github.com/vllm-project/vllm, github.com/ggml-org/llama.cpp/pull/15780, platform.claude.com/docs/en/api/errors (413).

@@ -1,4 +1,4 @@
-"""Whose fault a refusal is, where its status does not say: the key's, the model's, the conversation's or the answer's."""
+"""The cause of a rejection with an ambiguous status: the key, the model, the conversation or the answer."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whatever happens on the wire is one typed error; nothing hangs."""
+"""Every failure of the transport is one typed error, and nothing hangs."""
 
 import asyncio
 import socket
@@ -24,7 +24,7 @@ Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
 async def ask(answer: Answer, run: Runner | None = None, **request: object) -> list[ServerEvent]:
-    """Posts to a server that reads the request and then does as it is told; returns the events."""
+    """Send a request to a server that reads it and then acts as given. Return the events."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"the body")
@@ -51,13 +51,13 @@ def fields(url: str) -> dict[str, Any]:
 
 
 def heard(request: HTTPRequest, run: Runner | None = None, most: int | None = None) -> list[ServerEvent]:
-    """In a thread, as the engine does: all events, or so many, after which it listens no more."""
+    """Receive all events in a thread, like the engine, or stop listening after some of them."""
     with closing(wire.events(request, run or Impatient(), silence_s=0.4, total_s=1)) as events:
         return list(islice(events, most))
 
 
 async def reset(writer: asyncio.StreamWriter) -> None:
-    """As a crashed proxy does: the connection ends in the middle, without a word."""
+    """End the connection in the middle, like a crashed proxy."""
     await writer.drain()
     connection = writer.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -131,12 +131,12 @@ async def test_nobody_listens():
 
 
 async def test_a_quick_stream_is_read_in_few_pieces():
-    """To be woken for each token costs more than to read them all."""
+    """Waking up for each token costs more than reading several at once."""
     waits: list[str] = []
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(HEADERS + b"\r\n")
-        await asyncio.sleep(0.2)  # nobody waits in a short answer
+        await asyncio.sleep(0.2)  # short answers have no pauses
         for number in range(1, 51):
             writer.write(b"data: %d\n\n" % number)
             await asyncio.sleep(0.001)
@@ -230,7 +230,7 @@ async def test_a_nul_in_an_error_can_be_stored():
 
 @pytest.mark.parametrize(("host", "scheme"), [("provider.example", "http://"), ("other.example", "")])
 async def test_the_environment_names_the_proxy_and_a_netrc_has_no_say(monkeypatch, tmp_path, host, scheme):
-    """A password in ~/.netrc would take the place of the provider's key."""
+    """A password in ~/.netrc would replace the provider's key."""
     (tmp_path / "netrc").write_text(f"machine {host} login me password other")
     asked = []
 

@@ -1,4 +1,4 @@
-"""Whom a connection serves: the next call after a good one, nobody after a bad one; and how one comes to be."""
+"""Reuse of connections: by the next call after a good one, never after a bad one."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ WHOLE = HEADERS + b"Content-Length: %d\r\n\r\n%s" % (len(EVENT), EVENT)
 
 @pytest.mark.parametrize("ends", [True, False])
 async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes_soon(ends):
-    """Servers send the end of a body by itself: who has the last event then does not wait for it."""
+    """Servers send the end of a body separately, and the client does not wait for it after the last event."""
     opened, answered, left = 0, asyncio.Semaphore(0), asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -41,7 +41,7 @@ async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes
         for _ in range(3):
             assert await asyncio.to_thread(heard, HTTPRequest(**fields(url)), most=1)
             await answered.acquire()
-            await asyncio.sleep(0.01)  # as an engine works
+            await asyncio.sleep(0.01)  # like the engine
         assert opened == (1 if ends else 3)
         if not ends:
             await asyncio.wait_for(left.wait(), 5)
@@ -69,7 +69,7 @@ async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkey
 
 
 async def test_who_never_stops_talking_after_the_last_event_holds_nobody_up():
-    """Its connection is looked at while all others wait."""
+    """The check of its connection blocks all other calls."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(HEADERS + b"\r\n" + EVENT)
@@ -87,7 +87,7 @@ async def test_who_never_stops_talking_after_the_last_event_holds_nobody_up():
 
 
 class Polite:
-    """A server that answers each request; `left` is set when a client has gone."""
+    """A server that answers each request. `left` is set when a client disconnects."""
 
     def __init__(self) -> None:
         self.opened, self.left = 0, asyncio.Event()
@@ -102,7 +102,7 @@ class Polite:
 
 
 async def test_a_question_that_nobody_would_repeat_gets_a_connection_of_its_own():
-    """A server may close one that is idle in the moment in which it is taken."""
+    """A server may close an idle connection at the moment at which it is taken."""
     polite = Polite()
     async with listening(polite) as url:
         for _ in range(2):

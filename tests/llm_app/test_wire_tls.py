@@ -1,4 +1,4 @@
-"""Over TLS, straight and through proxies: what is said is the same, and whatever goes wrong is one typed error."""
+"""Requests over TLS, directly and through proxies. Every failure is one typed error."""
 
 import asyncio
 import datetime
@@ -28,7 +28,7 @@ DAY = datetime.timedelta(days=1)
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """One that nobody has signed, and its key."""
+    """An untrusted certificate and its key."""
     key, path = ec.generate_private_key(ec.SECP256R1()), tmp_path / "certificate.pem"
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)
@@ -42,7 +42,7 @@ def certificate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def secure(certificate: Path) -> ssl.SSLContext:
-    """Of a server."""
+    """The TLS settings of a server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     return context
@@ -50,7 +50,7 @@ def secure(certificate: Path) -> ssl.SSLContext:
 
 @pytest.fixture
 def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine knows the certificate."""
+    """Make this machine trust the certificate."""
     context = ssl.create_default_context(cafile=str(certificate))
     monkeypatch.setattr(connection, "_tls_context", lambda: context)
 
@@ -60,7 +60,7 @@ def at_localhost(url: str) -> str:
 
 
 class Provider:
-    """Answers each request with one event; remembers connections and heads."""
+    """A server that answers each request with one event, and records connections and heads."""
 
     def __init__(self) -> None:
         self.opened, self.heads = 0, list[bytes]()
@@ -149,7 +149,7 @@ async def test_a_reset_of_a_quick_stream_is_a_cut_stream(secure, seconds):
 
 
 class Proxy:
-    """Passes on what a tunnel is asked for. It remembers the heads of requests."""
+    """A proxy that opens tunnels and forwards bytes. It records the heads of requests."""
 
     def __init__(self, answer: bytes = b"HTTP/1.1 200 Connection established\r\n\r\n") -> None:
         self._answer, self.heads = answer, list[bytes]()

@@ -1,7 +1,7 @@
-"""The bytes of each version of a protocol are what they always were: logs of it must be rebuilt for ever.
+"""The bytes of each version of a protocol never change, because its logs must be rebuilt.
 
-Where this fails, a change has altered what is sent. Then the adapter's `version` goes up by one, the old way of writing
-stays as an adapter of its own in `protocols._EARLIER_VERSIONS`, and the new version gets a line of its own here.
+If this fails, a change has altered sent bytes. Then increase the adapter's `version`, keep the old code as its own
+adapter in `protocols._EARLIER_VERSIONS`, and add a line for the new version here.
 """
 
 import hashlib
