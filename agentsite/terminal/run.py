@@ -79,7 +79,7 @@ class _Driver:
             if self._report:
                 self._report_new_entries(self._report)
             if self._task.waiting_for == WaitingFor.CHILDREN:
-                self._advance_children(children.below(self._task))
+                self._advance_children(children.active_descendants(self._task))
             elif self._task.waiting_for or not self._task.is_active:
                 worker.join(JOIN_SECONDS)  # it still cleans up
                 return

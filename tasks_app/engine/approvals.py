@@ -10,7 +10,7 @@ from tools_app.contract import Danger
 EVERY_CALL = "every call of this tool needs an approval"
 
 
-def approved(context: TaskContext, call: OpenCall, danger: Danger, rule: str) -> str:
+def require_approval(context: TaskContext, call: OpenCall, danger: Danger, rule: str) -> str:
     """Return who approved the call, as a sentence; `rule` is the reason why it needs an approval.
 
     A rejection never comes here: it is the result of the call as soon as it is given.
@@ -20,21 +20,21 @@ def approved(context: TaskContext, call: OpenCall, danger: Danger, rule: str) ->
     reason = context.secrets.redactor.redacted(rule or EVERY_CALL)[:300]  # it may quote the call
     approval = getattr(call.log, "approval", None)
     if approval is None:
-        covered = _covered(context, call, danger, reason)
-        return covered or _ask(context, call, Approval(tool_call=call.log, reason=reason))
+        earlier = _earlier_approval(context, call, danger, reason)
+        return earlier or _request_approval(context, call, Approval(tool_call=call.log, reason=reason))
     if approval.fingerprint != call.log.fingerprint:  # the approved call is not the one that would run
-        return _ask(context, call, approval)
+        return _request_approval(context, call, approval)
     if approval.decision == Decision.PENDING:
         raise ApprovalNeeded()
     if approval.consumed_at is not None and call.log.status != CallStatus.STARTED:  # used up by a run before a crash
-        return _ask(context, call, approval)
+        return _request_approval(context, call, approval)
     approval.consumed_at = timezone.now()
     context.stage(rows=[approval])
-    said = f" They say: {approval.note}" if approval.note else ""
-    return f"Approved by {approval.decided_by}.{said}"
+    note = f" They say: {approval.note}" if approval.note else ""
+    return f"Approved by {approval.decided_by}.{note}"
 
 
-def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
+def _request_approval(context: TaskContext, call: OpenCall, approval: Approval) -> str:
     approval.fingerprint, approval.decision = call.log.fingerprint, Decision.PENDING
     approval.decided_by = approval.decided_at = approval.consumed_at = None
     approval.expires_at = timezone.now() + context.settings.limits.approval_time
@@ -43,7 +43,7 @@ def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
     raise ApprovalNeeded()
 
 
-def _covered(context: TaskContext, call: OpenCall, danger: Danger, reason: str) -> str:
+def _earlier_approval(context: TaskContext, call: OpenCall, danger: Danger, reason: str) -> str:
     """Return who approved such calls for the entire task, as a sentence, or ''.
 
     An approval for the task covers later calls of the same tool, raised by the same rule at no higher level. The rule

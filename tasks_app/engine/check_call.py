@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tasks_app.engine import step_settings
-from tasks_app.engine.approvals import approved
-from tasks_app.engine.closing import UNKNOWN
+from tasks_app.engine.approvals import require_approval
+from tasks_app.engine.closing import UNKNOWN, stage_file_changes
 from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.repetition import reminder_of_cycle, repeated_result
 from tasks_app.engine.workflow import refusal_of_result
@@ -57,8 +57,8 @@ class Check:
         self._began = time.perf_counter()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        said = "passed" if kind is None else "waits for a person" if kind is ApprovalNeeded else "refused"
-        self._log.add_remark(self._name, said, time.perf_counter() - self._began)
+        outcome = "passed" if kind is None else "waits for a person" if kind is ApprovalNeeded else "refused"
+        self._log.add_remark(self._name, outcome, time.perf_counter() - self._began)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,55 +73,62 @@ class ClearedCall:
     @property
     def described(self) -> Call:
         """Return the call as hooks see it."""
-        return _described(self.open, self.definition, self.arguments)
+        return _describe(self.open, self.definition, self.arguments)
 
 
-def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
+def clear(context: TaskContext, call: OpenCall) -> ClearedCall:
     """Check the call and return it cleared.
 
     Raises: Refused, Aborted, LoopDetected, ReplyNeeded, ChildrenNeeded, ApprovalNeeded.
     """
     if call.log.status == CallStatus.WAITING:
-        return _waited(context, call)
+        return _resume_delegation(context, call)
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
-        seq = context.history.entries[-1].seq
-        changes = file_history.record_call(context.task, context.workspace, call.call, seq)
-        context.stage(rows=changes)
-        words = "\n".join([UNKNOWN, *file_history.changed_files_note(changes)])
-        unknown = _refusal(context, call, CallStatus.UNKNOWN, words)
-        unknown.fields["crashes"] = context.task.crashes  # keep the count: the next such call may kill its worker, too
-        raise unknown
-    step_settings.refresh_rows(context, context.look())  # settings may have changed during the model's call
+        raise _unknown_outcome(context, call)
+    step_settings.refresh(context, context.snapshot(fresh=True))  # settings may have changed during the model's call
     try:
         with Check(call.log, "arguments"):
-            definition, arguments = _definition_and_arguments(context, call)
+            definition, arguments = _read_call(context, call)
     except ToolError as error:
         call.log.fingerprint = _fingerprint_as_written(call)
         _check_repetition(context, call)
-        raise _refusal(context, call, CallStatus.FAILED, _with_names(context, error)) from error
+        text = str(error)
+        if isinstance(error, UnknownTool):
+            text = f"{text} The tools are: {', '.join(tool.name for tool in context.visible)}."
+        raise _refusal(context, call, CallStatus.FAILED, text) from error
     if not definition.loop_exempt:
         _check_repetition(context, call)
     with Check(call.log, "policy"):
-        judgement = _judgement(context, call, definition, arguments)
-    if why := _too_early(context, definition, arguments):
+        judgement = _judge(context, call, definition, arguments)
+    is_result = definition.name == "message" and getattr(arguments, "type", "") == "result"
+    if is_result and not context.has_made_all_calls and (reason := refusal_of_result(context.task)):
         call.log.add_remark("workflow", "refused", 0)
-        raise _refusal(context, call, CallStatus.BLOCKED, why)
+        raise _refusal(context, call, CallStatus.BLOCKED, reason)
     opinion = Opinion()
     if context.settings.hooks:
-        opinion = _opinion(context, call, _described(call, definition, arguments))
-        step_settings.refresh_rows(context, context.look())  # or during the hooks' checks
-        judgement = _judgement(context, call, definition, arguments)
+        opinion = _consult_hooks(context, call, _describe(call, definition, arguments))
+        step_settings.refresh(context, context.snapshot(fresh=True))  # or during the hooks' checks
+        judgement = _judge(context, call, definition, arguments)
     reasons = [judgement.rule] if context.settings.policy.needs_approval(definition.name, judgement) else []
     reasons += [opinion.ask] if opinion.ask else []
     approval = ""
     if reasons:
         with Check(call.log, "approval"):
-            approval = approved(context, call, judgement.danger, "; ".join(filter(None, reasons)))
+            approval = require_approval(context, call, judgement.danger, "; ".join(filter(None, reasons)))
     note = " ".join(filter(None, [approval, *opinion.notes]))
     return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
 
 
-def _waited(context: TaskContext, call: OpenCall) -> ClearedCall:
+def _unknown_outcome(context: TaskContext, call: OpenCall) -> Interrupt:
+    """Return the interrupt of a call that ran when the server stopped."""
+    changes = stage_file_changes(context, context.workspace, call)
+    text = "\n".join([UNKNOWN, *file_history.changed_files_note(changes)])
+    unknown = _refusal(context, call, CallStatus.UNKNOWN, text)
+    unknown.fields["crashes"] = context.task.crashes  # keep the count: the next such call may kill its worker, too
+    return unknown
+
+
+def _resume_delegation(context: TaskContext, call: OpenCall) -> ClearedCall:
     """Return a call whose children have all ended. It was cleared before they began.
 
     Raises: ReplyNeeded, ChildrenNeeded.
@@ -131,39 +138,42 @@ def _waited(context: TaskContext, call: OpenCall) -> ClearedCall:
         raise ReplyNeeded()
     if any(states):
         raise ChildrenNeeded()
-    definition, arguments = _definition_and_arguments(context, call)
+    definition, arguments = _read_call(context, call)
     return ClearedCall(open=call, definition=definition, arguments=arguments)
 
 
-def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:
+def _judge(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:
     """Return how dangerous the call is by the policy.
 
     Raises: Refused if the policy forbids it.
     """
     if not context.settings.policy.is_available(definition, context.visibility):
         raise _refusal(
-            context, call, CallStatus.BLOCKED, _unavailable(context.settings.policy, definition, context.loaded_groups)
+            context,
+            call,
+            CallStatus.BLOCKED,
+            _unavailable_text(context.settings.policy, definition, context.loaded_groups),
         )
-    if why := context.settings.policy.restrictions.refusal_reason(arguments, context.workspace):
-        raise _refusal(context, call, CallStatus.BLOCKED, f"Refused: {why} Do not try to do this by other means.")
+    if reason := context.settings.policy.restrictions.refusal_reason(arguments, context.workspace):
+        raise _refusal(context, call, CallStatus.BLOCKED, f"Refused: {reason} Do not try to do this by other means.")
     judgement = context.settings.policy.judge(definition, arguments, context.workspace)
     call.log.danger = judgement.danger.word
     return judgement
 
 
-def _unavailable(policy: Policy, definition: ToolDefinition, loaded: Collection[str]) -> str:
+def _unavailable_text(policy: Policy, definition: ToolDefinition, loaded: Collection[str]) -> str:
     group = policy.group_of(definition.name)
     if group and group not in loaded:
         return f"The tool {definition.name} is not loaded. Call load_tools with group {group!r} first."
     return f"The tool {definition.name} is not available here."
 
 
-def _described(call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Call:
-    given = arguments.model_dump(mode="json", exclude_none=True)
-    return Call(tool=definition.name, arguments=given, danger=call.log.danger, words=call.words)
+def _describe(call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Call:
+    values = arguments.model_dump(mode="json", exclude_none=True)
+    return Call(tool=definition.name, arguments=values, danger=call.log.danger, words=call.text)
 
 
-def _opinion(context: TaskContext, call: OpenCall, described: Call) -> Opinion:
+def _consult_hooks(context: TaskContext, call: OpenCall, described: Call) -> Opinion:
     """Return the hooks' opinion on a call, and on the end of the task if the call would end it.
 
     Raises: Refused, Aborted.
@@ -174,22 +184,14 @@ def _opinion(context: TaskContext, call: OpenCall, described: Call) -> Opinion:
             opinion = opinion.and_then(consult(context, "before_completion", described))
     except WorkAborted:
         raise _aborted(context, call) from None
-    opinion.keep_in(call.log, context.secrets.redactor)
+    opinion.write_to(call.log, context.secrets.redactor)
     if opinion.refusal:
-        about = {"refused_by": opinion.refused_by, "code": opinion.code}
-        raise _refusal(context, call, CallStatus.BLOCKED, f"Refused by {opinion.words}", **about)
+        metadata = {"refused_by": opinion.refused_by, "code": opinion.code}
+        raise _refusal(context, call, CallStatus.BLOCKED, f"Refused by {opinion.words}", **metadata)
     return opinion
 
 
-def _too_early(context: TaskContext, definition: ToolDefinition, arguments: Arguments) -> str:
-    """Return the reason to refuse a result now, or ''. An agent out of tool calls is allowed to finish a workflow
-    early.
-    """
-    is_result = definition.name == "message" and getattr(arguments, "type", "") == "result"
-    return refusal_of_result(context.task) if is_result and not context.has_made_all_calls else ""
-
-
-def _definition_and_arguments(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Arguments]:
+def _read_call(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Arguments]:
     """Return the tool and its valid arguments, and set the fingerprint to that of their canonical form.
 
     Values that became secret since the call was written are redacted in its log; the call still runs as written.
@@ -230,12 +232,6 @@ def _aborted(context: TaskContext, call: OpenCall) -> Aborted:
     return Aborted(*call.result("Not run: the user interrupted.", CallStatus.INTERRUPTED))
 
 
-def _with_names(context: TaskContext, error: ToolError) -> str:
-    if not isinstance(error, UnknownTool):
-        return str(error)
-    return f"{error} The tools are: {', '.join(tool.name for tool in context.visible)}."
-
-
 def _check_repetition(context: TaskContext, call: OpenCall) -> None:
     """Count a call once: a call that comes back from an approval or a crash was counted before.
 
@@ -243,13 +239,13 @@ def _check_repetition(context: TaskContext, call: OpenCall) -> None:
     """
     if call.log.pk is not None:
         return
-    last = repeated_result(context, call.log.fingerprint)
-    call.log.looped = last is not None
+    last_result = repeated_result(context, call.log.fingerprint)
+    call.log.looped = last_result is not None
     context.detector.note(CountedCall(call.log.fingerprint, call.log.call_id, call.log.looped))
-    if last is None:
+    if last_result is None:
         return
     call.log.add_remark("repetition", "refused", 0)
-    refusal = _refusal(context, call, CallStatus.BLOCKED, f"{REPEATED}\n{last}")
+    refusal = _refusal(context, call, CallStatus.BLOCKED, f"{REPEATED}\n{last_result}")
     entries = (*refusal.entries, reminders.loop(call.call.name, context.settings.limits.tool_loop_threshold))
     if context.detector.is_hopeless():
         raise LoopDetected(

@@ -1,12 +1,10 @@
 """The end of an open call when a person interrupts it, or its task fails."""
 
-from collections.abc import Sequence
-
 from django.db import transaction
 from django.db.models import Model
 
 from tasks_app.engine import delegation
-from tasks_app.models import CallStatus, Decision, Limits, Task
+from tasks_app.models import CallStatus, Decision, Limits, WorkspaceChange
 from tasks_app.models.operations import LARGE_WINDOW
 from tasks_app.record import Draft, lock, tokens
 from tasks_app.run import UnitOfWork, children
@@ -27,49 +25,45 @@ def close_open_call(unit: UnitOfWork, workspace: Workspace | None, why: str) -> 
     call = unit.history.open_call()
     if call is None:
         return []
-    may_have_changed_files = call.log.status == CallStatus.STARTED  # it ran when the server stopped
-    status, text = _ending(call, why)
+    can_have_changed_files = call.log.status == CallStatus.STARTED  # it ran when the server stopped
+    status, text = _status_and_text(call, why)
     call.log.status = status
     if delegated := list(children.of_call(call.log)):
-        _stop_children(unit)
-        text = _of_one_that_ran(why)
-        may_have_changed_files = True
+        with transaction.atomic():
+            lock(unit.session)
+            children.stop(unit.task)
+        text = _reason_without_not_run(why)
+        can_have_changed_files = True
         if workspace:
-            text += f"\n{_done_by(delegated, workspace)}"
-    if workspace and may_have_changed_files:
-        seq = unit.history.entries[-1].seq
-        changes = file_history.record_call(unit.task, workspace, call.call, seq)
-        unit.stage(rows=changes)
+            page = Limits.current().result_tokens_in(LARGE_WINDOW) * tokens.BYTES_PER_TOKEN // 2
+            text += f"\n{delegation.results_text(delegated, workspace, page)}"
+    if workspace and can_have_changed_files:
+        changes = stage_file_changes(unit, workspace, call)
         text = "\n".join([text, *file_history.changed_files_note(changes)])
     unit.stage(rows=[call.log, *_closed_approval(call)])
     return call.result(text, status)
 
 
-def _stop_children(unit: UnitOfWork) -> None:
-    """Stop the children that run, before the call ends."""
-    with transaction.atomic():
-        lock(unit.session)
-        children.stop(unit.task)
+def stage_file_changes(unit: UnitOfWork, workspace: Workspace, call: OpenCall) -> list[WorkspaceChange]:
+    """Compare the files with their state before the call, and stage the changes."""
+    seq = unit.history.entries[-1].seq
+    changes = file_history.record_call(unit.task, workspace, call.call, seq)
+    unit.stage(rows=changes)
+    return changes
 
 
-def _done_by(delegated: Sequence[Task], workspace: Workspace) -> str:
-    """Return the children's results so far."""
-    page = Limits.current().result_tokens_in(LARGE_WINDOW) * tokens.BYTES_PER_TOKEN // 2
-    return delegation.told(delegated, workspace, page)
-
-
-def _ending(call: OpenCall, why: str) -> tuple[CallStatus, str]:
+def _status_and_text(call: OpenCall, why: str) -> tuple[CallStatus, str]:
     if call.log.status == CallStatus.STARTED:
         return CallStatus.UNKNOWN, UNKNOWN
     if call.log.status == CallStatus.WAITING:
-        return CallStatus.INTERRUPTED, f"No answer. {_of_one_that_ran(why)}"
+        return CallStatus.INTERRUPTED, f"No answer. {_reason_without_not_run(why)}"
     return CallStatus.REJECTED, why
 
 
-def _of_one_that_ran(why: str) -> str:
+def _reason_without_not_run(why: str) -> str:
     """Return the reason without "Not run", as a call that has asked or delegated did run."""
-    words = why.removeprefix("Not run: ")
-    return words[0].upper() + words[1:]
+    reason = why.removeprefix("Not run: ")
+    return reason[0].upper() + reason[1:]
 
 
 def _closed_approval(call: OpenCall) -> list[Model]:

@@ -21,44 +21,44 @@ from tools_app.shell.restrictions import Restrictions
 from tools_app.tools import delegate
 
 WHOLE = "result.md"  # in a child's folder: its entire result, if that is too long to show
-_FRAME = 300  # bytes around a child's text
-_LEAST = 300  # bytes of a child's text that are always shown
-_END = re.compile(r"</(?=\s*child)", re.IGNORECASE)
+_FRAME_BYTES = 300  # bytes around a child's text
+_LEAST_SHOWN = 300  # bytes of a child's text that are always shown
+_CHILD_END = re.compile(r"</(?=\s*child)", re.IGNORECASE)
 _STOPPED = "It was stopped with this call."
 
 
-def above(session: Session) -> list[Session]:
+def sessions_above(session: Session) -> list[Session]:
     """Return the sessions above a delegated one, the root first, with their current settings."""
     if session.root_id is None:
         return []
     names = session.folder.split("/")
     folders = ["/".join(names[:end]) for end in range(2, len(names), 2)]
-    found = Session.objects.filter(pk=session.root_id) | Session.objects.filter(
+    sessions = Session.objects.filter(pk=session.root_id) | Session.objects.filter(
         root=session.root_id, folder__in=folders
     )
-    return sorted(found.select_related("agent", "active_agent"), key=lambda each: len(each.folder))
+    return sorted(sessions.select_related("agent", "active_agent"), key=lambda session_above: len(session_above.folder))
 
 
-def inherited(restrictions: Restrictions, session: Session, sessions: Iterable[Session]) -> Restrictions:
+def combined_restrictions(restrictions: Restrictions, session: Session, sessions: Iterable[Session]) -> Restrictions:
     """Return a session's restrictions combined with those of the agents above it.
 
     Their paths also apply in the session's view of their files.
     """
-    every = [restrictions, *(each.acting_agent.restrictions for each in sessions if each.acting_agent)]
-    paths = [path for each in every for path in each.paths]
+    all_restrictions = [restrictions, *(row.acting_agent.restrictions for row in sessions if row.acting_agent)]
+    paths = [path for row in all_restrictions for path in row.paths]
     views = ["/".join(["parent"] * level) for level in range(1, session.depth + 1)]
     paths += [f"{view}/{path.strip('/')}" for view in views for path in paths if "/" in path.strip("/")]
-    return Restrictions(paths=paths, commands=[command for each in every for command in each.commands])
+    return Restrictions(paths=paths, commands=[command for row in all_restrictions for command in row.commands])
 
 
-def helpers_of(agent: Agent | None, user_id: int) -> list[ToolDefinition]:
+def helper_tools(agent: Agent | None, user_id: int) -> list[ToolDefinition]:
     """Return the agents that an agent has as tools, if its task's person can use them."""
     helpers = agent.helpers if agent else ()
     rows = Agent.objects.usable_by(user_id).filter(name__in=helpers).order_by("name") if helpers else ()
     return [delegate.agent_tool(row.name, row.description) for row in rows]
 
 
-def known_agents(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:
+def visible_agents(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:
     """Return the agents to which a model can delegate. The task's person knows nothing of other agents."""
     if agent is None or not agent.delegates:
         return ()
@@ -72,35 +72,37 @@ def delegation_of(context: TaskContext, definition: ToolDefinition) -> Delegatio
         return Delegation()
     return Delegation(
         agents=frozenset(Agent.objects.usable_by(context.task.started_by_id).values_list("name", flat=True)),
-        max_tasks=max(0, context.settings.limits.children - children.size_of_tree(context.task)),
+        max_tasks=max(0, context.settings.limits.children - children.count_delegated(context.task)),
         tools=policy.permitted,
     )
 
 
-def start(task: Task, call: OpenCall, wanted: Delegate) -> ChildrenNeeded:
-    """Return the interrupt that starts the children. Folder numbers that exist, in a fork for example, are not used
-    again.
+def start_children(task: Task, call: OpenCall, effect: Delegate) -> ChildrenNeeded:
+    """Return the interrupt that starts the children.
+
+    Folder numbers that exist, in a fork for example, are not used again.
     """
     session = task.session
-    below = Session.objects.filter(root=session.root_id or session.pk).values_list("folder", flat=True)
-    begin = f"{session.folder}/{children.FOLDER}/".lstrip("/")
-    taken = [folder.removeprefix(begin) for folder in below if folder.startswith(begin)]
+    folders = Session.objects.filter(root=session.root_id or session.pk).values_list("folder", flat=True)
+    prefix = f"{session.folder}/{children.FOLDER}/".lstrip("/")
+    numbers = [folder.removeprefix(prefix) for folder in folders if folder.startswith(prefix)]
     workspace = workspace_of(session)
     file_history.record_before(task, workspace)  # changes from here on belong to the call
     if workspace.is_folder(children.FOLDER):
-        taken += [entry.name for entry in workspace.entries(children.FOLDER)]
-    first = 1 + max((int(name) for name in taken if name.isdecimal()), default=0)
-    return ChildrenNeeded(also=partial(children.start, task, call.log, wanted, first))
+        numbers += [entry.name for entry in workspace.entries(children.FOLDER)]
+    first_number = 1 + max((int(name) for name in numbers if name.isdecimal()), default=0)
+    return ChildrenNeeded(also=partial(children.start, task, call.log, effect, first_number))
 
 
-def outcome(context: TaskContext, call: OpenCall) -> ToolResult:
-    """Return the result of a call whose children have all ended, in the order of its list. It fails only if all of them
-    did.
+def result_of_children(context: TaskContext, call: OpenCall) -> ToolResult:
+    """Return the result of a call whose children have all ended, in the order of its list.
+
+    It fails only if all of them did.
     """
     ended = list(children.of_call(call.log))
-    page = context.settings.result_tokens * tokens.BYTES_PER_TOKEN - _FRAME
+    page = context.settings.result_tokens * tokens.BYTES_PER_TOKEN - _FRAME_BYTES
     return ToolResult(
-        content=told(ended, context.workspace, page),
+        content=results_text(ended, context.workspace, page),
         status="succeeded" if any(child.state == TaskState.DONE for child in ended) else "failed",
         cut="none",
         summary=f"{sum(child.state == TaskState.DONE for child in ended)} of {len(ended)} done",
@@ -108,26 +110,26 @@ def outcome(context: TaskContext, call: OpenCall) -> ToolResult:
     )
 
 
-def told(tasks: Sequence[Task], workspace: Workspace, page: int) -> str:
+def results_text(tasks: Sequence[Task], workspace: Workspace, page: int) -> str:
     """Return the children's results, in equal parts of a page. A longer text is stored in the child's folder."""
-    room = max(_LEAST, page // max(1, len(tasks)) - _FRAME)
-    return "\n".join(_told(child, workspace, room) for child in tasks)
+    max_bytes = max(_LEAST_SHOWN, page // max(1, len(tasks)) - _FRAME_BYTES)
+    return "\n".join(_child_text(child, workspace, max_bytes) for child in tasks)
 
 
-def _told(child: Task, workspace: Workspace, room: int) -> str:
+def _child_text(child: Task, workspace: Workspace, max_bytes: int) -> str:
     folder = f"{children.FOLDER}/{child.number}"
     if child.state == TaskState.DONE:
-        text = _page(_text(child, folder), workspace, folder, room)
+        text = _first_page(_result_text(child, folder), workspace, folder, max_bytes)
     elif child.is_active:
         text = _STOPPED
     else:
         text = f"{child.failure_code}: {child.failure_detail}"
     state = child.state if not child.is_active else "stopped"
-    text = _END.sub("<\\/", text)
+    text = _CHILD_END.sub("<\\/", text)
     return f'<child number="{child.number}" state="{state}" folder="{folder}/">\n{text}\n</child>'
 
 
-def _text(child: Task, folder: str) -> str:
+def _result_text(child: Task, folder: str) -> str:
     result = child.final_result or {}
     parts = [result.get("text", "")]
     if result.get("data") is not None:
@@ -137,11 +139,11 @@ def _text(child: Task, folder: str) -> str:
     return "\n".join(parts)
 
 
-def _page(text: str, workspace: Workspace, folder: str, room: int) -> str:
+def _first_page(text: str, workspace: Workspace, folder: str, max_bytes: int) -> str:
     """Return the text, or its first lines and the call that reads on."""
-    if paging.size(text) <= room:
+    if paging.size(text) <= max_bytes:
         return text
-    end, path = paging.end_of_page(text, 0, room), f"{folder}/{WHOLE}"
+    end, path = paging.end_of_page(text, 0, max_bytes), f"{folder}/{WHOLE}"
     try:
         workspace.write_bytes(path, text.encode(errors="replace"))
     except ToolError as error:

@@ -36,8 +36,9 @@ _FAILED = Refuse(reason="this hook failed, so nobody has looked at the call. An 
 
 @dataclass(kw_only=True)
 class Opinion:
-    """The combined opinion of the hooks. After a refusal, no further hook is asked. `ask` is the reason for an
-    approval.
+    """The combined opinion of the hooks.
+
+    After a refusal, no further hook is asked. `ask` is the reason for an approval.
     """
 
     refusal: Refuse | None = None
@@ -45,17 +46,17 @@ class Opinion:
     notes: list[str] = field(default_factory=list)
     ask: str = ""
     skipped: list[str] = field(default_factory=list)
-    heard: list[tuple[str, str, float]] = field(default_factory=list)  # hook, its words, seconds
+    log_lines: list[tuple[str, str, float]] = field(default_factory=list)  # hook, its words, seconds
 
     def and_then(self, later: "Opinion") -> "Opinion":
         """Return this opinion combined with a later one."""
         notes, ask = [*self.notes, *later.notes], self.ask or later.ask
-        heard = [*self.heard, *later.heard]
-        return Opinion(refusal=later.refusal, refused_by=later.refused_by, notes=notes, ask=ask, heard=heard)
+        log_lines = [*self.log_lines, *later.log_lines]
+        return Opinion(refusal=later.refusal, refused_by=later.refused_by, notes=notes, ask=ask, log_lines=log_lines)
 
-    def keep_in(self, log: ToolCallLog, redactor: Redactor) -> None:
-        for name, words, seconds in self.heard:
-            log.add_remark(f"hook {name}", redactor.redacted(words), seconds)
+    def write_to(self, log: ToolCallLog, redactor: Redactor) -> None:
+        for name, summary, seconds in self.log_lines:
+            log.add_remark(f"hook {name}", redactor.redacted(summary), seconds)
 
     @property
     def code(self) -> str:
@@ -73,10 +74,14 @@ def hooks_of(agent: Agent | None, above: Sequence[Agent] = (), *, off_record: bo
 
     Off the record, safe mode is always on.
     """
-    guards = [name for each in above for name in each.hooks if name not in BUILTIN or name == OUTPUT_FILTER]
+    guards = [
+        name for agent_above in above for name in agent_above.hooks if name not in BUILTIN or name == OUTPUT_FILTER
+    ]
     names = [*(agent.hooks if agent else ()), *guards, *([SAFE_MODE] if off_record else ())]
     own = HookSettings(
-        withheld_patterns=[pattern for each in (agent, *above) if each for pattern in each.withheld_patterns],
+        withheld_patterns=[
+            pattern for agent_above in (agent, *above) if agent_above for pattern in agent_above.withheld_patterns
+        ],
         reviews_by_model=agent is not None and agent.review_model_id is not None,
     )
     return hooks_for(names, own, tuple(settings.HOOKS))
@@ -87,51 +92,51 @@ def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opini
 
     Raises: WorkAborted when a person interrupts.
     """
-    asked = [hook for hook in context.settings.hooks if overrides(hook, method)]
-    if not asked:
+    hooks = [hook for hook in context.settings.hooks if overrides(hook, method)]
+    if not hooks:
         return Opinion()
-    opinion = context.interruption.run(_asked(asked, method, call, *about, hook_context(context)))
+    opinion = context.interruption.run(_consult_each(hooks, method, call, *about, hook_context(context)))
     context.stage(*(notice(f"The hook “{name}” failed and was skipped.") for name in opinion.skipped))
     return opinion
 
 
-async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
+async def _consult_each(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
     opinion = Opinion()
     for hook in hooks:
         began = time.perf_counter()
-        said, words = await _answer(hook, method, *about)
-        opinion.heard.append((hook.name, words, time.perf_counter() - began))
-        match said:
+        verdict, summary = await _ask_hook(hook, method, *about)
+        opinion.log_lines.append((hook.name, summary, time.perf_counter() - began))
+        match verdict:
             case Refuse():
-                opinion.refusal, opinion.refused_by = said, hook.name
+                opinion.refusal, opinion.refused_by = verdict, hook.name
                 return opinion
             case Annotate():
-                opinion.notes.append(f"{hook.name}: {said.note}")
+                opinion.notes.append(f"{hook.name}: {verdict.note}")
             case AskApproval():
-                opinion.ask = opinion.ask or f"{hook.name}: {said.reason}"
-            case None if words == _SKIPPED:
+                opinion.ask = opinion.ask or f"{hook.name}: {verdict.reason}"
+            case None if summary == _SKIPPED:
                 opinion.skipped.append(hook.name)
     return opinion
 
 
-async def _answer(hook: Hook, method: str, *about: Any) -> tuple[Verdict | None, str]:
+async def _ask_hook(hook: Hook, method: str, *about: Any) -> tuple[Verdict | None, str]:
     """Return the verdict of a hook, and its words for the log.
 
     A hook that fails before execution, or that filters output, refuses.
     """
     try:
-        said = await run_hook(hook, method, *about)
+        verdict = await run_hook(hook, method, *about)
     except Exception:
         logger.exception("the hook %s failed", hook.name)
         is_needed = method == "before_execution" or hook.filters_output
         return (_FAILED, "failed") if is_needed else (None, _SKIPPED)
-    match said:
+    match verdict:
         case Refuse():
-            return said, f"refused: {said.reason}"
+            return verdict, f"refused: {verdict.reason}"
         case Annotate():
-            return said, f"noted: {said.note}"
+            return verdict, f"noted: {verdict.note}"
         case AskApproval():
-            return said, f"asks for approval: {said.reason}"
+            return verdict, f"asks for approval: {verdict.reason}"
     return None, "passed"
 
 
@@ -141,33 +146,33 @@ def hook_context(context: TaskContext) -> HookContext:
         context,
         model=reviewer.name if reviewer else context.model,
         abilities=context.settings.abilities,
-        say=lambda words: None,
+        say=lambda text: None,
     )
     return HookContext(
         session=str(context.session.pk),
         task=str(context.task.pk),
         person=context.task.started_by.get_username(),
-        request=lambda: _request(_newest_first(context)),
-        past=lambda: _past(_newest_first(context)),
+        request=lambda: _request_text(_newest_first(context)),
+        past=lambda: _past_calls(_newest_first(context)),
         ask_model=models.ask,
     )
 
 
-def _request(newest_first: Iterable[ContextEntry]) -> str:
+def _request_text(newest_first: Iterable[ContextEntry]) -> str:
     """Return all messages of the person in this task, oldest first."""
-    words = [entry.content for entry in newest_first if entry.context_type == ContextType.USER_MESSAGE]
-    return "\n\n".join(reversed(words))
+    messages = [entry.content for entry in newest_first if entry.context_type == ContextType.USER_MESSAGE]
+    return "\n\n".join(reversed(messages))
 
 
-def _past(newest_first: Iterable[ContextEntry]) -> Sequence[PastCall]:
+def _past_calls(newest_first: Iterable[ContextEntry]) -> Sequence[PastCall]:
     """Return the calls that have a result, oldest first."""
-    made, result = [], None
+    calls, result = [], None
     for entry in newest_first:
         if entry.tool_call_id:
             result = entry
         elif entry.call and result is not None and result.tool_call_id == entry.call["id"]:
-            made.append(_past_call(entry, result))
-    return made[::-1]
+            calls.append(_past_call(entry, result))
+    return calls[::-1]
 
 
 def _past_call(entry: ContextEntry, result: ContextEntry) -> PastCall:

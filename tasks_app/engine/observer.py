@@ -20,7 +20,7 @@ class LLMObserver(Observer):
     """
 
     def __init__(self, unit: UnitOfWork, *, streams_text: bool) -> None:
-        self._unit, self._streams_text, self._noticed = unit, streams_text, False
+        self._unit, self._streams_text, self._has_reported = unit, streams_text, False
         self.failed_call = ""  # the id of the newest call without an answer
         self.stream = self._new_stream()
 
@@ -36,40 +36,40 @@ class LLMObserver(Observer):
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
         """Record the partial reply as a discarded entry, and report the problem to people, once."""
         cancellation.end_provider_wait(self._unit.task.id)
-        drafts = self._discarded()
-        is_worth_saying = drafts or isinstance(error, Overloaded) or then is Action.NEXT_ROUTE
-        if then in _GOES_ON and not self._noticed and is_worth_saying:
-            self._noticed = True
-            drafts.append(notice(_words(error, then, delay), llm_call=self.failed_call))
+        drafts = self._discard_stream()
+        is_worth_reporting = drafts or isinstance(error, Overloaded) or then is Action.NEXT_ROUTE
+        if then in _GOES_ON and not self._has_reported and is_worth_reporting:
+            self._has_reported = True
+            drafts.append(notice(_notice_text(error, then, delay), llm_call=self.failed_call))
         if drafts:
             self._unit.commit(*drafts)
 
     def adapted(self, sentence: str) -> None:
-        self._unit.commit(*self._discarded(), notice(sentence, llm_call=self.failed_call))
+        self._unit.commit(*self._discard_stream(), notice(sentence, llm_call=self.failed_call))
 
-    def _discarded(self) -> list[Draft]:
+    def _discard_stream(self) -> list[Draft]:
         self.stream.withdraw()
-        drafts = self._partial(discarded=True)
+        drafts = self._partial_reply(discarded=True)
         self.stream = self._new_stream()  # so that an interruption of the wait does not record the text again
         return drafts
 
-    def waiting(self, why: str) -> None:
-        self._unit.commit(notice(why))
+    def waiting(self, reason: str) -> None:
+        self._unit.commit(notice(reason))
 
     def used(self, log: LLMLog) -> None:
         self.failed_call = str(log.id)
-        self._unit.calls.stored(log)
+        self._unit.calls.add_stored(log)
 
     def interrupted(self) -> list[Draft]:
         """Return the words that a person had seen before interrupting them. They stay in the context."""
-        return self._partial(discarded=False) if self._shown() else []
+        return self._partial_reply(discarded=False) if self._visible_text() else []
 
-    def _shown(self) -> str:
+    def _visible_text(self) -> str:
         """Return the words next to a call, and the text of its message."""
         return "\n\n".join(filter(None, map(self.stream.text, (DeltaKind.WORDS, DeltaKind.TEXT))))
 
-    def _partial(self, *, discarded: bool) -> list[Draft]:
-        text, thought = self._shown(), self.stream.text(DeltaKind.THINKING)
+    def _partial_reply(self, *, discarded: bool) -> list[Draft]:
+        text, thought = self._visible_text(), self.stream.text(DeltaKind.THINKING)
         if not text and not thought:
             return []
         partial = Draft(
@@ -85,7 +85,7 @@ class LLMObserver(Observer):
         return LiveStream(self._unit.session.group, self._unit.task.id, self._unit.secrets.redactor)
 
 
-def _words(error: LLMError, then: Action, delay: float) -> str:
+def _notice_text(error: LLMError, then: Action, delay: float) -> str:
     if then is Action.NEXT_ROUTE:
         return f"{error.sentence} Another provider takes over."
     return f"{error.sentence} Trying again in {delay:.0f} s." if delay >= 1 else f"{error.sentence} Trying again."

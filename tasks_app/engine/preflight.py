@@ -22,10 +22,10 @@ from tasks_app.models import (
 )
 from tasks_app.record import Draft, tokens
 from tasks_app.run import LimitExceeded, Stopped, TaskContext, children, reminders
-from tasks_app.run.look import Look
 from tasks_app.run.open_call import OpenCall
-from tasks_app.run.reminders.before_step import Moment, due
+from tasks_app.run.reminders.before_step import StepState, due
 from tasks_app.run.reminders.on_event import LONGEST_INSTRUCTIONS, ROOT_INSTRUCTIONS
+from tasks_app.run.snapshot import TaskSnapshot
 from tasks_app.runtime import process
 from tasks_app.workspace import file_history
 from tools_app.errors import ToolError
@@ -43,36 +43,37 @@ def check(context: TaskContext) -> None:
 
     Raises: Stopped, LimitExceeded.
     """
-    look = _look(context)
+    snapshot = _snapshot_unless_stopped(context)
     if context.task.state == TaskState.INITIALIZING:
-        _begin(context, look)
-        look = _look(context)  # `_begin` may call a model, which a person may have interrupted
-    if look.message == Mode.INTERJECT or (look.message and not _waits_for_no_person(context.history.open_call())):
-        _take_messages(context)
-    _tell_what_a_person_changed(context)
+        _begin_task(context, snapshot)
+        snapshot = _snapshot_unless_stopped(context)  # `_begin_task` may call a model, which a person may interrupt
+    is_interjected = snapshot.message == Mode.INTERJECT
+    if is_interjected or (snapshot.message and not _runs_without_a_person(context.history.open_call())):
+        _append_messages(context)
+    _report_changes_by_people(context)
     if context.history.open_call() is None:
-        context.tell_ended_jobs()
-    step_settings.refresh_all(context, look)
-    _check_iterations(context)
-    _check_time(context)
-    _recall(context)
+        context.report_ended_jobs()
+    step_settings.refresh_all(context, snapshot)
+    _check_limits(context)
+    if notes := _relevant_notes(context):
+        context.commit(reminders.recalled(notes))
     _remind(context)
 
 
-def _look(context: TaskContext) -> Look:
+def _snapshot_unless_stopped(context: TaskContext) -> TaskSnapshot:
     """Return the snapshot for this step.
 
     Raises: Stopped if a person wants that.
     """
-    look = context.look_after_commit()
-    if look.stop_requested:
-        if process.is_dead(context.task.terminal):
-            raise Stopped(TERMINAL_GONE, *close_open_call(context, context.workspace, TERMINAL_GONE))
-        raise Stopped("Stopped.", *close_open_call(context, context.workspace, "Stopped by the user."))
-    return look
+    snapshot = context.snapshot(fresh=False)
+    if not snapshot.stop_requested:
+        return snapshot
+    if process.is_dead(context.task.terminal):
+        raise Stopped(TERMINAL_GONE, *close_open_call(context, context.workspace, TERMINAL_GONE))
+    raise Stopped("Stopped.", *close_open_call(context, context.workspace, "Stopped by the user."))
 
 
-def _waits_for_no_person(call: OpenCall | None) -> bool:
+def _runs_without_a_person(call: OpenCall | None) -> bool:
     """Return whether an open call is about to run, or has delegated. A steering message then comes after its result."""
     if call is None:
         return False
@@ -82,58 +83,63 @@ def _waits_for_no_person(call: OpenCall | None) -> bool:
     return approval is None or approval.decision == Decision.APPROVED
 
 
-def _take_messages(context: TaskContext) -> None:
+def _append_messages(context: TaskContext) -> None:
     """Append the messages that people wrote, in place of the result of an open call."""
     if closing := close_open_call(context, context.workspace, "Not run: the user wrote a message instead."):
         context.commit(*closing, state=TaskState.THINKING)
-    if context.take(*reminders.interruption(context.history.entries, has_closed=bool(closing))):
+    if context.append_messages(*reminders.interruption(context.history.entries, has_closed=bool(closing))):
         context.detector.forget()
 
 
-def _begin(context: TaskContext, look: Look) -> None:
+def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
     """Append the date and the listing of the workspace, right after the message that starts the task."""
-    step_settings.refresh(context, look)
+    step_settings.refresh_with_skills(context, snapshot)
     context.workspace.prepare_for_commands()  # so that a child's listing shows its parent's files
     instructions = search.text_file(context.workspace, ROOT_INSTRUCTIONS, context.secrets.redactor)
-    remembered = _remembered(context, instructions)
+    notes = _relevant_notes(context, instructions)
     now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers must not learn the time zone
     start = reminders.task_start(
-        now, context.workspace.listing(), instructions, remembered, _longest_instructions(context)
+        now, context.workspace.listing(), instructions, notes, _longest_instructions(context.settings.window)
     )
-    shown = Task.objects.shown_tools_before(context.session.pk, context.task.pk)
-    given = [reminders.delegated()] if context.task.parent_call_id else []
-    first_step, plan = workflow.beginning(context.task)
-    said = {ROOT_INSTRUCTIONS: 0} if instructions.strip() else {}
-    fields = {"state": TaskState.THINKING, "shown_tools": shown or [], "reminded": said, **plan}
-    fields["agent_version_id"] = context.agent_version_id
-    hints = routing.routed(context, search.new_messages(context.history.entries))
-    context.commit(start, *given, *first_step, *hints, **fields)
+    delegation = [reminders.delegated()] if context.task.parent_call_id else []
+    first_step, plan = workflow.first_step(context.task)
+    shown_before = Task.objects.shown_tools_before(context.session.pk, context.task.pk)
+    hints = routing.reminder_for(context, search.new_messages(context.history.entries))
+    context.commit(
+        start,
+        *delegation,
+        *first_step,
+        *hints,
+        state=TaskState.THINKING,
+        shown_tools=shown_before or [],
+        reminded={ROOT_INSTRUCTIONS: 0} if instructions.strip() else {},
+        agent_version_id=context.agent_version_id,
+        **plan,
+    )
 
 
-def _share(context: TaskContext) -> int:
+def _share_of_window(window: int) -> int:
     """Return how many bytes of the window one addition to the conversation can take."""
-    return context.settings.window // 8 * tokens.BYTES_PER_TOKEN
+    return window // 8 * tokens.BYTES_PER_TOKEN
 
 
-def _longest_instructions(context: TaskContext) -> int:
+def _longest_instructions(window: int) -> int:
     """Return how many characters of one AGENTS.md are shown."""
-    return min(LONGEST_INSTRUCTIONS, _share(context))
+    return min(LONGEST_INSTRUCTIONS, _share_of_window(window))
 
 
-def _remembered(context: TaskContext, instructions: str) -> str:
-    """Return the notes for new messages, or ''."""
-    words, run = search.new_messages(context.history.entries), context.interruption
-    unread = instructions[_longest_instructions(context) :]
-    return search.recall(context, context.workspace, words, unread, run, _share(context)) if words else ""
+def _relevant_notes(context: TaskContext, instructions: str = "") -> str:
+    """Return notes that may be useful for new messages, or ''. `instructions` is the AGENTS.md of a task's start."""
+    message_text, run = search.new_messages(context.history.entries), context.interruption
+    if not message_text:
+        return ""
+    unread = instructions[_longest_instructions(context.settings.window) :]
+    return search.recall(
+        context, context.workspace, message_text, unread, run, _share_of_window(context.settings.window)
+    )
 
 
-def _recall(context: TaskContext) -> None:
-    """Append notes for an interjection or for the answer to a question."""
-    if remembered := _remembered(context, ""):
-        context.commit(reminders.recalled(remembered))
-
-
-def _tell_what_a_person_changed(context: TaskContext) -> None:
+def _report_changes_by_people(context: TaskContext) -> None:
     """Append reminders of files that people restored or deleted, but not within a call.
 
     The database is queried only if the file history has changed.
@@ -153,19 +159,21 @@ def _tell_what_a_person_changed(context: TaskContext) -> None:
         context.commit(*drafts, also=lambda: WorkspaceChange.objects.filter(pk__in=pks).update(told=True))
 
 
-def _check_iterations(context: TaskContext) -> None:
-    agent = context.settings.agent
-    most = context.task.max_iterations or (agent and agent.max_iterations) or context.settings.limits.max_iterations
-    if context.task.iteration >= most and context.history.open_call() is None:
+def _check_limits(context: TaskContext) -> None:
+    """Check the number of iterations, and the deadline, which only delegated tasks have.
+
+    Raises: LimitExceeded, but not between a call and its result.
+    """
+    agent, deadline = context.settings.agent, context.task.deadline
+    max_iterations = (
+        context.task.max_iterations or (agent and agent.max_iterations) or context.settings.limits.max_iterations
+    )
+    if context.task.iteration >= max_iterations and context.history.open_call() is None:
         raise LimitExceeded(
             FailureCode.MAX_ITERATIONS,
-            f"The task used all of its {most} iterations. Write “go on” to continue, or ask for less at a time.",
+            f"The task used all of its {max_iterations} iterations. Write “go on” to continue, or ask for less at a "
+            "time.",
         )
-
-
-def _check_time(context: TaskContext) -> None:
-    """Raise LimitExceeded after the deadline, which only delegated tasks have."""
-    deadline = context.task.deadline
     if deadline is not None and timezone.now() > deadline and context.history.open_call() is None:
         raise LimitExceeded(FailureCode.TIME_LIMIT, "The time that was given to this task is over. Give it less to do.")
 
@@ -176,7 +184,7 @@ def _remind(context: TaskContext) -> None:
         return
     task, visible = context.task, context.visible
     tools = visible.names
-    moment = Moment(
+    state = StepState(
         task=task,
         limits=context.settings.limits,
         entries=context.history.entries,
@@ -187,30 +195,30 @@ def _remind(context: TaskContext) -> None:
         limit_states=context.allowance.limit_states,
         has_made_all_calls=context.has_made_all_calls,
         project=context.settings.project,
-        longest=_longest_instructions(context),
+        longest=_longest_instructions(context.settings.window),
     )
-    if drafts := [*_instructions_met(context), *due(moment)]:
-        said = {draft.metadata.get("path") or draft.metadata.get("kind", "step"): task.iteration for draft in drafts}
-        context.commit(*drafts, reminded=task.reminded | said, shown_tools=tools)
+    if drafts := [*_folder_instructions(context), *due(state)]:
+        times = {draft.metadata.get("path") or draft.metadata.get("kind", "step"): task.iteration for draft in drafts}
+        context.commit(*drafts, reminded=task.reminded | times, shown_tools=tools)
     elif tools != task.shown_tools:
         context.stage(shown_tools=tools)
 
 
-def _instructions_met(context: TaskContext) -> list[Draft]:
+def _folder_instructions(context: TaskContext) -> list[Draft]:
     """Return reminders of the AGENTS.md in folders where the newest call worked, each once a task."""
     drafts: list[Draft] = []
-    if not (above := _instructions_above(context.history.entries)):
+    if not (candidates := _possible_instructions(context.history.entries)):
         return drafts
-    told = {path for path in context.task.reminded if path.endswith(ROOT_INSTRUCTIONS)}
-    for path in above:
-        if path not in told and len(told) + len(drafts) < MOST_INSTRUCTIONS:
+    given_paths = {path for path in context.task.reminded if path.endswith(ROOT_INSTRUCTIONS)}
+    for path in candidates:
+        if path not in given_paths and len(given_paths) + len(drafts) < MOST_INSTRUCTIONS:
             text = search.text_file(context.workspace, path, context.secrets.redactor)
             if text.strip():
-                drafts.append(reminders.folder_instructions(path, text, _longest_instructions(context)))
+                drafts.append(reminders.folder_instructions(path, text, _longest_instructions(context.settings.window)))
     return drafts
 
 
-def _instructions_above(entries: Sequence[ContextEntry]) -> list[str]:
+def _possible_instructions(entries: Sequence[ContextEntry]) -> list[str]:
     """Return the possible AGENTS.md for each path that the newest call names, except those that it names itself."""
     newest = next((entry for entry in reversed(entries) if entry.context_type != ContextType.SYSTEM_REMINDER), None)
     if newest is None or newest.context_type != ContextType.TOOL_RESULT:
@@ -221,12 +229,13 @@ def _instructions_above(entries: Sequence[ContextEntry]) -> list[str]:
     arguments = call.arguments
     if not isinstance(arguments, dict) or arguments.keys().isdisjoint(("path", "command")):
         return []
-    words = [str(arguments.get("path") or ""), *_WORD.findall(str(arguments.get("command") or ""))[:MOST_WORDS]]
-    found: dict[str, None] = {}
-    named = set()
-    for word in filter(_PLAIN_PATH.fullmatch, words):
+    named = [str(arguments.get("path") or ""), *_WORD.findall(str(arguments.get("command") or ""))[:MOST_WORDS]]
+    candidates: dict[str, None] = {}
+    named_paths = set()
+    for path in filter(_PLAIN_PATH.fullmatch, named):
         with suppress(ToolError):
-            names = paths.parts(word)
-            named.add("/".join(names))
-            found |= dict.fromkeys("/".join([*names[:depth], ROOT_INSTRUCTIONS]) for depth in range(len(names) + 1))
-    return [path for path in found if path not in named]
+            names = paths.parts(path)
+            named_paths.add("/".join(names))
+            for depth in range(len(names) + 1):
+                candidates["/".join([*names[:depth], ROOT_INSTRUCTIONS])] = None
+    return [path for path in candidates if path not in named_paths]

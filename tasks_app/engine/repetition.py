@@ -52,10 +52,10 @@ def reminder_of_cycle(context: TaskContext, call: OpenCall) -> list[Draft]:
     calls = context.detector.cycle()
     if not calls or calls[-1].call_id != call.log.call_id:
         return []
-    shown = {run.call_id: run.shown for run in _runs_of(context.session, [counted.call_id for counted in calls])}
+    results = {run.call_id: run.comparable for run in _runs_of(context.session, [counted.call_id for counted in calls])}
     length = len(calls) // CYCLE_REPEATS
-    for place in range(length):
-        if len({shown[counted.call_id] for counted in calls[place::length] if counted.call_id in shown}) > 1:
+    for position in range(length):
+        if len({results[counted.call_id] for counted in calls[position::length] if counted.call_id in results}) > 1:
             return []
     return reminders.cycle([counted.fingerprint for counted in calls[-length:]], call.log, CYCLE_REPEATS)
 
@@ -67,7 +67,7 @@ def _runs_of(session: Session, call_ids: Collection[str]) -> list[EarlierRun]:
     results = in_context.filter(context_type=ContextType.TOOL_RESULT, tool_call_id__in=call_ids)
     rows = results.annotate(call_seq=call_seq)
     return [
-        EarlierRun(seq=seq, call_id=call_id, result=content, shown=(_without_time(content, metadata), images))
+        EarlierRun(seq=seq, call_id=call_id, result=content, comparable=(_without_time(content, metadata), images))
         for seq, call_id, content, metadata, images in rows.values_list(
             "call_seq", "tool_call_id", "content", "metadata", "images"
         )
@@ -79,5 +79,5 @@ def _without_time(content: str, metadata: Mapping[str, Any]) -> str:
     if "seconds" not in metadata:
         return content
     ending = f"[exit code {metadata['exit_code']}"
-    output, found, rest = content.rpartition(f"{ending}, {metadata['seconds']:.1f} s")
-    return f"{output}{ending}{rest}" if found else content
+    output, separator, rest = content.rpartition(f"{ending}, {metadata['seconds']:.1f} s")
+    return f"{output}{ending}{rest}" if separator else content

@@ -8,30 +8,37 @@ from llm_app.types import LLMTurnResult, ToolCall
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.models import CallStatus, ContextType, FailureCode, ToolCallLog
 from tasks_app.record import Draft
-from tasks_app.run import Failed, NoToolCall, TaskContext, reminders
+from tasks_app.run import Failed, NoToolCall, StepSettings, TaskContext, reminders
 from tasks_app.run.open_call import OpenCall
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
-def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
+def stage_first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
     """Stage the assistant's entry with the first call of its reply. The other calls are deferred.
 
     Raises: NoToolCall, Failed.
     """
     if not turn.tool_calls:
         raise _no_call(context, turn, observer, turn.content, turn.unreadable, log_id)
-    first, *others = turn.tool_calls
-    if fault := _fault(first, turn):
-        raise _no_call(context, turn, observer, _as_written(turn), fault, log_id)
-    call = _with_own_id(first, context.history.call_ids)
-    deferred = [f"{other.name}({other.arguments})" for other in others]
+    first, *further_calls = turn.tool_calls
+    if reason := _unreadable_reason(first, turn):
+        text = f"{turn.content}\n{first.name}({first.arguments})".strip()
+        raise _no_call(context, turn, observer, text, reason, log_id)
+    call = _with_unique_id(first, context.history.call_ids)
+    deferred = [f"{further_call.name}({further_call.arguments})" for further_call in further_calls]
+    metadata: dict[str, object] = {"stream": observer.stream.id, "llm_call": log_id}
+    if turn.origin != "native":  # the call was part of the reply's text
+        metadata["origin"] = turn.origin
+    metadata |= _filter_mark(context.settings)
+    if deferred:
+        metadata["deferred"] = deferred
     draft = Draft(
         context_type=ContextType.AI_MESSAGE if call.name == "message" else ContextType.TOOL_CALL,
         content=turn.content,
         thinking=turn.thinking,
         tool_call=call,
-        metadata=_about(turn, observer, log_id) | _filter(context) | ({"deferred": deferred} if deferred else {}),
+        metadata=metadata,
     )
     log = ToolCallLog(
         task=context.task,
@@ -41,22 +48,16 @@ def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver,
         status=CallStatus.PENDING,
     )
     context.stage(draft, rows=[log], calls_made=context.task.calls_made + (call.name != "message"))
-    context.streamed = observer.stream
-    return OpenCall(call=call, log=log, deferred=deferred, words=turn.content)
+    context.reply_stream = observer.stream
+    return OpenCall(call=call, log=log, deferred=deferred, text=turn.content)
 
 
-def _about(turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> dict[str, object]:
-    """Return the stream and the LLM call of the entry, and its origin if the call was part of the reply's text."""
-    about: dict[str, object] = {"stream": observer.stream.id, "llm_call": log_id}
-    return about if turn.origin == "native" else about | {"origin": turn.origin}
-
-
-def _filter(context: TaskContext) -> dict[str, object]:
+def _filter_mark(settings: StepSettings) -> dict[str, object]:
     """Mark the entry if an output filter was on: pages never show what it withheld."""
-    return {"output_filter": True} if context.settings.filters_output else {}
+    return {"output_filter": True} if settings.filters_output else {}
 
 
-def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
+def _unreadable_reason(call: ToolCall, turn: LLMTurnResult) -> str:
     """Return the reason why a call is unreadable, or ''. Arguments that are not valid JSON are checked later."""
     if not _NAME.fullmatch(call.name):
         return f"{call.name[:100]!r} is not a valid tool name."
@@ -67,17 +68,12 @@ def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
     return ""
 
 
-def _with_own_id(call: ToolCall, taken: Set[str]) -> ToolCall:
+def _with_unique_id(call: ToolCall, taken: Set[str]) -> ToolCall:
     """Return the call with its provider's id, or with a new one if that is missing, malformed or taken."""
-    usable = _NAME.fullmatch(call.id) and call.id not in taken
+    is_usable = _NAME.fullmatch(call.id) and call.id not in taken
     return ToolCall(
-        id=call.id if usable else f"call_{uuid4().hex[:24]}", name=call.name, arguments=call.arguments or "{}"
+        id=call.id if is_usable else f"call_{uuid4().hex[:24]}", name=call.name, arguments=call.arguments or "{}"
     )
-
-
-def _as_written(turn: LLMTurnResult) -> str:
-    call = turn.tool_calls[0]
-    return f"{turn.content}\n{call.name}({call.arguments})".strip()
 
 
 def _no_call(
@@ -97,13 +93,15 @@ def _no_call(
             "llm_call": log_id,
             "error_type": "malformed_tool_call" if unreadable else "missing_tool_call",
         }
-        | _filter(context),
+        | _filter_mark(context.settings),
     )
-    left = context.settings.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
-    if left < 0:
+    remaining = context.settings.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
+    if remaining < 0:
         return Failed(
             FailureCode.NO_TOOL_CALL,
             "The model answered without a tool call, even after several reminders. Try again, or choose another model.",
             discarded,
         )
-    return NoToolCall(discarded, reminders.unreadable_call(unreadable) if unreadable else reminders.missing_call(left))
+    return NoToolCall(
+        discarded, reminders.unreadable_call(unreadable) if unreadable else reminders.missing_call(remaining)
+    )

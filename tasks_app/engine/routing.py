@@ -7,7 +7,7 @@ from llm_app.sql.cached_sql import cached_sql, fetch_all
 from tasks_app.memory import vectors
 from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.record import Draft
-from tasks_app.run import TaskContext, reminders
+from tasks_app.run import StepSettings, TaskContext, reminders
 from tasks_app.text.retrieval import fold, terms_of
 
 MOST_FIRED = 3  # rules per task
@@ -21,24 +21,24 @@ def _enabled_rules() -> list[RoutingRule]:
     return fetch_all(RoutingRule.objects.filter(enabled=True))
 
 
-def routed(context: TaskContext, message: str) -> list[Draft]:
+def reminder_for(context: TaskContext, message: str) -> list[Draft]:
     """Return the reminder for the message that starts a task, if rules match it, and stage these rules."""
-    rules = [rule for rule in _enabled_rules() if _has_target(context, rule)]
+    rules = [rule for rule in _enabled_rules() if _has_target(context.settings, rule)]
     if not rules or not message.strip():
         return []
     message = message[:LONGEST_MESSAGE]
-    meant = _meant(context, [rule for rule in rules if rule.match == RuleMatch.MEANING], message)
-    fired = [rule for rule in rules if rule in meant or _fits(rule, message)][:MOST_FIRED]
+    by_meaning = _matching_by_meaning(context, [rule for rule in rules if rule.match == RuleMatch.MEANING], message)
+    fired = [rule for rule in rules if rule in by_meaning or _matches(rule, message)][:MOST_FIRED]
     context.stage(rows=[FiredRule(rule=rule, task=context.task) for rule in fired])
     return [reminders.routing([(rule.name, _advice(rule), rule.text) for rule in fired])] if fired else []
 
 
-def _has_target(context: TaskContext, rule: RoutingRule) -> bool:
+def _has_target(settings: StepSettings, rule: RoutingRule) -> bool:
     """Return whether the task's person can use the target of the rule."""
     if rule.target == RuleTarget.SKILL:
-        return rule.target_name in dict(context.settings.skills)
+        return rule.target_name in dict(settings.skills)
     if rule.target == RuleTarget.GROUP:
-        return rule.target_name in context.settings.policy.tools_by_group
+        return rule.target_name in settings.policy.tools_by_group
     return True
 
 
@@ -57,21 +57,21 @@ def _advice(rule: RoutingRule) -> str:
             return ""
 
 
-def _fits(rule: RoutingRule, message: str) -> bool:
+def _matches(rule: RoutingRule, message: str) -> bool:
     if rule.match == RuleMatch.WORDS:
-        said = set(terms_of(message))
-        return any(all(_is_said(word, said) for word in line.split()) for line in rule.lines())
-    return rule.match == RuleMatch.REGEX and _found(rule, message)
+        terms = set(terms_of(message))
+        return any(all(_occurs(word, terms) for word in line.split()) for line in rule.lines())
+    return rule.match == RuleMatch.REGEX and _matches_pattern(rule, message)
 
 
-def _is_said(word: str, said: set[str]) -> bool:
+def _occurs(word: str, message_terms: set[str]) -> bool:
     if word.endswith("*"):
-        return any(term.startswith(fold(word[:-1])) for term in said)
+        return any(term.startswith(fold(word[:-1])) for term in message_terms)
     terms = terms_of(word)
-    return bool(terms) and said.issuperset(terms)
+    return bool(terms) and message_terms.issuperset(terms)
 
 
-def _found(rule: RoutingRule, message: str) -> bool:
+def _matches_pattern(rule: RoutingRule, message: str) -> bool:
     """Match a regular expression. One that is invalid or too slow is recorded as a fault for administrators."""
     import regex  # on first use: it takes 2 MB, and few installations need it
 
@@ -86,8 +86,10 @@ def _found(rule: RoutingRule, message: str) -> bool:
     return False
 
 
-def _meant(context: TaskContext, rules: Sequence[RoutingRule], message: str) -> set[RoutingRule]:
+def _matching_by_meaning(context: TaskContext, rules: Sequence[RoutingRule], message: str) -> set[RoutingRule]:
     """Return rules with an example that means nearly the same, if an embedding model is configured."""
     examples = [(rule, line) for rule in rules for line in rule.lines()]
-    near = vectors.nearness(context, message, [line for _, line in examples], context.interruption)
-    return {rule for (rule, _), closeness in zip(examples, near, strict=False) if closeness >= rule.closeness}
+    nearness_values = vectors.nearness(context, message, [line for _, line in examples], context.interruption)
+    return {
+        rule for (rule, _), closeness in zip(examples, nearness_values, strict=False) if closeness >= rule.closeness
+    }

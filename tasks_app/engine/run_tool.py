@@ -12,9 +12,10 @@ from tasks_app.engine import delegation, effects
 from tasks_app.engine.capabilities.progress import Progress
 from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall
+from tasks_app.engine.closing import stage_file_changes
 from tasks_app.engine.hooks import consult
 from tasks_app.engine.repetition import reminder_of_cycle
-from tasks_app.models import CallStatus, TaskState, ToolCallLog, WorkspaceChange
+from tasks_app.models import CallStatus, TaskState, ToolCallLog
 from tasks_app.record import Draft, images
 from tasks_app.record.entry_json import plan_change
 from tasks_app.record.tokens import estimate, within_budget
@@ -34,38 +35,43 @@ _REACHING_FILES = (Target.SANDBOX, Target.BROWSER, Target.MCP)
 
 
 def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
-    """Run the call and return its result, or that of its children if it has delegated.
-
-    Before the handler runs, the intent is stored. A safe call of a plain handler needs none, as it leaves nothing to
-    recover after a crash.
+    """Return the result of a cleared call: that of its children if it has delegated, else that of its handler.
 
     Raises: Aborted if a person comes first.
     """
-    call = cleared.open
-    if call.log.status == CallStatus.WAITING:
-        outcome = delegation.outcome(context, call)
-        _stage_change(context, call)
-        return outcome
-    changes_files = _may_change_files(cleared)
-    if changes_files:
+    if cleared.open.log.status == CallStatus.WAITING:
+        result = delegation.result_of_children(context, cleared.open)
+        stage_file_changes(context, context.workspace, cleared.open)
+        return result
+    return _run_handler(context, cleared)
+
+
+def _run_handler(context: TaskContext, cleared: ClearedCall) -> ToolResult:
+    """Store the intent, run the handler, and stage the file changes.
+
+    A safe call of a plain handler stores no intent, as it leaves nothing to recover after a crash.
+    """
+    call, can_change_files = cleared.open, _can_change_files(cleared)
+    if can_change_files:
         file_history.record_before(context.task, context.workspace)
-    leaves_no_trace = cleared.definition.is_plain and not changes_files and not context.settings.hooks
-    held_at = None if leaves_no_trace else _intend(context, call.log)
+    needs_intent = not cleared.definition.is_plain or can_change_files or bool(context.settings.hooks)
+    held_at = _store_intent(context, call.log) if needs_intent else None
     progress = Progress(LiveStream(context.session.group, context.task.id, context.secrets.redactor))
-    began, was_aborted = time.monotonic(), False
+    started_at, is_aborted = time.monotonic(), False
     try:
-        result = _outcome(context, cleared, progress, held_at)
+        result = _call_handler(context, cleared, progress, held_at)
     except WorkAborted:
-        was_aborted = True
-        result = _cut_short(context, progress, time.monotonic() - began)
+        is_aborted = True
+        output = "" if context.settings.filters_output else progress.text().rstrip("\n")  # unchecked output is withheld
+        result = _aborted_result(output, time.monotonic() - started_at)
     finally:
-        call.log.duration_ms = round((time.monotonic() - began) * 1000)
-        context.streamed = progress.stream
-    if changes_files:
-        changes = _stage_change(context, call)
+        call.log.duration_ms = round((time.monotonic() - started_at) * 1000)
+        context.reply_stream = progress.stream
+    if can_change_files:
+        changes = stage_file_changes(context, context.workspace, call)
         if result.status in ("failed", "interrupted"):
             result = replace(result, notes=[*result.notes, *file_history.changed_files_note(changes)])
-    if was_aborted:
+    if is_aborted:
         call.log.status = CallStatus.INTERRUPTED
         context.stage(rows=[call.log])
         text = "\n".join([_shown(context, call, result, _redacted(context, result)), *result.notes])
@@ -73,29 +79,29 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     return result
 
 
-def _outcome(context: TaskContext, cleared: ClearedCall, progress: Progress, held_at: float | None) -> ToolResult:
-    """Run the handler.
+def _call_handler(context: TaskContext, cleared: ClearedCall, progress: Progress, held_at: float | None) -> ToolResult:
+    """Call the handler, and await its coroutine if it returns one. `held_at` is None if no intent is stored yet.
 
     Raises: WorkAborted.
     """
-    work = _tried(
-        cleared, lambda: cleared.definition.handler(cleared.arguments, tool_context(context, cleared, progress))
-    )
+    name, handler = cleared.definition.name, cleared.definition.handler
+    work = _value_or_failure(name, lambda: handler(cleared.arguments, tool_context(context, cleared, progress)))
     if isinstance(work, ToolResult):
         return work
     with closing(work):
-        asked = held_at or _intend(context, cleared.open.log)
-        return _tried(cleared, lambda: context.interruption.run(lease.run_if_held(work, asked)))
+        since = held_at or _store_intent(context, cleared.open.log)
+        return _value_or_failure(name, lambda: context.interruption.run(lease.run_if_held(work, since)))
 
 
-def _stage_change(context: TaskContext, call: OpenCall) -> list[WorkspaceChange]:
-    seq = context.history.entries[-1].seq
-    changes = file_history.record_call(context.task, context.workspace, call.call, seq)
-    context.stage(rows=changes)
-    return changes
+def _aborted_result(output: str, seconds: float) -> ToolResult:
+    """Return the result of an interrupted tool, with its output so far."""
+    text = f"Interrupted by the user after {seconds:.1f} s, before it was done."
+    if output:
+        text = f"{text} Its output until then:\n{output}\n[interrupted after {seconds:.1f} s]"
+    return ToolResult(content=text, cut="middle", status="interrupted")
 
 
-def _tried(cleared: ClearedCall, work: Callable[[], T]) -> T | ToolResult:
+def _value_or_failure(tool: str, work: Callable[[], T]) -> T | ToolResult:
     """Return the value of `work`, or a result that reports the tool's error."""
     try:
         return work()
@@ -104,26 +110,24 @@ def _tried(cleared: ClearedCall, work: Callable[[], T]) -> T | ToolResult:
     except ToolError as error:
         return ToolResult(content=str(error), status="failed")
     except Exception:
-        logger.exception("the tool %s failed", cleared.open.call.name)
+        logger.exception("the tool %s failed", tool)
         return ToolResult(content="The tool failed because of an internal error. Try something else.", status="failed")
 
 
-def _intend(context: TaskContext, log: ToolCallLog) -> float:
+def _store_intent(context: TaskContext, log: ToolCallLog) -> float:
     """Store that the call is about to run. Return a time of the monotonic clock at which the lease held."""
     log.status = CallStatus.STARTED
     context.stage(rows=[log])
-    asked = time.monotonic()
+    held_at = time.monotonic()
     context.commit(state=TaskState.EXECUTING_TOOL)
-    if not lease.is_held_since(asked):  # the database was slow
-        asked = time.monotonic()
+    if not lease.is_held_since(held_at):  # the database was slow
+        held_at = time.monotonic()
         lease.write(context.task)
-    return asked
+    return held_at
 
 
-def _may_change_files(cleared: ClearedCall) -> bool:
-    """Return whether to compare files before and after the call. Changes by a safe tool are found at the next
-    comparison.
-    """
+def _can_change_files(cleared: ClearedCall) -> bool:
+    """Return whether to compare files around the call. Changes by a safe tool are found at the next comparison."""
     dangers = (cleared.open.log.danger, cleared.definition.danger.word)
     return any(word != Danger.SAFE.word for word in dangers) or cleared.definition.target in _REACHING_FILES
 
@@ -139,18 +143,18 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
     try:
         opinion = consult(context, "after_execution", cleared.described, outcome)
     except WorkAborted:
-        words = "It ran. The user interrupted before its result was checked, so the result is withheld."
-        return replace(_withheld(result, words), status="interrupted")
-    opinion.keep_in(cleared.open.log, context.secrets.redactor)
+        reason = "It ran. The user interrupted before its result was checked, so the result is withheld."
+        return replace(_withheld(result, reason), status="interrupted")
+    opinion.write_to(cleared.open.log, context.secrets.redactor)
     if opinion.refusal:
-        words = f"[The tool ran. Its result is withheld by {opinion.words}]"
-        return replace(_withheld(result, words), status="blocked", metadata={"withheld_by": opinion.refused_by})
+        reason = f"[The tool ran. Its result is withheld by {opinion.words}]"
+        return replace(_withheld(result, reason), status="blocked", metadata={"withheld_by": opinion.refused_by})
     return replace(result, notes=[*result.notes, *(f"[{note}]" for note in opinion.notes)])
 
 
-def _withheld(result: ToolResult, words: str) -> ToolResult:
+def _withheld(result: ToolResult, reason: str) -> ToolResult:
     """Return a result with the same effects, and `words` instead of its content."""
-    return replace(result, content=words, images=(), metadata={}, summary="", notes=())
+    return replace(result, content=reason, images=(), metadata={}, summary="", notes=())
 
 
 def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:
@@ -163,18 +167,18 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     if call.log.status == CallStatus.SUCCEEDED:
         context.detector.note_success()
     context.stage(rows=[call.log])
-    whole = _redacted(context, result)
+    content = _redacted(context, result)
     redactor = context.secrets.redactor
     changes = effects.apply(result.effects, effects.Changes(task=context.task, call=call, redactor=redactor))
     if call.log.pk is None and changes.state != TaskState.THINKING:  # a call that ends its task must be in the record
-        _intend(context, call.log)
+        _store_intent(context, call.log)
         call.log.status = CallStatus(result.status)
         context.stage(rows=[call.log])
     if "plan" in changes.fields:
         plan = plan_change(context.task.plan, changes.fields["plan"])
         result = replace(result, metadata={**result.metadata, "plan": plan})
     context.stage(
-        *_drafts(context, cleared, result, whole, redactor),
+        *_drafts(context, cleared, result, content, redactor),
         *changes.drafts,
         rows=changes.rows,
         crashes=0,
@@ -183,9 +187,13 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     )
     if changes.failure:
         raise changes.failure
-    context.commit(also=lambda: _also(context, changes))
-    if changes.also:
-        context.look_again()
+
+    def write_other_tables() -> None:
+        for write in changes.also:
+            write()
+
+    context.reserve_next_call()
+    context.commit(also=write_other_tables if changes.also else None)
 
 
 def _redacted(context: TaskContext, result: ToolResult) -> str:
@@ -194,44 +202,32 @@ def _redacted(context: TaskContext, result: ToolResult) -> str:
     That is so with effects, and for content that is cut, since half a secret is not found. All other content is
     redacted by the commit, which looks for new secrets.
     """
-    whole = context.secrets.redactor.redacted(result.content)
-    if not result.effects and estimate(whole) <= context.settings.result_tokens:
-        return whole
-    return context.secrets.refresh(context.look().version).redactor.redacted(result.content)
+    content = context.secrets.redactor.redacted(result.content)
+    if not result.effects and estimate(content) <= context.settings.result_tokens:
+        return content
+    return context.secrets.refresh(context.snapshot(fresh=True).version).redactor.redacted(result.content)
 
 
 def _drafts(
-    context: TaskContext, cleared: ClearedCall, result: ToolResult, whole: str, redactor: Redactor
+    context: TaskContext, cleared: ClearedCall, result: ToolResult, content: str, redactor: Redactor
 ) -> list[Draft]:
-    """Return the result's entry, whose redacted content is `whole`, and the reminders that follow it."""
+    """Return the result's entry, whose redacted content is `content`, and the reminders that follow it."""
     call = cleared.open
-    content = _shown(context, call, result, whole)
-    kept, faults = images.store(context.workspace, result.images)
+    pictures, faults = images.store(context.workspace, result.images)
     notes = [redactor.redacted(note) for note in result.notes]
-    text = "\n".join([content, *notes, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
-    about: dict[str, Any] = {"stream": context.streamed.id} if context.streamed else {}
-    about |= {**result.metadata, "summary": result.summary} if result.summary else result.metadata
+    text = "\n".join(
+        [_shown(context, call, result, content), *notes, *faults, *([f"[{cleared.note}]"] if cleared.note else [])]
+    )
+    metadata: dict[str, Any] = {"stream": context.reply_stream.id} if context.reply_stream else {}
+    metadata |= result.metadata
+    if result.summary:
+        metadata["summary"] = result.summary
     return [
-        *call.result(text, result.status, images=kept, **about),
+        *call.result(text, result.status, images=pictures, **metadata),
         *reminder_of_cycle(context, call),
     ]
 
 
-def _also(context: TaskContext, changes: effects.Changes) -> None:
-    for apply in changes.also:
-        apply()
-    context.reserve_next_call()
-
-
-def _shown(context: TaskContext, call: OpenCall, result: ToolResult, whole: str) -> str:
-    return within_budget(result, whole, context.workspace, call.call, context.settings.result_tokens)
-
-
-def _cut_short(context: TaskContext, progress: Progress, seconds: float) -> ToolResult:
-    """Return the result of an interrupted tool, with its output so far. Unchecked output is withheld."""
-    output = "" if context.settings.filters_output else progress.text().rstrip("\n")
-    words = f"Interrupted by the user after {seconds:.1f} s, before it was done."
-    text = f"{words} Its output until then:\n{output}" if output else words
-    return ToolResult(
-        content=f"{text}\n[interrupted after {seconds:.1f} s]" if output else text, cut="middle", status="interrupted"
-    )
+def _shown(context: TaskContext, call: OpenCall, result: ToolResult, content: str) -> str:
+    """Return the part of the content that fits into a result."""
+    return within_budget(result, content, context.workspace, call.call, context.settings.result_tokens)

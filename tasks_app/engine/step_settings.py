@@ -27,78 +27,85 @@ from tasks_app.models import (
 )
 from tasks_app.run import StepSettings, TaskContext
 from tasks_app.run.context import model_name
-from tasks_app.run.look import Look
+from tasks_app.run.snapshot import TaskSnapshot
 from tools_app.policy import Policy, policy_for
 from tools_app.shell.restrictions import UNRESTRICTED
 
-MOST_KEPT = 500
-_kept: dict[tuple[object, ...], StepSettings] = {}
+CACHE_SIZE = 500
+_cache: dict[tuple[object, ...], StepSettings] = {}
 SMALL_WINDOW = 12_000  # tokens; in smaller windows, rarely needed tools are loaded by group
 
 
-def refresh_all(context: TaskContext, look: Look) -> None:
+def refresh_all(context: TaskContext, snapshot: TaskSnapshot) -> None:
     """Refresh the settings, and the tool groups that the session has loaded."""
-    refresh(context, look)
+    refresh_with_skills(context, snapshot)
     if context.settings.policy.tools_by_group:
-        context.loaded_groups = _loaded_groups(context.session)
+        groups = Loaded.objects.filter(session=context.session, kind=LoadedKind.GROUP)
+        context.loaded_groups = frozenset(groups.values_list("name", flat=True))
 
 
-def refresh(context: TaskContext, look: Look) -> None:
+def refresh_with_skills(context: TaskContext, snapshot: TaskSnapshot) -> None:
     """Read settings and secrets again if the caller's snapshot, or a folder of skills, shows a change."""
     context.skill_folders = skills.state_of_folders()
-    refresh_rows(context, look)
+    refresh(context, snapshot)
 
 
-def refresh_rows(context: TaskContext, look: Look) -> None:
+def refresh(context: TaskContext, snapshot: TaskSnapshot) -> None:
     """Refresh within a step, without a look at the folders of skills: that happens once a step."""
-    context.secrets.refresh(look.version)
-    sessions = delegation.above(context.session)
-    inherited = [(each.agent_id, each.active_agent_id, str(each.denied_tools)) for each in sessions]
-    of_session = (look.agent, look.denied_tools, look.project)
-    known = (look.version, timezone.now().date(), *of_session, context.skill_folders, *inherited)
-    if context.settings.version != known:
+    context.secrets.refresh(snapshot.version)
+    sessions = delegation.sessions_above(context.session)
+    inherited = [(session.agent_id, session.active_agent_id, str(session.denied_tools)) for session in sessions]
+    session_state = (snapshot.agent, snapshot.denied_tools, snapshot.project)
+    version = (snapshot.version, timezone.now().date(), *session_state, context.skill_folders, *inherited)
+    if context.settings.version != version:
         context.allowance.refresh()
-        context.settings = read_settings(context.task, look, known, sessions)
+        context.settings = read_settings(context.task, snapshot, version, sessions)
     if context.settings.routes is not None:
-        context.settings.routes.refresh(look.breakers)
+        context.settings.routes.refresh(snapshot.breakers)
 
 
-def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session] = ()) -> StepSettings:
+def read_settings(
+    task: Task, snapshot: TaskSnapshot, version: tuple[object, ...], above: Sequence[Session] = ()
+) -> StepSettings:
     """Read the settings of a task. `above` are the sessions that delegated it, whose restrictions also apply."""
-    agents, off_record = [one.acting_agent for one in above if one.acting_agent], task.session.off_record
-    found = _shared(task, look, version, above)
-    hooks = hooks_of(found.agent, agents, off_record=off_record)
-    routes = CachedRoutes(model_name(task.session, found.agent), task.started_by_id, task.id)
-    return replace(found, hooks=hooks, routes=routes)
+    agents, off_record = [session.acting_agent for session in above if session.acting_agent], task.session.off_record
+    settings = _read_cached(task, snapshot, version, above)
+    hooks = hooks_of(settings.agent, agents, off_record=off_record)
+    routes = CachedRoutes(model_name(task.session, settings.agent), task.started_by_id, task.id)
+    return replace(settings, hooks=hooks, routes=routes)
 
 
-def _shared(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session]) -> StepSettings:
+def _read_cached(
+    task: Task, snapshot: TaskSnapshot, version: tuple[object, ...], above: Sequence[Session]
+) -> StepSettings:
     """Return settings that are the same for all tasks with the same person, agent, model and rights, from a cache.
 
     They are read for each task where more matters: a project's visibility, or the restrictions of sessions above.
     Within a transaction they are not cached either: a rollback would undo it, and their version with it.
     """
-    if above or look.project[0] or connection.in_atomic_block:
-        return _read(task, look, version, above)
+    if above or snapshot.project[0] or connection.in_atomic_block:
+        return _read_uncached(task, snapshot, version, above)
     session = task.session
-    only = None if session.allowed_tools is None else tuple(session.allowed_tools)
-    key = (*version, task.started_by_id, session.model_id, session.off_record, only)
-    if (found := _kept.get(key)) is None:
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        found = _kept[key] = _read(task, look, version, above)
-    return found
+    allowed = None if session.allowed_tools is None else tuple(session.allowed_tools)
+    key = (*version, task.started_by_id, session.model_id, session.off_record, allowed)
+    if (settings := _cache.get(key)) is None:
+        if len(_cache) >= CACHE_SIZE:
+            _cache.clear()
+        settings = _cache[key] = _read_uncached(task, snapshot, version, above)
+    return settings
 
 
-def _read(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session]) -> StepSettings:
+def _read_uncached(
+    task: Task, snapshot: TaskSnapshot, version: tuple[object, ...], above: Sequence[Session]
+) -> StepSettings:
     session, user_id = task.session, task.started_by_id
-    agent = Agent.objects.with_models().filter(pk__in=[look.agent]).first()
-    denied = orjson.loads(look.denied_tools)
+    agent = Agent.objects.with_models().filter(pk__in=[snapshot.agent]).first()
+    denied = orjson.loads(snapshot.denied_tools)
     model = model_name(session, agent)
     window = LogicalModel.objects.window_of(model)
-    known = Project.objects.visible_to(task.started_by)
-    project = known.filter(pk=look.project[0]).first() if look.project[0] else None
-    only = agent.skills if agent else []
+    visible_projects = Project.objects.visible_to(task.started_by)
+    project = visible_projects.filter(pk=snapshot.project[0]).first() if snapshot.project[0] else None
+    allowed_skills = agent.skills if agent else []
     return StepSettings(
         version=version,
         limits=Limits.current(),
@@ -109,8 +116,8 @@ def _read(task: Task, look: Look, version: tuple[object, ...], above: Sequence[S
         own_sections=_own_sections(agent),
         window=window,
         policy=_policy(session, agent, user_id, denied, above, has_small_window=window < SMALL_WINDOW),
-        agents=delegation.known_agents(agent, user_id),
-        skills=tuple(skill for skill in skills.catalogue(user_id) if not only or skill[0] in only),
+        agents=delegation.visible_agents(agent, user_id),
+        skills=tuple(skill for skill in skills.catalogue(user_id) if not allowed_skills or skill[0] in allowed_skills),
         handoffs=_handoffs(agent, user_id),
         abilities=abilities.models_of_user(user_id, preferred=model),
     )
@@ -126,8 +133,8 @@ def _handoffs(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:
     """Return names and descriptions of agents to which it can hand on and that the task's person can use."""
     if agent is None:
         return ()
-    others = agent.handoffs.exclude(pk=agent.pk)
-    return tuple(Agent.objects.usable_by(user_id).filter(pk__in=others).values_list("name", "description"))
+    receivers = agent.handoffs.exclude(pk=agent.pk)
+    return tuple(Agent.objects.usable_by(user_id).filter(pk__in=receivers).values_list("name", "description"))
 
 
 def _policy(
@@ -140,20 +147,20 @@ def _policy(
     has_small_window: bool,
 ) -> Policy:
     """Return the task's permissions, by its person, session and agent and by the sessions above it."""
-    agents = [each for each in (agent, *(one.acting_agent for one in above)) if each]
+    agents = [row for row in (agent, *(session_above.acting_agent for session_above in above)) if row]
     denied = [*in_session, *(["memory"] if session.off_record else [])]
     denied += [name for rows in (agents, above) for row in rows for name in row.denied_tools]
     restrictions = agent.restrictions if agent else UNRESTRICTED
     return policy_for(
         user_id,
         denied=denied,
-        safe_only=session.off_record or any(each.safe_only for each in agents),
-        restrictions=delegation.inherited(restrictions, session, above) if above else restrictions,
-        helpers=delegation.helpers_of(agent, user_id),
-        only=[frozenset(one.allowed_tools) for one in (session, *above) if one.allowed_tools is not None],
+        safe_only=session.off_record or any(row.safe_only for row in agents),
+        restrictions=delegation.combined_restrictions(restrictions, session, above) if above else restrictions,
+        helpers=delegation.helper_tools(agent, user_id),
+        only=[
+            frozenset(session_above.allowed_tools)
+            for session_above in (session, *above)
+            if session_above.allowed_tools is not None
+        ],
         has_small_window=has_small_window,
     )
-
-
-def _loaded_groups(session: Session) -> frozenset[str]:
-    return frozenset(Loaded.objects.filter(session=session, kind=LoadedKind.GROUP).values_list("name", flat=True))

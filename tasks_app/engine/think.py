@@ -4,11 +4,11 @@ from llm_app import errors
 from llm_app.call import Completion, LLMCall, Recipient, References, Runner, StoredPrompt, client
 from llm_app.types import Purpose
 from tasks_app.engine.compaction import summary
-from tasks_app.engine.compaction.apply import about_to_be_cut, make_room, too_small
+from tasks_app.engine.compaction.apply import entries_to_cut, make_room, too_small
 from tasks_app.engine.compaction.plan import Measured, measure
 from tasks_app.engine.compaction.summary import SummaryDue
 from tasks_app.engine.observer import LLMObserver
-from tasks_app.engine.reply import first_call
+from tasks_app.engine.reply import stage_first_call
 from tasks_app.models import Cause, FailureCode
 from tasks_app.record import Draft
 from tasks_app.run import Aborted, Failed, LimitExceeded, TaskContext
@@ -25,13 +25,13 @@ _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
 ]
 
 
-class Requests:
+class StepRequests:
     """The requests of one step: `prompt_for` builds the prompt, `shorten` cuts it if a provider finds it too long."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
         self._latest: Recipient | None = None
-        self._may_ask = context.settings.agent is not None and context.settings.agent.summarise
+        self._wants_summary = context.settings.agent is not None and context.settings.agent.summarise
         self._summary: Draft | None = None
 
     def prompt_for(self, recipient: Recipient) -> StoredPrompt:
@@ -43,25 +43,25 @@ class Requests:
         measured = measure(self._context, recipient)
         if measured.window.is_too_small:
             raise too_small(measured.window)
-        if measured.is_full and self._may_ask:
+        if measured.is_full and self._wants_summary:
             raise SummaryDue()
-        self._may_ask = False
+        self._wants_summary = False
         if measured.is_full:
             make_room(self._context, recipient, Cause.FILLED, self._summary)
             self._summary = None
             measured = measure(self._context, recipient)
-        return self._stored(measured)
+        return self._stored_prompt(measured)
 
-    def sum_up(self, run: Runner) -> None:
+    def summarize(self, run: Runner) -> None:
         """Ask a model, once, for a summary of the entries that the next move of the cut removes.
 
         Raises: the exceptions that interrupt `run`.
         """
         assert self._latest is not None
-        self._may_ask = False
-        if entries := about_to_be_cut(self._context, self._latest):
-            summary.capture(self._context, entries, run)
-            self._summary = summary.ask(self._context, entries, run)
+        self._wants_summary = False
+        if entries := entries_to_cut(self._context, self._latest):
+            summary.capture_facts(self._context, entries, run)
+            self._summary = summary.summarize(self._context, entries, run)
 
     def shorten(self) -> bool:
         """Move the cut of the newest prompt, whatever we had counted. Return whether it moved.
@@ -71,7 +71,7 @@ class Requests:
         assert self._latest is not None
         return make_room(self._context, self._latest, Cause.REFUSED)
 
-    def _stored(self, measured: Measured) -> StoredPrompt:
+    def _stored_prompt(self, measured: Measured) -> StoredPrompt:
         context, head, cut = self._context, measured.head.prompt, measured.conversation.cut
         references = References(
             system_blob=context.blob(head.system),
@@ -101,15 +101,15 @@ def think(context: TaskContext) -> OpenCall:
         raise LimitExceeded(FailureCode.BUDGET_EXCEEDED, str(error)) from error
     finally:
         cancellation.end_provider_wait(context.task.id)
-    context.calls.answered(completion)
+    context.calls.add_answered(completion)
     context.calibration.learn(completion.log)
     context.stage(iteration=context.task.iteration + 1)
-    return first_call(context, completion.result, observer, str(completion.log.id))
+    return stage_first_call(context, completion.result, observer, str(completion.log.id))
 
 
 def _complete(context: TaskContext, observer: LLMObserver) -> Completion:
     """Call the model. A prompt that a provider finds too long is shortened, once."""
-    requests = Requests(context)
+    requests = StepRequests(context)
     try:
         return _ask_model(context, requests, observer)
     except errors.ContextTooLong:
@@ -118,17 +118,10 @@ def _complete(context: TaskContext, observer: LLMObserver) -> Completion:
         return _ask_model(context, requests, observer)
 
 
-def _ask_model(context: TaskContext, requests: Requests, observer: LLMObserver) -> Completion:
-    call, run = _call(context, requests), context.interruption
-    try:
-        return client.complete(call, observer=observer, run=run)
-    except SummaryDue:
-        requests.sum_up(run)
-        return client.complete(call, observer=observer, run=run)
-
-
-def _call(context: TaskContext, requests: Requests) -> LLMCall:
-    return LLMCall(
+def _ask_model(context: TaskContext, requests: StepRequests, observer: LLMObserver) -> Completion:
+    """Call the model once. If a summary is due first, a call for it precedes."""
+    run = context.interruption
+    call = LLMCall(
         purpose=Purpose.STEP,
         prompt_for=requests.prompt_for,
         redactor=context.secrets.redactor,
@@ -141,6 +134,11 @@ def _call(context: TaskContext, requests: Requests) -> LLMCall:
         allowance=context.allowance,
         routes=context.settings.routes,
     )
+    try:
+        return client.complete(call, observer=observer, run=run)
+    except SummaryDue:
+        requests.summarize(run)
+        return client.complete(call, observer=observer, run=run)
 
 
 def failure_of(error: errors.LLMError, llm_call: str = "") -> Failed:

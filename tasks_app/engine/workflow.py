@@ -6,10 +6,10 @@ from typing import Any
 from tasks_app.models import Task
 from tasks_app.record import Draft
 from tasks_app.record.entry_json import plan_change
-from tasks_app.run.reminders.before_step import current_place, workflow_step
+from tasks_app.run.reminders.before_step import current_index, workflow_step
 
 
-def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
+def first_step(task: Task) -> tuple[list[Draft], dict[str, Any]]:
     """Return the entry of the first step and the task's plan; nothing for a task without a workflow."""
     if not task.workflow:
         return [], {}
@@ -20,11 +20,11 @@ def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
 
 def next_step(task: Task) -> tuple[list[Draft], dict[str, Any]]:
     """Return the entry of the step after the current one, if any, and the new plan."""
-    here = current_place(task)
-    if here is None:
+    current = current_index(task)
+    if current is None:
         return [], {}
-    plan = [{**step, "status": "done"} if place == here else step for place, step in enumerate(task.plan)]
-    return _begin_step(task, plan, here + 1)
+    plan = [{**step, "status": "done"} if index == current else step for index, step in enumerate(task.plan)]
+    return _begin_step(task, plan, current + 1)
 
 
 def refusal_of_result(task: Task) -> str:
@@ -39,8 +39,8 @@ def refusal_of_result(task: Task) -> str:
     )
 
 
-def _begin_step(task: Task, plan: list[dict[str, str]], to: int) -> tuple[list[Draft], dict[str, Any]]:
-    if to == len(plan):
+def _begin_step(task: Task, plan: list[dict[str, str]], index: int) -> tuple[list[Draft], dict[str, Any]]:
+    if index == len(plan):
         return [], {"plan": plan}
-    plan[to] = {**plan[to], "status": "in_progress"}
-    return [workflow_step(task.workflow, to)], {"plan": plan}
+    plan[index] = {**plan[index], "status": "in_progress"}
+    return [workflow_step(task.workflow, index)], {"plan": plan}

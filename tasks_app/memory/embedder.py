@@ -12,7 +12,7 @@ from llm_app.call import Completion, Runner
 from llm_app.redaction import Redactor
 from llm_app.transport.waiting import DeadlinePassed, RunnerWithDeadline
 from llm_app.types import Message, Purpose
-from tasks_app.run import UnitOfWork, ask_aside, ask_for_person
+from tasks_app.run import UnitOfWork, make_call_for_person, make_side_call
 
 if TYPE_CHECKING:  # imported on first use: it takes 0.1 s, and most servers have no embedding model
     from array import array
@@ -73,7 +73,7 @@ class Embedder:
             raise NoEmbedding("its answer cannot be read") from error
 
     def _complete(self, messages: Sequence[Message], redactor: Redactor, unit: UnitOfWork | None) -> Completion:
-        ask = partial(ask_aside, unit) if unit else partial(ask_for_person, self._user_id)
+        ask = partial(make_side_call, unit) if unit else partial(make_call_for_person, self._user_id)
         in_time = RunnerWithDeadline(self._run, self._end - time.monotonic())
         try:
             return ask(messages, in_time, purpose=Purpose.MEMORY, redactor=redactor, model=self._model)

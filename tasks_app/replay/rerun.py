@@ -18,8 +18,7 @@ from llm_app.models import Blob, LLMLog
 from llm_app.protocols import adapter_for
 from llm_app.stored_prompt import dump_tools, load_tools
 from llm_app.types import Prompt, Purpose, ToolSpec
-from tasks_app.engine import reply
-from tasks_app.engine.check_call import before_execution
+from tasks_app.engine import check_call, reply
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.prompt import build
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Task
@@ -80,8 +79,8 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
     call: OpenCall | None = None
     try:
         observer = LLMObserver(context, streams_text=False)
-        call = reply.first_call(context, turn_of(entry, context.recorded.peek(1)), observer, "")
-        before_execution(context, call)
+        call = reply.stage_first_call(context, turn_of(entry, context.recorded.peek(1)), observer, "")
+        check_call.clear(context, call)
         context.commit()
         _accept_result(context, call)
     except Interrupt as interrupt:

@@ -11,7 +11,7 @@ from tasks_app.models import Agent, ContextEntry, ContextType, Task, TaskState, 
 from tasks_app.record import Draft
 from tasks_app.replay.recorded import RecordedScript
 from tasks_app.run import History, TaskContext
-from tasks_app.run.look import Look
+from tasks_app.run.snapshot import TaskSnapshot
 from tasks_app.run.usage import Calls
 from tasks_app.workspace.folders import sandbox, workspace_of
 from tools_app.contract import ToolVisibility
@@ -38,7 +38,7 @@ class RerunContext(TaskContext):
         self.detector = self.settings.loop_detector()
 
     def _refresh(self) -> None:
-        step_settings.refresh_all(self, self.look())
+        step_settings.refresh_all(self, self.snapshot(fresh=True))
         self.settings = replace(self.settings, hooks=())
 
     def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
@@ -74,10 +74,10 @@ class RerunContext(TaskContext):
     def blob(self, text: str) -> str:
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def look(self) -> Look:
+    def snapshot(self, *, fresh: bool) -> TaskSnapshot:
         """Return the state of the task, uninterrupted and with the agent that the record implies."""
-        look = super().look()
-        return replace(look, epoch=self.task.epoch, stop_requested=False, message="", agent=self._agent)
+        snapshot = super().snapshot(fresh=fresh)
+        return replace(snapshot, epoch=self.task.epoch, stop_requested=False, message="", agent=self._agent)
 
 
 def _fresh(task: Task) -> Task:

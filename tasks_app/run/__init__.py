@@ -1,6 +1,5 @@
 """A running task in memory: its context, its unit of work, and its interrupts."""
 
-from tasks_app.run.aside import ask_aside, ask_for_person
 from tasks_app.run.context import StepSettings, TaskContext
 from tasks_app.run.history import History
 from tasks_app.run.interrupts import (
@@ -16,6 +15,7 @@ from tasks_app.run.interrupts import (
     ReplyNeeded,
     Stopped,
 )
+from tasks_app.run.side_calls import make_call_for_person, make_side_call
 from tasks_app.run.unit_of_work import UnitOfWork
 
 __all__ = [
@@ -34,6 +34,6 @@ __all__ = [
     "Stopped",
     "TaskContext",
     "UnitOfWork",
-    "ask_aside",
-    "ask_for_person",
+    "make_call_for_person",
+    "make_side_call",
 ]

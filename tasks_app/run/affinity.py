@@ -16,7 +16,7 @@ from tasks_app.runtime import event_loop, process
 from tools_app import held_resources, release_session
 
 _LEAVING_S = 10
-called = threading.Event()  # set when another worker has left a task to this one; wakes the supervisor
+task_waiting = threading.Event()  # set when another worker has left a task to this one; wakes the supervisor
 
 
 def is_held_elsewhere(task_id: UUID) -> bool:
@@ -30,20 +30,20 @@ def is_held_elsewhere(task_id: UUID) -> bool:
 def release_deleted() -> None:
     """Release resources of deleted sessions that this process holds, whichever process deleted them."""
     held = release_session.held_sessions()
-    there = Session.objects.filter(pk__in=held).values_list("pk", flat=True) if held else ()
-    for session in held - {str(pk) for pk in there}:
+    existing = Session.objects.filter(pk__in=held).values_list("pk", flat=True) if held else ()
+    for session in held - {str(pk) for pk in existing}:
         release(session)
 
 
 def release_taken() -> None:
     """Release idle sandboxes of sessions whose task another process runs now."""
-    untied = release_session.movable_sessions()
-    elsewhere = Task.objects.filter(session__in=untied).exclude(lease_owner__in=("", process.name())) if untied else ()
-    for session in {str(task.session_id) for task in elsewhere}:
+    idle = release_session.movable_sessions()
+    tasks = Task.objects.filter(session__in=idle).exclude(lease_owner__in=("", process.name())) if idle else ()
+    for session in {str(task.session_id) for task in tasks}:
         release(session)
 
 
-def give_up(task_id: UUID) -> None:
+def hand_over(task_id: UUID) -> None:
     """Release the resources of a task's session, so that another worker can take it. That worker reports the loss."""
     session = Session.objects.get(tasks=task_id)
     release(str(session.pk))
@@ -81,10 +81,11 @@ class SessionAffinity:
 
     def __init__(self, session: Session) -> None:
         self._session, self._key = session, str(session.pk)
-        gone = {name: words for name, words in session.held.items() if name not in self.held}
-        self._lost = {name: words for name, words in gone.items() if not _is_of_job(name)}
-        self._gone_jobs = {name: words for name, words in gone.items() if _is_of_job(name)}
-        self._untold, self._telling = self._lost, frozenset[str]()  # pending state of the current commit
+        missing = {name: description for name, description in session.held.items() if name not in self.held}
+        self._losses = {name: description for name, description in missing.items() if not _is_of_job(name)}
+        self._lost_jobs = {name: description for name, description in missing.items() if _is_of_job(name)}
+        self._pending_losses = self._losses  # after the current commit
+        self._reported_names = frozenset[str]()  # by the current commit
         self._row = (session.held, session.held_by)
 
     @property
@@ -95,51 +96,54 @@ class SessionAffinity:
     @property
     def ended_jobs(self) -> Mapping[int, str]:
         """Return how commands have ended whose end the model does not know, by their numbers; '' if that is lost."""
-        known = {**self._gone_jobs, **{name: words for name, words in self.held.items() if _is_notice(name)}}
-        numbers = {int(name.rpartition(" ")[2]) for name in known}
-        return {number: known.get(f"{held_resources.ENDED} {number}", "") for number in sorted(numbers)}
+        notices = {name: description for name, description in self.held.items() if _is_notice(name)}
+        endings = {**self._lost_jobs, **notices}
+        numbers = {int(name.rpartition(" ")[2]) for name in endings}
+        return {number: endings.get(f"{held_resources.ENDED} {number}", "") for number in sorted(numbers)}
 
     @contextmanager
-    def telling_ends(self) -> Iterator[None]:
+    def reporting_ended_jobs(self) -> Iterator[None]:
         """Treat the commit in this block as the report of the ended commands."""
-        self._telling = frozenset(
-            name for name in (*self._gone_jobs, *self.held) if name not in self.held or _is_notice(name)
+        self._reported_names = frozenset(
+            name for name in (*self._lost_jobs, *self.held) if name not in self.held or _is_notice(name)
         )
         try:
             yield
         finally:
-            self._telling = frozenset()
+            self._reported_names = frozenset()
 
-    def with_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
+    def add_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
         """Return the drafts of a commit. The first result among them also reports lost resources."""
-        told, self._untold = list(drafts), self._lost
-        for place, draft in enumerate(told):
-            if self._untold and draft.context_type is ContextType.TOOL_RESULT:
-                lost = f"[Gone: {', '.join(self._untold.values())}. It was idle too long, or the server was restarted.]"
-                told[place] = replace(draft, content=f"{draft.content}\n{lost}")
-                self._untold = {}
-        return told
+        reported, self._pending_losses = list(drafts), self._losses
+        for index, draft in enumerate(reported):
+            if self._pending_losses and draft.context_type is ContextType.TOOL_RESULT:
+                gone = ", ".join(self._pending_losses.values())
+                line = f"[Gone: {gone}. It was idle too long, or the server was restarted.]"
+                reported[index] = replace(draft, content=f"{draft.content}\n{line}")
+                self._pending_losses = {}
+        return reported
 
     def save(self) -> None:
-        """Store the held resources, in the transaction of the commit. Lost ones stay in the row until they are
-        reported.
+        """Store the held resources, in the transaction of the commit.
+
+        Lost ones stay in the row until they are reported.
         """
-        here, before = dict(self.held), (self._session.held, self._session.held_by)
-        stored = {**self._untold, **self._gone_jobs, **here}
+        held, previous = dict(self.held), (self._session.held, self._session.held_by)
+        stored = {**self._pending_losses, **self._lost_jobs, **held}
         self._row = (
-            {name: words for name, words in stored.items() if name not in self._telling},
-            process.name() if here else "",
+            {name: description for name, description in stored.items() if name not in self._reported_names},
+            process.name() if held else "",
         )
-        if self._row != before:
+        if self._row != previous:
             Session.objects.filter(pk=self._session.pk).update(held=self._row[0], held_by=self._row[1])
 
-    def committed(self) -> None:
+    def take_over_commit(self) -> None:
         """Take over the state after the commit. A failed commit has stored and reported nothing."""
         self._session.held, self._session.held_by = self._row
-        self._lost = self._untold
-        if self._telling:
-            self._gone_jobs = {}
-            for name in self._telling:
+        self._losses = self._pending_losses
+        if self._reported_names:
+            self._lost_jobs = {}
+            for name in self._reported_names:
                 held_resources.release(self._key, name)
 
 

@@ -49,39 +49,40 @@ class Grant:
     def of(cls, parent: Task, count: int) -> "Grant":
         """Return an equal share for each of `count` children, never more than the parent has left."""
         limits, tree = Limits.current(), tree_of(parent)
-        left = max(1, (parent.max_iterations or limits.max_iterations) - parent.iteration)
+        iterations_left = max(1, (parent.max_iterations or limits.max_iterations) - parent.iteration)
         tokens, usd = tree.remaining(parent.started_by_id)
-        ends = timezone.now() + timedelta(minutes=limits.children_minutes)
+        ends_at = timezone.now() + timedelta(minutes=limits.children_minutes)
         return cls(
-            iterations=max(left // count, min(left, LEAST_ITERATIONS)),
+            iterations=max(iterations_left // count, min(iterations_left, LEAST_ITERATIONS)),
             tokens=None if tokens is None else int(tokens) // count,
             usd=None if usd is None else usd / count,
-            deadline=min(filter(None, [ends, parent.deadline])),
+            deadline=min(filter(None, [ends_at, parent.deadline])),
         )
 
 
 def start(parent: Task, call: ToolCallLog, wanted: Delegate, first: int) -> None:
-    """Create the children, in the transaction in which the parent begins to wait. Their folders are numbered from
-    `first`.
+    """Create the children, in the transaction in which the parent begins to wait.
+
+    Their folders are numbered from `first`.
     """
-    grant, at_once = Grant.of(parent, len(wanted.tasks)), _at_once(wanted.max_parallel)
-    for place, spec in enumerate(wanted.tasks):
+    grant, parallel_limit = Grant.of(parent, len(wanted.tasks)), _parallel_limit(wanted.max_parallel)
+    for index, delegated in enumerate(wanted.tasks):
         task = Task(
-            session=_session(parent.session, spec, first + place),
+            session=_session(parent.session, delegated, first + index),
             started_by_id=parent.started_by_id,
             other_authors=parent.other_authors,
             parent_call=call,
-            number=first + place,
+            number=first + index,
             max_iterations=grant.iterations,
             token_share=grant.tokens,
             usd_share=grant.usd,
             deadline=grant.deadline,
             terminal=parent.terminal,
-            output_schema=spec.output_schema,
-            waiting_for=None if place < at_once else WaitingFor.SIBLINGS,
+            output_schema=delegated.output_schema,
+            waiting_for=None if index < parallel_limit else WaitingFor.SIBLINGS,
         )
         task.save(force_insert=True)
-        _instruct(task, spec.instruction, parent.session.acting_agent)
+        _instruct(task, delegated.instruction, parent.session.acting_agent)
         if not task.waiting_for:
             wakeup.wake(task.pk)
 
@@ -111,7 +112,7 @@ def _instruct(task: Task, instruction: str, author: Agent | None) -> None:
     )
 
 
-def _at_once(max_parallel: int | None) -> int:
+def _parallel_limit(max_parallel: int | None) -> int:
     return max(1, min(filter(None, [max_parallel, Limits.current().children_at_once])))
 
 
@@ -120,10 +121,10 @@ def of_call(call: ToolCallLog) -> TaskQuerySet:
     return Task.objects.filter(parent_call=call).select_related("session__root").order_by("number")
 
 
-def look_after(call_id: int) -> None:
+def advance_call(call_id: int) -> None:
     """Start the next children of a waiting call, or wake its task when all have ended. A repeated call does no harm."""
     call = ToolCallLog.objects.select_related("task__session").get(pk=call_id)
-    _leave_folders(call)
+    _clean_up_folders(call)
     with transaction.atomic():
         lock(call.task.session)
         call.refresh_from_db(fields=["status"])
@@ -134,13 +135,13 @@ def look_after(call_id: int) -> None:
             with suppress(NothingToAnswer):  # it is already awake
                 open_call.resume(call.task, WaitingFor.CHILDREN)
         queued = [child for child in active if child.waiting_for == WaitingFor.SIBLINGS]
-        most = _at_once(orjson.loads(call.arguments or "{}").get("max_parallel"))
-        for child in queued[: max(0, most - len(active) + len(queued))]:
+        parallel_limit = _parallel_limit(orjson.loads(call.arguments or "{}").get("max_parallel"))
+        for child in queued[: max(0, parallel_limit - len(active) + len(queued))]:
             with suppress(NothingToAnswer):  # it was stopped in this instant
                 open_call.resume(child, WaitingFor.SIBLINGS)
 
 
-def _leave_folders(call: ToolCallLog) -> None:
+def _clean_up_folders(call: ToolCallLog) -> None:
     """Remove the mount points of children that have ended.
 
     A stop takes its time. Files that children changed after their call was closed still count as the call's changes.
@@ -160,8 +161,8 @@ def _leave_folders(call: ToolCallLog) -> None:
 
 def remove_mount_points() -> None:
     """Remove the mount points of children that ended right before the server was killed."""
-    works = Task.objects.active().filter(session=OuterRef("pk"))
-    for session in Session.objects.exclude(root=None).exclude(Exists(works)).select_related("root").iterator():
+    active_tasks = Task.objects.active().filter(session=OuterRef("pk"))
+    for session in Session.objects.exclude(root=None).exclude(Exists(active_tasks)).select_related("root").iterator():
         with suppress(ToolError):  # a program has put a link in its place
             files_of(session).remove_mount_point()
 
@@ -172,10 +173,10 @@ def stop(task: Task) -> None:
     It locks their sessions too, so a task that is about to wait or delegate either sees the stop or has already done
     it.
     """
-    for child in _active_below(task):
+    for child in _active_children(task):
         lock(child.session)
-        wanted = Task.objects.active().filter(pk=child.pk, stop_requested_at=None)
-        if wanted.update(stop_requested_at=timezone.now(), waiting_for=None):
+        not_stopped = Task.objects.active().filter(pk=child.pk, stop_requested_at=None)
+        if not_stopped.update(stop_requested_at=timezone.now(), waiting_for=None):
             child.waiting_for = None
             transaction.on_commit(partial(broadcast.state_changed, child))
             wakeup.interrupt(child.pk)
@@ -183,7 +184,7 @@ def stop(task: Task) -> None:
         stop(child)
 
 
-def due_calls() -> Iterator[int]:
+def stalled_calls() -> Iterator[int]:
     """Yield calls whose wake-up was lost: all of their children have ended, or one waits for its turn."""
     for parent in Task.objects.filter(waiting_for=WaitingFor.CHILDREN):
         for call in parent.tool_calls.filter(status=CallStatus.WAITING):
@@ -194,32 +195,32 @@ def due_calls() -> Iterator[int]:
 
 def ancestors(task: Task) -> list[Task]:
     """Return the parent, then the parent's parent, and so on."""
-    found: list[Task] = []
-    while (call := (found[-1] if found else task).parent_call) is not None:
-        found.append(call.task)
-    return found
+    result: list[Task] = []
+    while (call := (result[-1] if result else task).parent_call) is not None:
+        result.append(call.task)
+    return result
 
 
 def tree_of(task: Task) -> BudgetTree:
     """Return the budgets' view of the task: the root task that a person started, and each share on the way down."""
     if task.parent_call_id is None:
         return BudgetTree(top=task.pk)
-    line = [task, *ancestors(task)]
-    shares = [Share(task_id=each.pk, tokens=each.token_share, usd=each.usd_share) for each in line[:-1]]
-    return BudgetTree(top=line[-1].pk, shares=tuple(shares))
+    lineage = [task, *ancestors(task)]
+    shares = [Share(task_id=member.pk, tokens=member.token_share, usd=member.usd_share) for member in lineage[:-1]]
+    return BudgetTree(top=lineage[-1].pk, shares=tuple(shares))
 
 
-def below(task: Task) -> list[Task]:
+def active_descendants(task: Task) -> list[Task]:
     """Return the active tasks that were delegated by it, directly or indirectly."""
-    found = _active_below(task)
-    return [*found, *(deeper for child in found for deeper in below(child))]
+    active = _active_children(task)
+    return [*active, *(descendant for child in active for descendant in active_descendants(child))]
 
 
-def _active_below(task: Task) -> list[Task]:
+def _active_children(task: Task) -> list[Task]:
     return list(Task.objects.active().filter(parent_call__task=task).select_related("session"))
 
 
-def size_of_tree(task: Task) -> int:
+def count_delegated(task: Task) -> int:
     """Return how many tasks were delegated below the root task."""
     level: Sequence[UUID] = [[task, *ancestors(task)][-1].pk]
     count = 0

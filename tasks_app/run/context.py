@@ -83,8 +83,8 @@ class StepSettings:
 
 def model_name(session: Session, agent: Agent | None) -> str:
     """Return the logical model that answers in a session, or '' for the default one."""
-    chosen = session.model or (agent and agent.model)
-    return chosen.name if chosen else ""
+    model = session.model or (agent and agent.model)
+    return model.name if model else ""
 
 
 class TaskContext(UnitOfWork):
@@ -101,19 +101,19 @@ class TaskContext(UnitOfWork):
         self.untold_mark = -1  # mark of the file history when it was last read
         # Weak, so that an ended task is freed immediately, with its pipes and messages.
         self.interruption = Interruption(partial(type(self).is_interrupted, proxy(self)))
-        self.streamed: LiveStream | None = None  # the newest reply's stream, withdrawn if its call is refused
+        self.reply_stream: LiveStream | None = None  # the newest reply's stream, withdrawn if its call is refused
         self.detector = self.settings.loop_detector()
         self.detector.load(_calls_since_last_message(task))
-        self.heads: dict[
+        self.head_cache: dict[
             object, tuple[object, Any]
         ] = {}  # cached prompt heads, with the inputs that they were built from
         self._blobs: dict[str, str] = {}
-        self._visible: tuple[tuple[object, ...], ToolVisibility, VisibleTools] | None = None
+        self._visibility_cache: tuple[tuple[object, ...], ToolVisibility, VisibleTools] | None = None
 
     def withdraw_stream(self) -> None:
         """Remove the stream of a call that will not run from people's pages."""
-        if self.streamed is not None:
-            self.streamed.withdraw()
+        if self.reply_stream is not None:
+            self.reply_stream.withdraw()
 
     def blob(self, text: str) -> str:
         """Return the address of a text that is part of requests, and store it if it is new."""
@@ -127,28 +127,29 @@ class TaskContext(UnitOfWork):
 
     @property
     def visibility(self) -> ToolVisibility:
-        """Return the state that decides, with the policy, which tools the model sees: the same object while nothing
-        changes.
+        """Return what decides, with the policy, which tools the model sees.
+
+        It is the same object while nothing changes.
         """
-        return self._looked_up()[1]
+        return self._look_up_visibility()[1]
 
     @property
     def visible(self) -> VisibleTools:
         """Return the tools that the model sees in this step."""
-        return self._looked_up()[2]
+        return self._look_up_visibility()[2]
 
-    def _looked_up(self) -> tuple[tuple[object, ...], ToolVisibility, VisibleTools]:
+    def _look_up_visibility(self) -> tuple[tuple[object, ...], ToolVisibility, VisibleTools]:
         """Return both, after the inputs that they were built from."""
-        decides = (
+        inputs = (
             *(self.settings, self.loaded_groups, tuple(self._affinity.held), self.has_made_all_calls),
             *(self.history.has_cut, self.session.folder, bool(self.task.workflow), self.task.output_schema),
         )
-        if self._visible is None or self._visible[0] != decides:
-            visibility = self._visibility_now()
-            self._visible = decides, visibility, self.settings.policy.visible(visibility)
-        return self._visible
+        if self._visibility_cache is None or self._visibility_cache[0] != inputs:
+            visibility = self._build_visibility()
+            self._visibility_cache = inputs, visibility, self.settings.policy.visible(visibility)
+        return self._visibility_cache
 
-    def _visibility_now(self) -> ToolVisibility:
+    def _build_visibility(self) -> ToolVisibility:
         limits, held = self.settings.limits, self._affinity.held
         return ToolVisibility(
             makes_images=bool(self.settings.abilities.makes_images),
@@ -204,6 +205,6 @@ def _calls_since_last_message(task: Task) -> list[tuple[CountedCall, bool]]:
 @cached_sql
 def _calls_since(task: Any, session: Any) -> list[tuple[str, str, bool, str]]:
     messages = ContextEntry.objects.filter(session=session, context_type=ContextType.USER_MESSAGE).order_by("-seq")
-    calls = ToolCallLog.objects.filter(task=task).annotate(said=Subquery(messages.values("created_at")[:1]))
-    since = calls.filter(Q(said=None) | Q(started_at__gt=F("said"))).order_by("pk")
+    calls = ToolCallLog.objects.filter(task=task).annotate(last_message_at=Subquery(messages.values("created_at")[:1]))
+    since = calls.filter(Q(last_message_at=None) | Q(started_at__gt=F("last_message_at"))).order_by("pk")
     return fetch_all(since.values_list("fingerprint", "call_id", "looped", "status"))

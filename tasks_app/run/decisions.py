@@ -15,8 +15,9 @@ from tools_app.models import ToolSetting
 def settle(
     task: Task, call: OpenCall, decision: str, *, by: Any = None, note: str = "", scope: str = ApprovalScope.ONCE
 ) -> None:
-    """End the wait with a decision; a rejection is the result of the call. The caller's transaction holds the session's
-    lock.
+    """End the wait with a decision; a rejection is the result of the call.
+
+    The caller's transaction holds the session's lock.
 
     Raises: NothingToAnswer if another decision came first.
     """
@@ -33,30 +34,30 @@ def settle(
 def _rejection(call: OpenCall, by: Any, note: str) -> list[Draft]:
     if by is None:
         return call.result(f"Not run: {note}", CallStatus.REJECTED)
-    words = f"Not run: {by} rejected this call." + (f" They say: {note}" if note else "")
-    return call.result(words, CallStatus.REJECTED, author=by.get_username())
+    text = f"Not run: {by} rejected this call." + (f" They say: {note}" if note else "")
+    return call.result(text, CallStatus.REJECTED, author=by.get_username())
 
 
-def why_not(approval: Approval, user: Any, decision: str = Decision.APPROVED) -> str:
+def refusal_reason(approval: Approval, user: Any, decision: str = Decision.APPROVED) -> str:
     """Return the reason why this person cannot decide, as a sentence, or ''.
 
     People who can write in the session can always reject: a message of theirs would end the call, too.
     """
-    if decision == Decision.REJECTED and may_reject(approval, user):
+    if decision == Decision.REJECTED and can_reject(approval, user):
         return ""
     if Approval.objects.decidable_by(user).filter(pk=approval.pk).exists():
         return ""
     setting = setting_of(approval)
     task = approval.tool_call.task
-    has_told = task.started_by_id == user.pk or task.entries.written_by(user).exists()
-    if setting is not None and setting.four_eyes and has_told:
+    has_instructed = task.started_by_id == user.pk or task.entries.written_by(user).exists()
+    if setting is not None and setting.four_eyes and has_instructed:
         return "It is waiting for someone other than you: this tool needs a second person's approval."
     if setting is not None and setting.approvers is not None:
         return f"It is waiting for someone with the role {setting.approvers}."
     return "It is waiting for someone who may write in this session."
 
 
-def may_reject(approval: Approval, user: Any) -> bool:
+def can_reject(approval: Approval, user: Any) -> bool:
     return Session.objects.writable_by(user).filter(tasks=approval.tool_call.task_id).exists()
 
 

@@ -26,16 +26,16 @@ class History:
         self.call_ids: set[str] = set()
         self.has_cut = False
         self._messages: list[Message] = []
-        self._before = 0  # entries up to this seq are not in memory
+        self._cut_seq = 0  # entries up to this seq are not in memory
         self._conversations: dict[int, RequestMessages] = {}
 
     @classmethod
     def load(cls, session: Session) -> "History":
         history = cls(session)
         if newest := ContextCut.objects.newest_in(session.pk):
-            history.has_cut, history._before = True, newest.seq
+            history.has_cut, history._cut_seq = True, newest.seq
             history.call_ids.update(_results(session).values_list("tool_call_id", flat=True))
-        history.extend(_entries_after(session.pk, history._before))
+        history.extend(_entries_after(session.pk, history._cut_seq))
         return history
 
     def extend(self, entries: Iterable[ContextEntry]) -> None:
@@ -52,28 +52,31 @@ class History:
     def conversation(self, window: int) -> RequestMessages:
         """Return the conversation as models with this window see it: from their newest cut on, or the entire record."""
         if window not in self._conversations:
-            self._open(window, self._stored_cut(window))
+            self._open_conversation(window, self._stored_cut(window))
         return self._conversations[window]
 
-    def move(self, window: int, cut: Cut) -> RequestMessages:
+    def set_cut(self, window: int, cut: Cut) -> RequestMessages:
         """Set the cut for models with this window."""
         self.has_cut = True
-        conversation = self._open(window, cut)
-        self._forget_before(min(other.cut.seq for other in self._conversations.values()))
+        conversation = self._open_conversation(window, cut)
+        self._drop_before(min(other.cut.seq for other in self._conversations.values()))
         return conversation
 
     def record(self) -> list[ContextEntry]:
         """Return all entries in the context. Those before the cut are read again, without thinking."""
-        before = _entries(self.session).filter(seq__lte=self._before) if self._before else ContextEntry.objects.none()
-        return [*before.defer("thinking", "hash", "hash_key"), *self.entries]
+        earlier = (
+            _entries(self.session).filter(seq__lte=self._cut_seq) if self._cut_seq else ContextEntry.objects.none()
+        )
+        return [*earlier.defer("thinking", "hash", "hash_key"), *self.entries]
 
     @property
     def last_seq(self) -> int:
         return self.entries[-1].seq if self.entries else 0
 
     def open_call(self) -> OpenCall | None:
-        """Return the call that still waits for its result, if any. After an approval, a crash or a restart it goes
-        first.
+        """Return the call that still waits for its result, if any.
+
+        After an approval, a crash or a restart it goes first.
 
         It is the newest entry: nothing ever comes between a call and its result.
         """
@@ -93,8 +96,8 @@ class History:
     def _newest_first(self) -> Iterator[ContextEntry]:
         """Yield the entries, newest first. Those before the cut cost a query when they are reached."""
         yield from reversed(self.entries)
-        if self._before:
-            yield from _entries(self.session).filter(seq__lte=self._before).reverse().iterator(chunk_size=20)
+        if self._cut_seq:
+            yield from _entries(self.session).filter(seq__lte=self._cut_seq).reverse().iterator(chunk_size=20)
 
     def _stored_cut(self, window: int) -> Cut:
         row = ContextCut.objects.in_session(self.session).filter(window=window).first() if self.has_cut else None
@@ -102,30 +105,32 @@ class History:
             return Cut()
         return Cut.from_text(row.seq, Blob.objects.get(pk=row.blob).content, row.masked_with)
 
-    def _open(self, window: int, cut: Cut) -> RequestMessages:
-        self._reach_back(cut.seq)
+    def _open_conversation(self, window: int, cut: Cut) -> RequestMessages:
+        self._load_after(cut.seq)
         conversation = self._conversations[window] = RequestMessages(cut)
         for entry, message in zip(self.entries, self._messages, strict=True):
             if entry.seq > cut.seq:
                 conversation.add(entry, message)
         return conversation
 
-    def _reach_back(self, seq: int) -> None:
+    def _load_after(self, seq: int) -> None:
         """Read the entries after `seq` that are not in memory."""
-        if seq >= self._before:
+        if seq >= self._cut_seq:
             return
-        missing = _entries(self.session).after(seq).filter(seq__lte=self._before)
-        for place, (entry, message) in enumerate(_with_messages(missing)):
-            self.entries.insert(place, entry)
-            self._messages.insert(place, message)
+        rows = _entries(self.session).after(seq).filter(seq__lte=self._cut_seq)
+        for position, (entry, message) in enumerate(_with_messages(rows)):
+            self.entries.insert(position, entry)
+            self._messages.insert(position, message)
         self.newest = newest_of(self.entries)
-        self._before = seq
+        self._cut_seq = seq
 
-    def _forget_before(self, seq: int) -> None:
-        keep = next((place for place, entry in enumerate(self.entries) if entry.seq > seq), len(self.entries))
-        del self.entries[:keep], self._messages[:keep]
+    def _drop_before(self, seq: int) -> None:
+        first_index = next(
+            (position for position, entry in enumerate(self.entries) if entry.seq > seq), len(self.entries)
+        )
+        del self.entries[:first_index], self._messages[:first_index]
         self.newest = newest_of(self.entries)
-        self._before = max(self._before, seq)
+        self._cut_seq = max(self._cut_seq, seq)
 
 
 def kinds_of(entry: ContextEntry) -> list[str]:

@@ -11,8 +11,9 @@ from tasks_app.record import Draft, notice
 
 
 class Interrupt(Exception):
-    """An early end of an iteration. In one transaction, `entries` are appended, `fields` set on the task, and `also`
-    runs.
+    """An early end of an iteration.
+
+    In one transaction, `entries` are appended, `fields` set on the task, and `also` runs.
     """
 
     def __init__(self, *entries: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
@@ -69,8 +70,8 @@ class Failed(Interrupt):
     """
 
     def __init__(self, code: FailureCode, detail: str, *entries: Draft, llm_call: str = "", **fields: Any) -> None:
-        said = notice(detail, code=code.value, **({"llm_call": llm_call} if llm_call else {}))
-        super().__init__(*entries, said, state=TaskState.FAILED, failure_code=code, failure_detail=detail, **fields)
+        entry = notice(detail, code=code.value, **({"llm_call": llm_call} if llm_call else {}))
+        super().__init__(*entries, entry, state=TaskState.FAILED, failure_code=code, failure_detail=detail, **fields)
 
 
 class Stopped(Failed):

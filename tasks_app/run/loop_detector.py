@@ -1,5 +1,6 @@
-"""The detection of agents that repeat themselves. Pure: it knows calls, results and changes by their hashes and
-numbers.
+"""The detection of agents that repeat themselves.
+
+Pure: it knows calls, results and changes by their hashes and numbers.
 """
 
 import hashlib
@@ -38,13 +39,13 @@ class CountedCall(NamedTuple):
 class EarlierRun:
     """An earlier run of a call.
 
-    `seq` numbers the call's entry; `shown` is its `result` in a comparable form.
+    `seq` numbers the call's entry; `comparable` is its `result` in a comparable form.
     """
 
     seq: int
     call_id: str
     result: str
-    shown: Hashable
+    comparable: Hashable
 
 
 class LoopDetector:
@@ -81,7 +82,7 @@ class LoopDetector:
         """
         alike = 0
         for run in reversed(runs):
-            if run.shown != runs[-1].shown or run.seq <= changed:
+            if run.comparable != runs[-1].comparable or run.seq <= changed:
                 break
             alike += 1
         return alike >= self._threshold

@@ -30,9 +30,10 @@ def start_next(session: Session, task: Task, *, stopped: bool) -> None:
         waiting = InboxMessage.objects.waiting_in(session).select_related("author")
         if earlier := list(waiting.filter(created_at__lte=stop)):
             deliver(session, task, earlier)
-    messages = InboxMessage.objects.startable_in(session.pk)
-    if message := next((one for one in messages if Session.objects.find_writable(one.author, session.pk)), None):
-        start(session, message)
+    for message in InboxMessage.objects.startable_in(session.pk):
+        if Session.objects.find_writable(message.author, session.pk):
+            start(session, message)
+            break
 
 
 def start(session: Session, message: InboxMessage, *, max_iterations: int | None = None, terminal: str = "") -> Task:
@@ -72,16 +73,16 @@ def user_message(message: InboxMessage) -> Draft:
     )
 
 
-def title_of(words: str) -> str:
+def title_of(text: str) -> str:
     """Return the beginning of a message as a session's title."""
-    line = " ".join(words.split())
+    line = " ".join(text.split())
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
-def with_files(words: str, attachments: Sequence[str]) -> str:
+def with_files(text: str, attachments: Sequence[str]) -> str:
     """Return a person's words as a model reads them, with their attached files and how to read those."""
     files = "".join(f"\n[attached file: {path}{_how_to_read(path)}]" for path in attachments)
-    return words + ("\n" + files if files else "")
+    return text + ("\n" + files if files else "")
 
 
 def _how_to_read(path: str) -> str:
@@ -90,16 +91,16 @@ def _how_to_read(path: str) -> str:
 
 
 def tasks_waiting_for(user: Any) -> QuerySet[Task]:
-    """Return tasks with a question where the user can write, or with a call that they can approve; the longest wait
-    first.
+    """Return tasks with a question where the user can write, or with a call that they can approve.
 
-    The latter include tasks of sessions that the user cannot see: they are allowed to see only the call.
+    The longest wait comes first. The latter include tasks of sessions that the user cannot see: they are allowed to see
+    only the call.
     """
     # Few tasks wait, so the query starts from them instead of from sessions and calls.
-    mine = Exists(Session.objects.writable_by(user).filter(pk=OuterRef("session")))
-    to_decide = Exists(Approval.objects.decidable_by(user).filter(tool_call__task=OuterRef("pk")))
+    writable = Exists(Session.objects.writable_by(user).filter(pk=OuterRef("session")))
+    decidable = Exists(Approval.objects.decidable_by(user).filter(tool_call__task=OuterRef("pk")))
     waiting = Task.objects.filter(waiting_for__isnull=False)
-    return waiting.filter((Q(waiting_for=WaitingFor.REPLY) & mine) | to_decide).order_by("session__updated_at")
+    return waiting.filter((Q(waiting_for=WaitingFor.REPLY) & writable) | decidable).order_by("session__updated_at")
 
 
 @cached_sql

@@ -26,14 +26,14 @@ ASKED = "The agent has a question and continues when you answer."
 class OpenCall:
     """A call without its result.
 
-    `deferred` are the further calls of the same reply, verbatim; a reminder lists them after the result. `words` is the
+    `deferred` are the further calls of the same reply, verbatim; a reminder lists them after the result. `text` is the
     text of the reply.
     """
 
     call: ToolCall
     log: ToolCallLog
     deferred: Sequence[str] = ()
-    words: str = ""
+    text: str = ""
 
     def result(
         self, text: str, status: str, *, images: Sequence[StoredPicture] = (), **metadata: object
@@ -49,7 +49,7 @@ def open_call_in(entry: ContextEntry) -> OpenCall:
         call=ToolCall(**entry.call),
         log=ToolCallLog.objects.select_related("approval").get(session_id=entry.session_id, call_id=entry.call["id"]),
         deferred=entry.metadata.get("deferred", ()),
-        words=entry.content,
+        text=entry.content,
     )
 
 
@@ -77,26 +77,21 @@ def awaited_call(task: Task, call_id: str = "") -> OpenCall:
 
 
 def pending_json(task: Task) -> dict[str, Any] | None:
-    """Return {id, name, arguments, kind, reason, text, options, danger} of the open call, or None if no person must
-    answer.
+    """Return {id, name, arguments, kind, reason, text, options, danger} of the open call.
 
-    `text` and `options` belong to a question, `danger` to an approval. They are None for the other kind.
+    It is None if no person must answer. `text` and `options` belong to a question, `danger` to an approval. They are
+    None for the other kind.
     """
-    is_asked = task.waiting_for in PERSON_WAITS
-    entry = ContextEntry.objects.in_session(task.session).in_context().last() if is_asked else None
+    needs_person = task.waiting_for in PERSON_WAITS
+    entry = ContextEntry.objects.in_session(task.session).in_context().last() if needs_person else None
     call = call_json(redact_entry(entry, redactor_of(task.session))) if entry else None
     if call is None:  # nothing waits, or it was answered in this instant
         return None
     log = ToolCallLog.objects.select_related("approval").get(session_id=task.session_id, call_id=call["id"])
-    about = _question(log) if task.waiting_for == WaitingFor.REPLY else _approval(log)
-    return {**call, "kind": task.waiting_for, "text": None, "options": None, "danger": None, **about}
-
-
-def _question(log: ToolCallLog) -> dict[str, Any]:
-    arguments = orjson.loads(log.arguments)
-    text = arguments.get("text") or arguments["note"]  # `note` is that of a blocked step
-    return {"reason": ASKED, "text": text, "options": arguments.get("options", [])}
-
-
-def _approval(log: ToolCallLog) -> dict[str, Any]:
-    return {"reason": log.approval.reason, "danger": log.danger}
+    if task.waiting_for == WaitingFor.REPLY:
+        arguments = orjson.loads(log.arguments)
+        text = arguments.get("text") or arguments["note"]  # `note` is that of a blocked step
+        details = {"reason": ASKED, "text": text, "options": arguments.get("options", []), "danger": None}
+    else:
+        details = {"reason": log.approval.reason, "text": None, "options": None, "danger": log.danger}
+    return {**call, "kind": task.waiting_for, **details}

@@ -15,7 +15,7 @@ from tasks_app.record.append import ChainHead, HeadMoved, append_statements, cha
 from tasks_app.run import children, next_task, reminders
 from tasks_app.run.affinity import SessionAffinity
 from tasks_app.run.history import History
-from tasks_app.run.look import COLUMNS, VERSION, Look, look_at
+from tasks_app.run.snapshot import COLUMNS, VERSION, TaskSnapshot
 from tasks_app.run.usage import Calls
 from tasks_app.runtime import broadcast, lease
 from tools_app.held_resources import JOB
@@ -48,7 +48,7 @@ class UnitOfWork:
         self.calls = Calls()
         self._affinity = SessionAffinity(task.session)
         self._head = ChainHead(task.session.last_seq, task.session.chain_head)
-        self._seen: Look | None = None  # returned by the newest commit
+        self._snapshot: TaskSnapshot | None = None  # returned by the newest commit
         self.discard_staged()
 
     def stage(self, *drafts: Draft, rows: Sequence[models.Model] = (), **fields: Any) -> None:
@@ -58,7 +58,9 @@ class UnitOfWork:
         self._fields |= fields
 
     def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
-        """Write the staged changes, the drafts and the fields in one transaction: all or nothing. `also` runs in it.
+        """Write the staged changes, the drafts and the fields in one transaction: all or nothing.
+
+        `also` runs in the transaction. As it may change other tables, the next `snapshot` is then a fresh one.
 
         There are two paths:
 
@@ -71,28 +73,29 @@ class UnitOfWork:
 
         Raises: StaleLease if another worker has taken the task over.
         """
-        all_drafts = self._affinity.with_losses([*self._drafts, *drafts])
+        all_drafts = self._affinity.add_losses([*self._drafts, *drafts])
         fields = self._fields | self.calls.totals(self.task) | fields
         try:
             if fields.get("waiting_for") or fields.get("state") in ENDED:
-                written = self._write_locked(all_drafts, fields, also)
+                commit = self._write_locked(all_drafts, fields, also)
             else:
-                written = self._write(all_drafts, fields, also)
+                commit = self._write(all_drafts, fields, also)
         except (HeadMoved, IntegrityError) as error:
             lease.write(self.task)  # raises StaleLease if the other writer has taken the task over
             if not is_lost_race(error):
                 raise
-            written = self._write_locked(all_drafts, fields, also)
-        self._affinity.committed()
-        self._committed(written.entries, written.fields)
-        self._seen = Look.of_row(written.task.answer) if self.task.state == TaskState.THINKING else None
+            commit = self._write_locked(all_drafts, fields, also)
+        self._affinity.take_over_commit()
+        self._take_over(commit.entries, commit.fields)
+        if self.task.state == TaskState.THINKING and also is None:
+            self._snapshot = TaskSnapshot.of_row(commit.task.answer)
 
     def _write(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
         """Write without a lock: compose from the known session and secrets, before the transaction.
 
         Raises: HeadMoved if they are outdated.
         """
-        commit = self._composed(drafts, fields)
+        commit = self._compose(drafts, fields)
         with transaction.atomic(durable=True), stored(commit.statements):
             if commit.task.answer[0] != self.secrets.version:
                 raise HeadMoved
@@ -100,31 +103,31 @@ class UnitOfWork:
         return commit
 
     def _write_locked(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
-        """Write under the session's lock, with session and secrets read again, so that people's actions in between
-        count.
-        """
+        """Write under the session's lock, with session and secrets read again: people's actions in between count."""
         with transaction.atomic(durable=True):
             self._head = lock(self.session)
             self.secrets.refresh()
-            if (awaited := fields.get("waiting_for")) and self.look().ends_wait(self.task, awaited):
-                fields["waiting_for"] = None
-            if ended := fields.get("state") in ENDED:
+            waiting_for, ends = fields.get("waiting_for"), fields.get("state") in ENDED
+            if waiting_for and self.snapshot(fresh=True).ends_wait(self.task, waiting_for):
+                waiting_for = fields["waiting_for"] = None
+            if ends:
+                waiting_for = None
                 fields |= {"ended_at": timezone.now(), "waiting_for": None}
-            if ended or fields.get("waiting_for"):
+            if ends or waiting_for:
                 fields |= {"lease_owner": "", "lease_expires_at": None}
-            if fields.get("waiting_for"):
+            if waiting_for:
                 fields["admitted_at"] = None
-            commit = self._composed(drafts, fields)
+            commit = self._compose(drafts, fields)
             with stored(commit.statements):
                 self._write_rest(also)
-            if ended:
-                stopped = Look.of_row(commit.task.answer).stop_requested  # even if it has ended for another reason
-                next_task.start_next(self.session, self.task, stopped=stopped)
-            if ended and (parent := self.task.parent_call_id):  # a lambda: Django cannot log a failed partial
-                transaction.on_commit(lambda: children.look_after(parent), robust=True)
+            if ends:
+                was_stopped = TaskSnapshot.of_row(commit.task.answer).stop_requested  # even if it ends otherwise
+                next_task.start_next(self.session, self.task, stopped=was_stopped)
+            if ends and (parent := self.task.parent_call_id):  # a lambda: Django cannot log a failed partial
+                transaction.on_commit(lambda: children.advance_call(parent), robust=True)
         return commit
 
-    def _composed(self, drafts: Sequence[Draft], fields: Fields) -> "_Commit":
+    def _compose(self, drafts: Sequence[Draft], fields: Fields) -> "_Commit":
         """Compose the redacted writes of a commit."""
         redactor = self.secrets.redactor
         fields = redactor.redacted_json(fields)
@@ -152,47 +155,49 @@ class UnitOfWork:
         self._affinity.save()
         if also is not None:
             also()
+        if self._reserves_next_call and self._fields.get("state") == TaskState.THINKING:
+            self.allowance.reserve_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
 
-    def tell_ended_jobs(self) -> None:
+    def report_ended_jobs(self) -> None:
         """Append a reminder of background commands that have ended, if the model does not know of them yet."""
         if ended := self._affinity.ended_jobs:
             readable = [number for number in ended if f"{JOB} {number}" in self._affinity.held]
-            with self._affinity.telling_ends():
+            with self._affinity.reporting_ended_jobs():
                 self.commit(reminders.jobs_ended(ended, readable))
 
-    def take(self, *following: Draft) -> bool:
+    def append_messages(self, *following: Draft) -> bool:
         """Append the messages that people wrote while the task ran, then `following`. The next step calls the model.
 
         Return False if the messages were withdrawn.
         """
+        self._snapshot = None
         with transaction.atomic(durable=True):
             lock(self.session)
             messages = list(InboxMessage.objects.for_running_task(self.session).select_related("author"))
             if not messages:
-                self._seen = None
                 return False
             lease.write(self.task, state=TaskState.THINKING)
             entries = next_task.deliver(self.session, self.task, messages)
             entries += append_entries(self.session, self.task, following)
-        self._committed(entries, {"state": TaskState.THINKING})
-        self._seen = None
+        self._take_over(entries, {"state": TaskState.THINKING})
         return True
 
     def reserve_next_call(self) -> None:
-        """Reserve the cost of the next LLM call in the commit of a result, so that the call needs no commit for it."""
-        if self._fields.get("state") == TaskState.THINKING:
-            self.allowance.reserve_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
+        """Reserve the cost of the next LLM call with the next commit, so that the call needs no commit for it."""
+        self._reserves_next_call = True
 
-    def _committed(self, entries: Sequence[ContextEntry], fields: Fields) -> None:
+    def _take_over(self, entries: Sequence[ContextEntry], fields: Fields) -> None:
+        """Update the state in memory after a commit, and notify followers."""
         self.discard_staged()
+        self._snapshot = None
         self.calls = Calls()
         self.history.extend(entries)
         if entries:
             self._head = ChainHead(entries[-1].seq, entries[-1].hash)
-        was = (self.task.state, self.task.waiting_for)
+        previous = (self.task.state, self.task.waiting_for)
         for name, value in fields.items():
             setattr(self.task, name, value)
-        if was != (self.task.state, self.task.waiting_for):
+        if previous != (self.task.state, self.task.waiting_for):
             broadcast.state_changed(self.task)  # followers then read the entries as well
         elif entries:
             broadcast.entry_appended(self.session, entries[-1].seq)
@@ -202,25 +207,20 @@ class UnitOfWork:
         self._drafts: list[Draft] = []
         self._rows: list[models.Model] = []
         self._fields: dict[str, Any] = {}
+        self._reserves_next_call = False
 
-    def look(self) -> Look:
-        """Return a new snapshot.
+    def snapshot(self, *, fresh: bool) -> TaskSnapshot:
+        """Return what may have changed in the database. Unless `fresh`, the state as of the newest commit is enough.
 
         Raises: Task.DoesNotExist.
         """
-        return look_at(self.task)
-
-    def look_after_commit(self) -> Look:
-        """Return the snapshot of the newest commit, or a new one. For the beginning of a step."""
-        return self._seen or self.look()
-
-    def look_again(self) -> None:
-        """Drop the snapshot of the newest commit, as it precedes what the commit wrote to other tables."""
-        self._seen = None
+        if fresh or self._snapshot is None:
+            return TaskSnapshot.take(self.task)
+        return self._snapshot
 
     def is_interrupted(self) -> bool:
         """Return whether the task should leave what it is doing."""
         try:
-            return self.look().interrupts(self.task)
+            return self.snapshot(fresh=True).interrupts(self.task)
         except Task.DoesNotExist:
             return False

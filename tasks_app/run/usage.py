@@ -22,11 +22,11 @@ class Calls:
         self._answered: list[Completion] = []
         self._logs: list[LLMLog] = []
 
-    def answered(self, completion: Completion) -> None:
+    def add_answered(self, completion: Completion) -> None:
         self._answered.append(completion)
         self._logs.append(completion.log)
 
-    def stored(self, log: LLMLog) -> None:
+    def add_stored(self, log: LLMLog) -> None:
         """Add a call whose log is already stored: an attempt without an answer, or a side call."""
         self._logs.append(log)
 

@@ -130,9 +130,9 @@ class Interruption:
             while True:
                 if self._signalled and self._is_confirmed():
                     raise WorkAborted
-                if self._wakeup.wait(left := until - time.monotonic(), descriptor, events):
+                if self._wakeup.wait(remaining := until - time.monotonic(), descriptor, events):
                     return True
-                if left <= 0:
+                if remaining <= 0:
                     return False
 
     def _is_confirmed(self) -> bool:
@@ -156,8 +156,9 @@ class Silence:
 
 
 class _Work(Generic[T]):
-    """A coroutine on the event loop. To cancel it is to end its asyncio task, whose `finally` runs before the caller
-    goes on.
+    """A coroutine on the event loop.
+
+    To cancel it is to end its asyncio task, whose `finally` runs before the caller goes on.
     """
 
     def __init__(self, work: Coroutine[Any, Any, T], wakeup: WakeupPipe) -> None:

@@ -80,8 +80,9 @@ def write(task: Task, **fields: Any) -> None:
 
 
 def is_held_since(since: float) -> bool:
-    """Return whether a lease that held at `asked`, on the monotonic clock, still holds: it is renewed every third of
-    its time.
+    """Return whether a lease that held at `since`, on the monotonic clock, still holds.
+
+    It is renewed every third of its time.
     """
     return bool(time.monotonic() - since < settings.LEASE_SECONDS * 2 / 3)
 

@@ -33,7 +33,9 @@ def count_claim(task: Task) -> None:
 
 def store_heartbeat() -> None:
     """Store this process's heartbeat with its samples."""
-    samples = [Sample(each.name, each.labels, each.value) for metric in ENGINE.collect() for each in metric.samples]
+    samples = [
+        Sample(sample.name, sample.labels, sample.value) for metric in ENGINE.collect() for sample in metric.samples
+    ]
     EngineProcess.objects.beat(process.name(), samples)
 
 

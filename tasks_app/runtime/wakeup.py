@@ -29,8 +29,9 @@ def enqueue(task_id: UUID) -> None:
 
 
 def interrupt(task_id: UUID) -> None:
-    """Notify the process that runs a task, after the commit, that a person interrupts it. A poll replaces a lost
-    message.
+    """Notify the process that runs a task, after the commit, that a person interrupts it.
+
+    A poll replaces a lost message.
     """
     transaction.on_commit(partial(_interrupt, task_id))
 

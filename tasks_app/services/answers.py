@@ -48,7 +48,7 @@ def decide(
         approval = Approval.objects.waiting().filter(tool_call=call.log).first()
         if approval is None:
             raise NothingToAnswer()
-        if objection := decisions.why_not(approval, author, decision):
+        if objection := decisions.refusal_reason(approval, author, decision):
             raise MayNotDecide(objection)
         if scope == ApprovalScope.TASK and decisions.is_single(approval):
             raise OnlyThisCall(field="scope")

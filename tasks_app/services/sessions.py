@@ -18,8 +18,8 @@ from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, 
 from tasks_app.models.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
 from tasks_app.record import lock, redactor_of, storable, unused_blobs
 from tasks_app.run import TaskContext, affinity
-from tasks_app.run.aside import ask_aside
 from tasks_app.run.next_task import title_of
+from tasks_app.run.side_calls import make_side_call
 from tasks_app.runtime import broadcast
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.files.workspace_copy import remove_tree
@@ -102,7 +102,7 @@ def _request_title(context: TaskContext, model: str, message: str) -> str:
     request = Message(role="user", content=content, masked_with=redactor.version)
     try:
         run = RunnerWithDeadline(context.interruption, _TITLE_TIMEOUT)
-        reply = ask_aside(
+        reply = make_side_call(
             context, [request], run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT
         )
     except (LLMError, BudgetExceeded, DeadlinePassed, WorkAborted) as error:

@@ -220,7 +220,7 @@ def session_badge(session: Any) -> Badge | None:
 @register.simple_tag
 def objection(approval: Approval, viewer: Any) -> str:
     """Return why the viewer may not approve, or '' if they may."""
-    return decisions.why_not(approval, viewer)
+    return decisions.refusal_reason(approval, viewer)
 
 
 @register.simple_tag

@@ -188,7 +188,9 @@ def _end(unit: UnitOfWork, workspace: Workspace | None, code: FailureCode, detai
     """Fail the task, or mark it as stopped if a person has asked for a stop."""
     unit.discard_staged()
     closing = close_open_call(unit, workspace, "Not run: the task has failed.")
-    failed = Stopped("Stopped.", *closing) if unit.look().stop_requested else Failed(code, detail, *closing)
+    failed = (
+        Stopped("Stopped.", *closing) if unit.snapshot(fresh=True).stop_requested else Failed(code, detail, *closing)
+    )
     unit.commit(*failed.entries, **failed.fields)
 
 
@@ -201,4 +203,4 @@ def interrupt(state: object, task_id: str) -> None:
 @control_command(args=[("task_id", str)], signature="TASK_ID")
 def look_after(state: object, task_id: str) -> None:
     """Signal that a task waits for the worker that holds its session's resources. The command goes to all workers."""
-    affinity.called.set()
+    affinity.task_waiting.set()

@@ -75,7 +75,7 @@ def _read(file: LibraryFile) -> None:
         last = document.parts[-1] if document.parts else None
         is_complete = last is None or last.whole
         pages_read = document.count if last is None else last.number - (not last.whole)
-        passages = [each for one in document.parts for each in _passages(file, one)]
+        passages = [passage for part_read in document.parts for passage in _passages(file, part_read)]
         if not _store(file, passages, pages_read, document):
             return  # deleted, or another process took it over
         passage_count += len(passages)

@@ -71,8 +71,8 @@ def sweep() -> None:
 
 def look_after_children() -> None:
     """Wake tasks whose children have all ended, and start the next children, in case a worker died in between."""
-    for call in children.due_calls():
-        children.look_after(call)
+    for call in children.stalled_calls():
+        children.advance_call(call)
 
 
 def stop_abandoned() -> None:
@@ -96,8 +96,9 @@ def _is_unreachable(tasks: TaskQuerySet, terminal: str) -> bool:
 
 
 def forget_dead_hosts() -> None:
-    """Remove the lock files of other hosts' workers that send no heartbeat and hold no lease. Their locks tell nothing
-    here.
+    """Remove the lock files of other hosts' workers that send no heartbeat and hold no lease.
+
+    Their locks tell nothing here.
     """
     if owners := process.owners_on_other_hosts():
         silent = EngineProcess.objects.filter(pk__in=owners).exclude(pk__in=EngineProcess.objects.alive().values("pk"))

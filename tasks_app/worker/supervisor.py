@@ -80,7 +80,7 @@ class WorkerThreads:
         self._sweeps, self._leave_queue = sweeps, leave_queue
         self._due: dict[str, float] = {}
         self._silences = Silences()
-        self._threads = [RepeatingThread("supervisor", self._round, POLL_SECONDS, affinity.called)]
+        self._threads = [RepeatingThread("supervisor", self._round, POLL_SECONDS, affinity.task_waiting)]
         if sweeps:
             index, vectors, has_more = SearchIndex(), VectorIndex(), threading.Event()
             self._threads += [
@@ -135,7 +135,7 @@ class WorkerThreads:
         ours = runnable.open_to(process.name()).unclaimed().filter(session__held_by=process.name())
         for task_id in ours.values_list("pk", flat=True):
             if process.is_draining():
-                affinity.give_up(task_id)
+                affinity.hand_over(task_id)
                 enqueue(task_id)
             else:
                 threading.Thread(target=_advance, args=(task_id,), daemon=True).start()

@@ -1,12 +1,12 @@
 from tasks_app.record import Draft, reminder
-from tasks_app.run.reminders.before_step import Moment
+from tasks_app.run.reminders.before_step import StepState
 
 LONG_TASK = 30  # iterations
 
 
-def long_task(moment: Moment) -> Draft | None:
+def long_task(step: StepState) -> Draft | None:
     """Before a step, when a task has taken many iterations; once a task."""
-    if moment.task.iteration < LONG_TASK or moment.was_said("long_task"):
+    if step.task.iteration < LONG_TASK or step.was_given("long_task"):
         return None
-    text = f"You have worked for {moment.task.iteration} steps. Tell the person in one sentence how far you are."
+    text = f"You have worked for {step.task.iteration} steps. Tell the person in one sentence how far you are."
     return reminder(text, "long_task")

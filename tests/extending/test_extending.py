@@ -46,8 +46,8 @@ def test_the_reminder_is_said_once_in_a_long_task(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(before_step, "_REMINDERS", (long_task,))
 
     def said(**fields: object) -> list[str]:
-        moment = before_step.Moment(task=Task(**fields), limits=Limits())
-        return [draft.content for draft in before_step.due(moment)]
+        step = before_step.StepState(task=Task(**fields), limits=Limits())
+        return [draft.content for draft in before_step.due(step)]
 
     assert said(iteration=LONG_TASK - 1) == []
     assert "30 steps" in said(iteration=LONG_TASK)[0]

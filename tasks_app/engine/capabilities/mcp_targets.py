@@ -21,7 +21,11 @@ class McpTargets:
         server = McpServer.objects.filter(name=name, enabled=True).first()
         if server is None:
             raise ToolError(f"There is no MCP server called {name!r} any more.")
-        credential = self._credential(server.credential) if server.credential else ""
+        credential = ""
+        if server.credential:
+            # An administrator chose the team's secret for the server, so everyone who has its tools can use it.
+            usable = self._secrets.active.of_team | self._secrets.usable_in(self._task)
+            credential = usable.get(server.credential, "")
         if server.credential and not credential:
             raise ToolError(
                 f"{name} needs the secret {server.credential}, and there is none for this task. Ask the person to save "
@@ -29,26 +33,18 @@ class McpTargets:
             )
         return target_of(server, credential)
 
-    def _credential(self, secret: str) -> str:
-        """Return the value of the server's secret.
-
-        An administrator chose the team's secret for the server, so everyone who has its tools can use it.
-        """
-        usable = self._secrets.active.of_team | self._secrets.usable_in(self._task)
-        return usable.get(secret, "")
-
 
 def target_of(server: McpServer, credential: str = "") -> McpEndpoint:
     """Return the server's address. `credential` is the value that goes with each call, '' if the server needs none."""
     on_stdio = server.transport == McpTransport.STDIO
-    own = {server.credential: credential} if credential and on_stdio else {}
-    bearer = {"Authorization": f"Bearer {credential}"} if credential and not on_stdio else {}
+    variables = {server.credential: credential} if credential and on_stdio else {}
+    headers = {"Authorization": f"Bearer {credential}"} if credential and not on_stdio else {}
     return McpEndpoint(
         name=server.name,
         transport="stdio" if on_stdio else "streamable_http",
         command=tuple(server.command),
-        environment=server.environment | own,
+        environment=server.environment | variables,
         url=server.url,
-        headers=server.headers | bearer,
+        headers=server.headers | headers,
         timeout_s=server.timeout_s,
     )

@@ -10,7 +10,7 @@ from llm_app.redaction import Redactor
 from llm_app.types import Message, Picture, Purpose
 from tasks_app.record import PictureError, redactor_of, storable
 from tasks_app.record.images import encode
-from tasks_app.run import UnitOfWork, ask_aside
+from tasks_app.run import UnitOfWork, make_side_call
 from tasks_app.runtime import event_loop, process
 from tools_app.contract import capabilities
 from tools_app.errors import ModelFailed
@@ -33,12 +33,12 @@ class ModelAccess:
         if pictures and not model:
             raise ModelFailed("No model that can see pictures is set up here.")
 
-        seen = await _encoded(pictures)
+        encoded_pictures = await _encoded(pictures)
 
         def work(run: Runner) -> Completion:
             redactor = redactor_of(self._unit.session)
             content = redactor.redacted(storable(prompt))
-            message = Message(role="user", content=content, pictures=seen, masked_with=redactor.version)
+            message = Message(role="user", content=content, pictures=encoded_pictures, masked_with=redactor.version)
             return self._complete(message, Purpose(purpose), model, redactor, run)
 
         completion = await process.in_thread(work)
@@ -67,7 +67,7 @@ class ModelAccess:
         self, message: Message, purpose: Purpose, model: str, redactor: Redactor, run: Runner, system: str = _SYSTEM
     ) -> Completion:
         try:
-            return ask_aside(
+            return make_side_call(
                 self._unit,
                 [message],
                 run,
@@ -75,23 +75,23 @@ class ModelAccess:
                 redactor=redactor,
                 model=model,
                 system=system,
-                say=self._say_on_loop,
+                on_wait=self._say_on_loop,
             )
         except errors.LLMError as error:
             raise ModelFailed(error.sentence) from error
         except errors.BudgetExceeded as error:
             raise ModelFailed(str(error)) from error
 
-    def _say_on_loop(self, words: str) -> None:
-        event_loop.get().call_soon_threadsafe(self._say, f"{words}\n")
+    def _say_on_loop(self, text: str) -> None:
+        event_loop.get().call_soon_threadsafe(self._say, f"{text}\n")
 
 
-async def _encoded(shown: Sequence[capabilities.NamedPicture]) -> tuple[Picture, ...]:
+async def _encoded(pictures: Sequence[capabilities.NamedPicture]) -> tuple[Picture, ...]:
     """Return the pictures in the form that models take.
 
     Raises: ModelFailed.
     """
     try:
-        return tuple([await encode(picture.name, picture.data) for picture in shown])
+        return tuple([await encode(picture.name, picture.data) for picture in pictures])
     except PictureError as error:
         raise ModelFailed(f"The picture cannot be shown to a model: {error}.") from error

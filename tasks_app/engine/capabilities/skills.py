@@ -16,9 +16,9 @@ from tools_app.skills.skill_files import SkillFolder, SkillText, installed_skill
 
 def catalogue(user_id: int) -> tuple[tuple[str, str], ...]:
     """Return names and descriptions. An uploaded skill hides an installed one of the same name."""
-    found = {name: skill.description for name, skill in _installed().items()}
-    found |= dict(Skill.objects.usable_by(user_id).values_list("name", "description"))
-    return tuple(sorted(found.items()))
+    descriptions = {name: skill.description for name, skill in _installed().items()}
+    descriptions |= dict(Skill.objects.usable_by(user_id).values_list("name", "description"))
+    return tuple(sorted(descriptions.items()))
 
 
 def state_of_folders() -> tuple[object, ...]:
@@ -39,9 +39,9 @@ class StoredSkills:
         row = Skill.objects.usable_by(self._user_id).filter(name=name).first()
         if row is not None and name in self._names:
             return row.text
-        if name not in (known := _installed()) or name not in self._names:
+        if name not in (installed := _installed()) or name not in self._names:
             raise ToolError(f"There is no skill called {name!r}. The skills are: {', '.join(self._names)}.")
-        return known[name].load()
+        return installed[name].load()
 
     def is_in_view(self, skill: SkillText) -> bool:
         """Return whether the model still sees the entire text from an earlier load."""

@@ -38,7 +38,7 @@ _NO_HOSTS = NetworkPolicy()
 def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress) -> ToolContext:
     settings, task, secrets = context.settings, context.task, context.secrets
     session = str(task.session_id)
-    report = _unheard if settings.filters_output else partial(progress.stream.feed, "tool_output")
+    report = _discard_output if settings.filters_output else partial(progress.stream.feed, "tool_output")
     models = ModelAccess(context, model=context.model, abilities=settings.abilities, say=report)
     return ToolContext(
         session=session,
@@ -57,7 +57,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         secrets=_secrets(task, secrets, cleared.arguments) if cleared.definition.takes_secrets else {},
         searches=StoredSearches(task.started_by_id),
         stored_result=StoredResults(context.session, secrets.redactor),
-        reader=_reader_service(),
+        reader=ReaderService(**django_settings.READER_SERVICE) if django_settings.READER_SERVICE else None,
         mcp_target=McpTargets(task, secrets).target,
         skills=StoredSkills(task.started_by_id, [name for name, _ in settings.skills], context.history),
         handoffs=_handoffs(context),
@@ -78,10 +78,6 @@ def _handoffs(context: TaskContext) -> Handoffs:
     return Handoffs(sender=agent.name if agent else "", agents=agents, remaining=remaining)
 
 
-def _reader_service() -> ReaderService | None:
-    return ReaderService(**django_settings.READER_SERVICE) if django_settings.READER_SERVICE else None
-
-
 def _network(policy: Policy, definition: ToolDefinition, session: str) -> NetworkPolicy:
     """Return the hosts that the tool can reach.
 
@@ -90,20 +86,21 @@ def _network(policy: Policy, definition: ToolDefinition, session: str) -> Networ
     """
     if definition.target not in _REACHING_HOSTS:
         return _NO_HOSTS
-    only = policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
-    reads = definition.target is not Target.SANDBOX
-    allowed = _allowed_addresses() if only or reads else frozenset()
-    return NetworkPolicy(
-        only_hosts=only, allow_internal=allowed, sandbox=SandboxPorts(session=session) if reads else None
-    )
+    is_program = definition.target is Target.SANDBOX
+    only = policy.hosts(definition.name) if is_program else None
+    allowed: frozenset[str] = frozenset()
+    if only or not is_program:
+        allowed = frozenset(AllowedAddress.objects.values_list("address", flat=True))
+    sandbox = None if is_program else SandboxPorts(session=session)
+    return NetworkPolicy(only_hosts=only, allow_internal=allowed, sandbox=sandbox)
 
 
-def _page_bytes(most: int) -> int:
+def _page_bytes(max_tokens: int) -> int:
     """Return the bytes of a result of so many tokens, without the engine's notes."""
-    return max(most * tokens.BYTES_PER_TOKEN - _NOTES, most * tokens.BYTES_PER_TOKEN // 2)
+    return max(max_tokens * tokens.BYTES_PER_TOKEN - _NOTES, max_tokens * tokens.BYTES_PER_TOKEN // 2)
 
 
-def _unheard(text: str) -> None:
+def _discard_output(text: str) -> None:
     """Discard output while hooks check results before anyone sees them."""
 
 
@@ -112,10 +109,6 @@ def _secrets(task: Task, secrets: SessionSecrets, arguments: Arguments) -> dict[
     named = names_in(arguments.model_dump(mode="json"))
     usable = secrets.usable_in(task) if named else {}
     return {placeholder(name): value for name, value in usable.items() if name in named}
-
-
-def _allowed_addresses() -> frozenset[str]:
-    return frozenset(AllowedAddress.objects.values_list("address", flat=True))
 
 
 class StoredResults:

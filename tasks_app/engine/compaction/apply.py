@@ -46,7 +46,7 @@ def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summed_u
     return True
 
 
-def about_to_be_cut(context: TaskContext, recipient: Recipient) -> list[ContextEntry]:
+def entries_to_cut(context: TaskContext, recipient: Recipient) -> list[ContextEntry]:
     """Return the entries that a move with a summary would remove; none if shorter views are enough."""
     measured, record = measure(context, recipient), _redacted_record(context)
     current = measured.conversation.cut
@@ -76,19 +76,19 @@ def _store(unit: UnitOfWork, row: ContextCut, cut: Cut, drafts: list[Draft]) -> 
         row.save()
 
     unit.commit(*drafts, also=also)
-    unit.history.move(row.window, cut)
+    unit.history.set_cut(row.window, cut)
 
 
 def _notices(row: ContextCut, move: Move) -> list[Draft]:
-    what = f"all up to entry {row.seq} as an outline" if row.seq else "old results in a shorter form"
+    shown_as = f"all up to entry {row.seq} as an outline" if row.seq else "old results in a shorter form"
     text = (
         f"The conversation had grown to {row.tokens_before:,} of the {row.window:,} tokens that the model can read. "
-        f"From here on it gets {what}, {row.tokens_after:,} tokens in all. The record keeps everything."
+        f"From here on it gets {shown_as}, {row.tokens_after:,} tokens in all. The record keeps everything."
     )
-    said = [notice(text, kind="cut", cut=row.seq)]
+    notices = [notice(text, kind="cut", cut=row.seq)]
     if move.too_big is not None:
-        said.append(notice(_too_big(move), kind="too_big"))
-    return said
+        notices.append(notice(_too_big(move), kind="too_big"))
+    return notices
 
 
 def _too_big(move: Move) -> str:
@@ -102,21 +102,21 @@ def _too_big(move: Move) -> str:
 
 def too_small(window: Window) -> Failed:
     """Return the failure for a window in which no task can work."""
-    said = (
+    text = (
         f"The model reads {window.size:,} tokens, and the instructions, the tools and its reply alone take "
         f"{window.head + window.reserve:,}. Choose a model with a larger window."
     )
-    return Failed(FailureCode.CONTEXT_OVERFLOW, said)
+    return Failed(FailureCode.CONTEXT_OVERFLOW, text)
 
 
 def _overflow(window: Window) -> Failed:
     if window.is_too_small:
         return too_small(window)
-    said = (
+    text = (
         "The newest message or tool call alone is longer than the model can read. Say it in less, or choose a model "
         "with a larger window."
     )
-    return Failed(FailureCode.CONTEXT_OVERFLOW, said)
+    return Failed(FailureCode.CONTEXT_OVERFLOW, text)
 
 
 def _redacted_record(unit: UnitOfWork) -> list[ContextEntry]:

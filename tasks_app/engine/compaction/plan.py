@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 
 from llm_app.call import Recipient
 from tasks_app.engine.compaction.summary import Line, Template, line_of, merged
-from tasks_app.engine.prompt.build import Head, build_for
+from tasks_app.engine.prompt.build import PromptHead, build_for
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import Cut, RequestMessages, Turn, tokens
 from tasks_app.record.turns import group
@@ -50,51 +50,51 @@ def compact(
     template: Template,
     is_summed_up: bool = False,
 ) -> Compacted:
-    """Keep the newest turns within `tail_room` tokens, but always the last one, and compact the older ones to the
-    block.
+    """Keep the newest turns within `tail_room` tokens, but always the last one, and compact the older ones.
 
     `sizes` are the turns' tokens. `room` is the limit for block and tail together. To meet it, the block gives up, in
     this order: the outcomes of steps, the middle of older words, the lines of single steps in favor of counts, the
     middle of the newest message, the oldest lines. The block alone never takes more than the tail leaves of `room`.
     Steps that a model has summed up are only counted.
     """
-    kept = _tail(sizes, tail_room)
-    old = turns[: len(turns) - kept]
-    lines = [line_of(turn, template) for turn in old]
+    tail_count = _tail(sizes, tail_room)
+    old_turns = turns[: len(turns) - tail_count]
+    lines = [line_of(turn, template) for turn in old_turns]
     if is_summed_up:
         lines = _merged_runs(lines)
-    tail = sum(sizes[len(old) :])
+    tail = sum(sizes[len(old_turns) :])
     block, has_dropped = _fit(lines, lambda block: size(block) <= max(0, room - tail))
-    cut_seq = old[-1].entries[-1].seq if old else 0
+    cut_seq = old_turns[-1].entries[-1].seq if old_turns else 0
     return Compacted(block=block, cut_seq=cut_seq, size=size(block) + tail, tail=tail, has_dropped=has_dropped)
 
 
 def _tail(sizes: Sequence[int], room: int) -> int:
     """Return how many of the newest turns fit, at least one."""
-    kept, total = 0, 0
+    count, total = 0, 0
     for size in reversed(sizes):
         total += size
-        if kept and total > room:
+        if count and total > room:
             break
-        kept += 1
-    return kept
+        count += 1
+    return count
 
 
 def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]:
-    """Return the richest block that fits, and whether lines were dropped. Each way gives up only what it must, oldest
-    first.
+    """Return the richest block that fits, and whether lines were dropped.
+
+    Each way gives up only what it must, oldest first.
     """
-    for give_up in (_with_signatures, _with_shortened, _with_merged, _with_dropped):
-        least = _least(len(lines), lambda count: fits(_block(give_up(lines, count))))  # noqa: B023  used at once
-        if least is not None:
-            return _block(give_up(lines, least)), give_up is _with_dropped and least > 0
+    for reduce in (_with_signatures, _with_shortened, _with_merged, _with_dropped):
+        smallest = _smallest_count(len(lines), lambda n: fits(_block(reduce(lines, n))))  # noqa: B023  called here only
+        if smallest is not None:
+            return _block(reduce(lines, smallest)), reduce is _with_dropped and smallest > 0
     return _block(_with_dropped(lines, len(lines))), bool(lines)
 
 
-def _least(most: int, enough: Callable[[int], bool]) -> int | None:
+def _smallest_count(highest: int, enough: Callable[[int], bool]) -> int | None:
     """Return the smallest count from 0 to `most` that is enough; more is never worse than less."""
-    found = bisect_left(range(most + 1), True, key=enough)
-    return found if found <= most else None
+    count = bisect_left(range(highest + 1), True, key=enough)
+    return count if count <= highest else None
 
 
 def _with_signatures(lines: Sequence[Line], count: int) -> list[Line]:
@@ -107,24 +107,24 @@ def _with_shortened(lines: Sequence[Line], count: int) -> list[Line]:
 
     The person's newest message is not shortened, as it says what to do.
     """
-    order = next((n for n in reversed(range(len(lines))) if lines[n].is_persons), None)
-    return [_short(line) if line.is_step or (n < count and n != order) else line for n, line in enumerate(lines)]
+    newest_message = next((n for n in reversed(range(len(lines))) if lines[n].is_persons), None)
+    return [
+        _short(line) if line.is_step or (n < count and n != newest_message) else line for n, line in enumerate(lines)
+    ]
 
 
 def _with_merged(lines: Sequence[Line], count: int) -> list[Line]:
-    """Return the lines with all words shortened, and runs of steps among the oldest `count` lines merged to one line
-    each.
-    """
+    """Return the lines with all words shortened, and each run of steps among the oldest `count` lines merged."""
     short = _with_shortened(lines, len(lines))
     return [*_merged_runs(short[:count]), *short[count:]]
 
 
 def _merged_runs(lines: Sequence[Line]) -> list[Line]:
-    out: list[Line] = []
+    result: list[Line] = []
     for is_step, run in groupby(lines, key=lambda line: line.is_step):
         members = list(run)
-        out += [merged(members)] if is_step and len(members) > 1 else members
-    return out
+        result += [merged(members)] if is_step and len(members) > 1 else members
+    return result
 
 
 def _short(line: Line) -> Line:
@@ -141,8 +141,8 @@ def _with_dropped(lines: Sequence[Line], count: int) -> list[Line]:
 
 
 def _block(lines: Sequence[Line]) -> str:
-    inside = "\n".join(line.text for line in lines)
-    return f"<compacted_history>\n{ABOUT}\n{inside}\n</compacted_history>" if lines else ""
+    text = "\n".join(line.text for line in lines)
+    return f"<compacted_history>\n{ABOUT}\n{text}\n</compacted_history>" if lines else ""
 
 
 LEAST_RESERVE = 4_096  # tokens for the reply; in a small window, a quarter of the window
@@ -153,8 +153,9 @@ GUARD_PERCENT = 90  # of the usable window: a hard limit
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """A model's window in tokens as the provider counts them. `head` is the size of the system prompt and the tool
-    list.
+    """A model's window in tokens as the provider counts them.
+
+    `head` is the size of the system prompt and the tool list.
 
     `full_percent` says when the cut moves, `tail_percent` how much of the window the newest turns can then keep.
     """
@@ -208,7 +209,7 @@ PRUNE_AT_PERCENT = 85  # of the usable window, for agents whose outputs are prun
 class Measured:
     """A request to a route. `factor` converts our tokens to the provider's."""
 
-    head: Head
+    head: PromptHead
     conversation: RequestMessages
     window: Window
     factor: float
@@ -293,13 +294,13 @@ class CutPlanner:
         If shorter views are enabled and enough, only these change. Otherwise the newest turns within the tail's limit
         stay, and the others become the block. The size can exceed the window if the newest turn alone does.
         """
-        behind = [entry for entry in record if entry.seq > cut.seq]
-        shorter = self._views(behind)
-        if shorter.keys() > cut.views.keys():
-            size = self._count(tokens.view_tokens(cut.block)) + sum(self._size_of(entry, shorter) for entry in behind)
+        entries = [entry for entry in record if entry.seq > cut.seq]
+        views = self._views(entries)
+        if views.keys() > cut.views.keys():
+            size = self._count(tokens.view_tokens(cut.block)) + sum(self._size_of(entry, views) for entry in entries)
             if size <= self.window.room:
-                return Move(cut=replace(cut, views=shorter), size=size)
-        return self._compacted(record, cut, shorter)
+                return Move(cut=replace(cut, views=views), size=size)
+        return self._compacted(record, cut, views)
 
     def _compacted(self, record: Sequence[ContextEntry], cut: Cut, shorter: Mapping[int, str]) -> Move:
         turns = group(record)
@@ -307,11 +308,13 @@ class CutPlanner:
             _BEFORE if turn.entries[-1].seq <= cut.seq else sum(self._size_of(entry, shorter) for entry in turn.entries)
             for turn in turns
         ]
-        found, too_big = self._compact(turns, sizes, self.window.room), None
-        if found.size > self.window.room or (found.has_dropped and found.tail > self.window.tail):
-            found, too_big = self._compact(turns, sizes, self.window.guard), turns[-1]
-        kept = {seq: view for seq, view in shorter.items() if seq > found.cut_seq}
-        return Move(cut=Cut(seq=found.cut_seq, block=found.block, views=kept), size=found.size, too_big=too_big)
+        compacted, too_big = self._compact(turns, sizes, self.window.room), None
+        if compacted.size > self.window.room or (compacted.has_dropped and compacted.tail > self.window.tail):
+            compacted, too_big = self._compact(turns, sizes, self.window.guard), turns[-1]
+        views = {seq: view for seq, view in shorter.items() if seq > compacted.cut_seq}
+        return Move(
+            cut=Cut(seq=compacted.cut_seq, block=compacted.block, views=views), size=compacted.size, too_big=too_big
+        )
 
     def _compact(self, turns: Sequence[Turn[ContextEntry]], sizes: Sequence[int], room: int) -> Compacted:
         return compact(
@@ -342,8 +345,8 @@ def pruned(entries: Sequence[ContextEntry], template: Template, protected: int =
     for call, result in reversed(list(_calls(entries))):
         protected -= tokens.estimate(result.content)
         if protected < 0:
-            again = " ".join(template((call.call or {})["name"], _arguments(call)).split())
-            views |= _if_shorter(result, f"[pruned, read again by {again[:200]}, or recall {result.seq}]")
+            reading_call = " ".join(template((call.call or {})["name"], _arguments(call)).split())
+            views |= _if_shorter(result, f"[pruned, read again by {reading_call[:200]}, or recall {result.seq}]")
     return views
 
 
@@ -379,7 +382,7 @@ def kind_of(path: str, content: str) -> str:
     """Return the kind of a content, such as "Go" or "JSON", or "text" if it is unknown."""
     from pygments.lexers import find_lexer_class_for_filename  # on first use, with its table of languages
 
-    found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1]) if "." in path else None
-    if found is not None:
-        return "text" if found.name == "Text only" else str(found.name)
+    lexer = find_lexer_class_for_filename(path.rsplit("/", 1)[-1]) if "." in path else None
+    if lexer is not None:
+        return "text" if lexer.name == "Text only" else str(lexer.name)
     return next((kind for beginning, kind in _BEGINNINGS if beginning.match(content)), "text")

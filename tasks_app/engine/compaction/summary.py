@@ -18,7 +18,7 @@ from tasks_app.memory import search
 from tasks_app.models import ContextEntry, ContextType, MemoryNote, Task
 from tasks_app.record import Draft, Turn, notice
 from tasks_app.record.turns import TurnKind
-from tasks_app.run import TaskContext, ask_aside, reminders
+from tasks_app.run import TaskContext, make_side_call, reminders
 
 LONGEST_STEP = 160  # characters of a step's action, and of its outcome
 LONGEST_SKILL = 12_000  # characters of a skill's text that is not cut while it fits
@@ -74,27 +74,29 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
         question = f"<asked>{safe(str(arguments.get('text', '')))}</asked>"
         return _words(turn, "user", result.content, before=question)
     if handoff := next((e for e in turn.entries if e.context_type == ContextType.HANDOFF), None):
-        sender = found[1] if (found := _SENDER.search(handoff.content)) else "another agent"
-        said = f"“{sender}” handed the conversation on to “{arguments.get('agent')}”: {arguments.get('note')}"
-        return _words(turn, "handoff", said)
+        sender = match[1] if (match := _SENDER.search(handoff.content)) else "another agent"
+        text = f"“{sender}” handed the conversation on to “{arguments.get('agent')}”: {arguments.get('note')}"
+        return _words(turn, "handoff", text)
     name = (call.call or {})["name"]
-    did = _cut(template(name, arguments))
+    action = _cut(template(name, arguments))
     outcome = f" → {_cut(result.metadata.get('summary') or result.content)}" if result is not None else ""
     status = result.metadata.get("status", "") if result is not None else "open"
     number = result.seq if result is not None else call.seq
     if name == "skill" and result is not None and len(result.content) <= LONGEST_SKILL and status == "succeeded":
-        again = f'<step n="{number}" status="{status}">{safe(did)}; load it again with `skill`</step>'
-        return Line(text=safe(result.content), short=again, first=call.seq, last=_last(turn))
-    text, short = (f'<step n="{number}" status="{status}">{safe(said)}</step>' for said in (did + outcome, did))
+        reload_line = f'<step n="{number}" status="{status}">{safe(action)}; load it again with `skill`</step>'
+        return Line(text=safe(result.content), short=reload_line, first=call.seq, last=_last(turn))
+    text, short = (f'<step n="{number}" status="{status}">{safe(form)}</step>' for form in (action + outcome, action))
     return Line(text=text, short=short, first=call.seq, last=_last(turn), is_step=True, tool=name)
 
 
-def _words(turn: Turn[ContextEntry], tag: str, words: str, *, before: str = "", **attributes: str) -> Line:
+def _words(turn: Turn[ContextEntry], tag: str, text: str, *, prefix: str = "", **attributes: str) -> Line:
     """Return a line with words of a person or a result, in full as long as they fit."""
     number = turn.entries[0].seq
-    named = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    whole, short = (f'{before}<{tag} n="{number}"{named}>{safe(text)}</{tag}>' for text in (words, shortened(words)))
-    return Line(text=whole, short=short, first=number, last=_last(turn), is_persons=tag == "user")
+    attribute_text = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    full_text, short = (
+        f'{prefix}<{tag} n="{number}"{attribute_text}>{safe(form)}</{tag}>' for form in (text, shortened(text))
+    )
+    return Line(text=full_text, short=short, first=number, last=_last(turn), is_persons=tag == "user")
 
 
 def merged(lines: Sequence[Line]) -> Line:
@@ -108,12 +110,12 @@ def merged(lines: Sequence[Line]) -> Line:
     return Line(text=text, first=first, last=last, is_step=True)
 
 
-def shortened(words: str, longest: int = LONGEST_WORDS) -> str:
+def shortened(text: str, longest: int = LONGEST_WORDS) -> str:
     """Return head and tail of long words."""
-    if len(words) <= longest:
-        return words
-    head, tail = words[: longest * 2 // 3], words[-longest // 3 :]
-    return f"{head} [… {len(words) - longest} characters …] {tail}"
+    if len(text) <= longest:
+        return text
+    head, tail = text[: longest * 2 // 3], text[-longest // 3 :]
+    return f"{head} [… {len(text) - longest} characters …] {tail}"
 
 
 def _cut(text: str) -> str:
@@ -155,70 +157,72 @@ class SummaryDue(Exception):
     """The cut is about to move, and a summary is wanted first."""
 
 
-def ask(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> Draft | None:
+def summarize(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> Draft | None:
     """Return the summary of entries that are about to be cut, redacted as they are, or None.
 
     Raises: the exceptions that interrupt `run`.
     """
-    words = _answer(context, entries, run, Purpose.SUMMARY, _SUM_UP)
-    words = words.strip().encode(errors="replace")[:LONGEST].decode(errors="ignore")
-    return reminders.summary(entries[0].seq, entries[-1].seq, words) if words else None
+    text = _ask_model(context, entries, run, Purpose.SUMMARY, _SUM_UP)
+    text = text.strip().encode(errors="replace")[:LONGEST].decode(errors="ignore")
+    return reminders.summary(entries[0].seq, entries[-1].seq, text) if text else None
 
 
-def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> None:
+def capture_facts(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> None:
     """Stage notes of lasting facts, and a notice that names them. They come from the person's words, not from tools.
 
     Raises: the exceptions that interrupt `run`.
     """
-    said = [entry for entry in entries if _is_own(entry, context.task.started_by)]
-    if not said or not _may_keep(context):
+    messages = [entry for entry in entries if _is_own_message(entry, context.task.started_by)]
+    if not messages or not _can_store_notes(context):
         return
-    words = _answer(context, said, run, Purpose.MEMORY, _NAME_FACTS)
-    notes = _new_notes(context.task, context.secrets.redactor, words)
+    answer = _ask_model(context, messages, run, Purpose.MEMORY, _NAME_FACTS)
+    notes = _new_notes(context.task, context.secrets.redactor, answer)
     if notes:
-        named = "; ".join(f"“{note.text}”" for note in notes)
+        texts = "; ".join(f"“{note.text}”" for note in notes)
         context.stage(
             notice(
-                f"Auto-captured for your memory: {named}. You can change or delete this on the Memory page.",
+                f"Auto-captured for your memory: {texts}. You can change or delete this on the Memory page.",
                 kind="memory",
             ),
             rows=notes,
         )
 
 
-def _is_own(entry: ContextEntry, person: Any) -> bool:
+def _is_own_message(entry: ContextEntry, person: Any) -> bool:
     """Return whether the person wrote the entry: not an agent in their name, nor others before a fork or a sharing."""
     is_message = entry.context_type == ContextType.USER_MESSAGE and not entry.metadata.get("delegated")
     return is_message and entry.metadata.get("author") == person.get_username()
 
 
-def _may_keep(context: TaskContext) -> bool:
+def _can_store_notes(context: TaskContext) -> bool:
     """Return whether the agent could store a note by a call."""
     policy = context.settings.policy
-    may_call = policy.is_available(policy.find("memory"), context.visibility)
-    return may_call and not context.session.off_record and not search.is_shared(context.task)
+    can_call = policy.is_available(policy.find("memory"), context.visibility)
+    return can_call and not context.session.off_record and not search.is_shared(context.task)
 
 
-def _new_notes(task: Task, redactor: Redactor, words: str) -> list[MemoryNote]:
+def _new_notes(task: Task, redactor: Redactor, answer: str) -> list[MemoryNote]:
     """Return a note for each new line."""
-    known = MemoryNote.objects.of_user(task.started_by)
-    lines = (redactor.redacted(line.strip(" -*•\t")) for line in words.splitlines())
+    existing = MemoryNote.objects.of_user(task.started_by)
+    lines = (redactor.redacted(line.strip(" -*•\t")) for line in answer.splitlines())
     texts = [line for line in dict.fromkeys(lines) if line and line != NOTHING and len(line) <= MemoryNote.MAX_LENGTH]
-    room = min(MOST_NOTES, MemoryNote.MAX_PER_OWNER - known.count())
-    stored = set(known.filter(text__in=texts).values_list("text", flat=True))
-    new = [text for text in texts if text not in stored][: max(room, 0)]
+    free = min(MOST_NOTES, MemoryNote.MAX_PER_OWNER - existing.count())
+    stored = set(existing.filter(text__in=texts).values_list("text", flat=True))
+    new = [text for text in texts if text not in stored][: max(free, 0)]
     return [MemoryNote(owner=task.started_by, task=task, auto=True, text=text) for text in new]
 
 
-def _answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, purpose: Purpose, system: str) -> str:
+def _ask_model(
+    context: TaskContext, entries: Sequence[ContextEntry], run: Runner, purpose: Purpose, system: str
+) -> str:
     """Return a model's answer about redacted entries, or '' if there is none.
 
     Raises: the exceptions that interrupt `run`.
     """
     redactor = context.secrets.redactor
-    message = Message(role="user", content=_as_text(entries), masked_with=redactor.version)
+    message = Message(role="user", content=_conversation_text(entries), masked_with=redactor.version)
     try:
-        completion = ask_aside(
+        completion = make_side_call(
             context, [message], run, purpose=purpose, redactor=redactor, model=context.model, system=system
         )
     except (errors.LLMError, errors.BudgetExceeded) as error:
@@ -227,20 +231,20 @@ def _answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, 
     return completion.result.content
 
 
-def _as_text(entries: Sequence[ContextEntry]) -> str:
+def _conversation_text(entries: Sequence[ContextEntry]) -> str:
     """Return the newest part of the conversation as text, up to `MOST_READ` bytes."""
     parts: list[str] = []
-    room = MOST_READ
+    remaining = MOST_READ
     for entry in reversed(entries):
-        parts.append(safe(_part(entry)))
-        room -= len(parts[-1].encode(errors="replace"))
-        if room < 0:
+        parts.append(safe(_entry_text(entry)))
+        remaining -= len(parts[-1].encode(errors="replace"))
+        if remaining < 0:
             break
-    inside = "\n".join(reversed(parts))
-    return f"<conversation>\n{inside}\n</conversation>"
+    text = "\n".join(reversed(parts))
+    return f"<conversation>\n{text}\n</conversation>"
 
 
-def _part(entry: ContextEntry) -> str:
+def _entry_text(entry: ContextEntry) -> str:
     """Return an entry as text. An earlier summary is part of the next one, so it is not shortened."""
     longest = LONGEST if entry.metadata.get("kind") == "summary" else LONGEST_PART
     texts = [entry.content, *([entry.call["name"], entry.call["arguments"]] if entry.call else [])]

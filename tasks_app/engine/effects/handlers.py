@@ -1,10 +1,7 @@
 """The handlers of effects: changes of the task, and rows that are stored."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import partial
-from typing import Any
 
 from tasks_app.engine import delegation, workflow
 from tasks_app.engine.effects.registry import Changes, handles
@@ -18,7 +15,6 @@ from tasks_app.models import (
     LoadedKind,
     MemoryNote,
     Session,
-    Task,
     TaskState,
 )
 from tasks_app.record.append import storable_json
@@ -27,7 +23,6 @@ from tools_app.contract import WaitForReply
 from tools_app.contract.effects import (
     CacheSearch,
     Delegate,
-    DelegatedTask,
     DeleteNote,
     EndStep,
     Finish,
@@ -88,16 +83,13 @@ def delegate(effect: Delegate, changes: Changes) -> None:
     """
     _require_agents({task.agent for task in effect.tasks if task.agent}, changes)
     changes.call.log.status = CallStatus.WAITING
-    redacted, redacted_json = changes.redactor.redacted, changes.redactor.redacted_json
-    tasks = [
-        replace(task, instruction=redacted(task.instruction), output_schema=_redacted_schema(task, redacted_json))
-        for task in effect.tasks
-    ]
-    raise delegation.start(changes.task, changes.call, replace(effect, tasks=tasks))
-
-
-def _redacted_schema(task: DelegatedTask, redacted_json: Callable[[Any], Any]) -> str:
-    return json.dumps(redacted_json(json.loads(task.output_schema)), ensure_ascii=False) if task.output_schema else ""
+    tasks = []
+    for task in effect.tasks:
+        instruction, schema = changes.redactor.redacted(task.instruction), task.output_schema
+        if schema:
+            schema = json.dumps(changes.redactor.redacted_json(json.loads(schema)), ensure_ascii=False)
+        tasks.append(replace(task, instruction=instruction, output_schema=schema))
+    raise delegation.start_children(changes.task, changes.call, replace(effect, tasks=tasks))
 
 
 @handles(SetPlan)
@@ -130,23 +122,23 @@ def _require_agents(names: set[str], changes: Changes) -> None:
 
     Raises: Refused.
     """
-    gone = names - set(Agent.objects.filter(name__in=names).values_list("name", flat=True))
-    if gone:
+    missing = names - set(Agent.objects.filter(name__in=names).values_list("name", flat=True))
+    if missing:
         changes.call.log.status = CallStatus.FAILED
-        words = f"There is no agent {', '.join(sorted(gone))} any more."
-        raise Refused(*changes.call.result(words, CallStatus.FAILED))
+        text = f"There is no agent {', '.join(sorted(missing))} any more."
+        raise Refused(*changes.call.result(text, CallStatus.FAILED))
 
 
 @handles(HandoffRefused)
 def count_refused_handoff(effect: HandoffRefused, changes: Changes) -> None:
     """Count a refused handoff. The agent can still answer itself; after a few refusals the task fails."""
-    tried = changes.fields["handoffs"] = changes.task.handoffs + 1
-    most = Limits.current().handoff_limit
-    if tried >= most + MOST_REFUSED_HANDOFFS:
+    handoffs = changes.fields["handoffs"] = changes.task.handoffs + 1
+    limit = Limits.current().handoff_limit
+    if handoffs >= limit + MOST_REFUSED_HANDOFFS:
         changes.failure = Failed(
             FailureCode.TOOL_LOOP,
-            f"The agents handed this task on {most} times, and none of them answered. Say which of them shall do what, "
-            "or choose one agent for it.",
+            f"The agents handed this task on {limit} times, and none of them answered. Say which of them shall do "
+            "what, or choose one agent for it.",
         )
 
 
@@ -199,10 +191,10 @@ def keep_note(effect: SaveNote, changes: Changes) -> None:
 @handles(DeleteNote)
 def forget_note(effect: DeleteNote, changes: Changes) -> None:
     """Delete a note of the person, or in a project, of the project."""
-    changes.also.append(partial(_delete_note, changes.task, effect.number))
 
+    def delete_note() -> None:
+        projects, person = search.projects_of(changes.task), changes.task.started_by
+        notes = MemoryNote.objects.of_projects(projects) if projects else MemoryNote.objects.of_user(person)
+        notes.filter(pk=effect.number).delete()
 
-def _delete_note(task: Task, number: int) -> None:
-    projects = search.projects_of(task)
-    notes = MemoryNote.objects.of_projects(projects) if projects else MemoryNote.objects.of_user(task.started_by)
-    notes.filter(pk=number).delete()
+    changes.also.append(delete_note)

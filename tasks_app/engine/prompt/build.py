@@ -26,7 +26,7 @@ from tools_app.sandbox import Sandbox
 from tools_app.sandbox.probe import SandboxContents, sandbox_contents
 
 
-class Head(NamedTuple):
+class PromptHead(NamedTuple):
     """A prompt without messages. `tokens` is its entire size by our count."""
 
     prompt: Prompt
@@ -34,23 +34,23 @@ class Head(NamedTuple):
     tokens: int
 
 
-def build_for(context: TaskContext, recipient: Recipient) -> Head:
+def build_for(context: TaskContext, recipient: Recipient) -> PromptHead:
     """Return the head for the next request: the brief form if the full one takes over half of the window."""
-    whole = build(context, recipient.tool_mode)
-    if 2 * whole.tokens <= recipient.context_window:
-        return whole
+    full = build(context, recipient.tool_mode)
+    if 2 * full.tokens <= recipient.context_window:
+        return full
     return build(context, recipient.tool_mode, is_brief=True)
 
 
-def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Head:
+def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> PromptHead:
     """Return the head in a tool mode, full or brief: the cached one while its inputs are unchanged."""
     settings, visibility, sandbox = context.settings, context.visibility, context.sandbox
     visible = context.visible
-    of_task = _of_task(context, visible)
-    found = _found(visible, sandbox, settings.agent)
-    decides = (settings, visibility, context.secrets.active, sandbox, found, of_task)
-    known, head = context.heads.get((mode, is_brief), (None, None))
-    if not isinstance(head, Head) or known != decides:
+    task_inputs = _task_inputs(context, visible)
+    available = _available_commands(visible, sandbox, settings.agent)
+    inputs_key = (settings, visibility, context.secrets.active, sandbox, available, task_inputs)
+    cached_key, head = context.head_cache.get((mode, is_brief), (None, None))
+    if not isinstance(head, PromptHead) or cached_key != inputs_key:
         person = context.task.started_by
         inputs = replace(
             inputs_of(person, settings.policy, visibility, sandbox, settings.agent),
@@ -58,37 +58,37 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> He
             is_brief=is_brief,
             result_bytes=settings.result_tokens * tokens.BYTES_PER_TOKEN,
             own=settings.own_sections,
-            **of_task,
+            **task_inputs,
         )
         head = _head(inputs, tuple(visible), visibility, context.secrets.redactor)
-        context.heads[mode, is_brief] = decides, head
+        context.head_cache[mode, is_brief] = inputs_key, head
     return head
 
 
-def _of_task(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
+def _task_inputs(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
     """Return the inputs that depend on more than settings, tools and secrets."""
     off_record = context.session.off_record
     return {
         "off_record": off_record,
         "preferences": "" if context.is_shared else context.task.started_by.preferences,  # readers may see the prompt
         "remaining": ", ".join(f"`{tool.name}`" for tool in visible) if off_record else "",
-        **(_secrets(context, visible) if context.secrets.active.secrets else {}),
+        **(_secret_inputs(context, visible) if context.secrets.active.secrets else {}),
     }
 
 
 @lru_cache(maxsize=64)
 def _head(
     inputs: PromptInputs, visible: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor
-) -> Head:
+) -> PromptHead:
     """Build a head. Tasks with the same inputs share it."""
     if inputs.mode is not ToolMode.NATIVE:
         inputs = replace(inputs, functions=_functions(visible, visibility, redactor, is_brief=inputs.is_brief))
     system = redacted_system(system_prompt(inputs), redactor)
     tools = _specs(visible, visibility, redactor, is_brief=inputs.is_brief)
     text = dump_tools(tools)
-    beside = text if inputs.mode is ToolMode.NATIVE else ""  # others have the list in the prompt
-    size = tokens.estimate(system) + tokens.estimate(beside)
-    return Head(Prompt(system=system, tools=tools, messages=()), text, size)
+    tool_list = text if inputs.mode is ToolMode.NATIVE else ""  # others have the list in the prompt
+    size = tokens.estimate(system) + tokens.estimate(tool_list)
+    return PromptHead(Prompt(system=system, tools=tools, messages=()), text, size)
 
 
 def inputs_of(
@@ -96,37 +96,32 @@ def inputs_of(
 ) -> PromptInputs:
     """Return the inputs that are the same for all tasks of a person with these tools."""
     visible = policy.visible(visibility)
-    names, found = visible.names, _found(visible, sandbox, agent)
+    names, available = visible.names, _available_commands(visible, sandbox, agent)
     return PromptInputs(
         person=person.get_username(),
         preferences=person.preferences,
         has_shell="shell" in names,
         has_browser="browser" in names,
         sandbox=sandbox.name,
-        cli_tools=", ".join(found.programs) or "none",
-        python_packages=", ".join(found.packages),
+        cli_tools=", ".join(available.programs) or "none",
+        python_packages=", ".join(available.packages),
         command_hosts=", ".join(sorted(policy.hosts("shell"))),
         wants_data=bool(visibility.output_schema),
-        groups=_groups(policy),
+        groups=tuple(
+            (name, policy.group_description(name), len(tools))
+            for name, tools in sorted(policy.tools_by_group.items())
+            if tools
+        ),
         skills=visibility.skills if "skill" in names else (),
     )
 
 
-def _found(visible: VisibleTools, sandbox: Sandbox, agent: Agent | None) -> SandboxContents:
+def _available_commands(visible: VisibleTools, sandbox: Sandbox, agent: Agent | None) -> SandboxContents:
     """Return the programs and packages that commands find, if there is a shell."""
     return sandbox_contents(sandbox, layers(sandbox, agent)) if "shell" in visible.names else SandboxContents()
 
 
-def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
-    """Return name, use and size of each tool group that must be loaded first."""
-    return tuple(
-        (name, policy.group_description(name), len(tools))
-        for name, tools in sorted(policy.tools_by_group.items())
-        if tools
-    )
-
-
-def _secrets(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
+def _secret_inputs(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
     """Return the inputs about secrets and their tools, or nothing without a tool that takes secrets."""
     tools = ", ".join(f"`{name}`" for name in visible.taking_secrets)
     usable = context.secrets.usable_in(context.task) if tools else {}
@@ -188,5 +183,5 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
         functions="(the tools, one a line)",
         own=(*((name, version.text) for name, version in versions.items()), ("instructions", agent.instructions)),
     )
-    found = [(name, section(name, inputs)) for name in (*IN_ORDER, *DYNAMIC)]
-    return [PreviewedSection(name=name, text=text, version=versions.get(name)) for name, text in found if text]
+    texts = [(name, section(name, inputs)) for name in (*IN_ORDER, *DYNAMIC)]
+    return [PreviewedSection(name=name, text=text, version=versions.get(name)) for name, text in texts if text]

@@ -79,26 +79,28 @@ def system_prompt(inputs: PromptInputs) -> str:
 
 def section(name: str, inputs: PromptInputs) -> str:
     """Return a section in its tags, or '' if it has nothing to say, for example without a browser."""
-    words = without_marker(dict(inputs.own).get(name, "")).strip()
+    own_text = without_marker(dict(inputs.own).get(name, "")).strip()
     if name == "tool_protocol":
-        return _protocol(inputs, words)
+        return _protocol(inputs, own_text)
     if name == "instructions":
-        return f"<instructions>\n{_kept_inside(words)}\n</instructions>" if words else ""
-    shipped = _shipped(name, inputs)
-    if words and name in ADDED_TO:
-        return f"{shipped.removesuffix(f'</{name}>')}{_kept_inside(words)}\n</{name}>"
-    return f"<{name}>\n{words}\n</{name}>" if words and shipped else shipped
+        return f"<instructions>\n{_without_end_tags(own_text)}\n</instructions>" if own_text else ""
+    shipped = _shipped_section(name, inputs)
+    if own_text and name in ADDED_TO:
+        return f"{shipped.removesuffix(f'</{name}>')}{_without_end_tags(own_text)}\n</{name}>"
+    return f"<{name}>\n{own_text}\n</{name}>" if own_text and shipped else shipped
 
 
 def _protocol(inputs: PromptInputs, rules: str) -> str:
     """Return the section on calls. The tool mode decides how they are written, not an administrator's text."""
-    rules = rules or _shipped("tool_rules", inputs)
+    rules = rules or _shipped_section("tool_rules", inputs)
     values = {"functions": inputs.functions, "rules": rules}
     return _rendered(PROTOCOLS[inputs.mode], values, is_brief=inputs.is_brief)
 
 
-def _shipped(name: str, inputs: PromptInputs) -> str:
-    return _rendered(name, {key: _kept_inside(value) for key, value in vars(inputs).items()}, is_brief=inputs.is_brief)
+def _shipped_section(name: str, inputs: PromptInputs) -> str:
+    return _rendered(
+        name, {key: _without_end_tags(value) for key, value in vars(inputs).items()}, is_brief=inputs.is_brief
+    )
 
 
 def _rendered(name: str, values: dict[str, Any], *, is_brief: bool) -> str:
@@ -108,8 +110,8 @@ def _rendered(name: str, values: dict[str, Any], *, is_brief: bool) -> str:
     return template.render(Context(values, autoescape=False)).strip()
 
 
-def _kept_inside(value: Any) -> Any:
+def _without_end_tags(value: Any) -> Any:
     """Return values without end tags, which could end the section around them."""
     if isinstance(value, str):
         return _END_TAG.sub(r"<\\\1/", value.strip())
-    return tuple(map(_kept_inside, value)) if isinstance(value, tuple) else value
+    return tuple(map(_without_end_tags, value)) if isinstance(value, tuple) else value

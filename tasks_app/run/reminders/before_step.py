@@ -1,7 +1,7 @@
 """Reminders before a step. Each function returns its reminder when it is due.
 
-To add one, write a function of a `Moment` and list it in `_REMINDERS`. In most steps none is due, and nothing is read
-or written for it.
+To add one, write a function of a `StepState` and list it in `_REMINDERS`. In most steps none is due, and nothing is
+read or written for it.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from tasks_app.text.languages import language_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class StepState:
     """The state that the triggers examine.
 
     `entries` are those that the model sees in full, `newest` the last of them by type and by kind of reminder. `tools`
@@ -38,7 +38,7 @@ class Moment:
     project: Project | None = None
     longest: int = LONGEST_INSTRUCTIONS
 
-    def was_said(self, kind: str) -> bool:
+    def was_given(self, kind: str) -> bool:
         return kind in self.task.reminded
 
     def replies(self) -> Iterator[ContextEntry]:
@@ -46,55 +46,56 @@ class Moment:
         return (entry for entry in reversed(self.entries) if entry.role == "assistant")
 
 
-def due(moment: Moment) -> list[Draft]:
+def due(step: StepState) -> list[Draft]:
     """Return the reminders that are due before the next step."""
-    return [draft for remind in _REMINDERS if (draft := remind(moment)) is not None]
+    return [draft for remind in _REMINDERS if (draft := remind(step)) is not None]
 
 
-def workflow_step(workflow: Mapping[str, Any], place: int) -> Draft:
-    """Describe a step of a workflow: the first at the start of the task, each later one after the result that ends its
-    predecessor.
+def workflow_step(workflow: Mapping[str, Any], index: int) -> Draft:
+    """Describe a step of a workflow.
 
-    `place` counts from 0. The first also lists all steps.
+    The first step is described at the start of the task, each later one after the result that ends its predecessor. The
+    first description also lists all steps. `index` counts from 0.
     """
     steps = workflow["steps"]
-    way = " → ".join(step["title"] for step in steps)
-    first = f"This task follows the workflow “{workflow['name']}”: {way}.\n" if place == 0 else ""
+    titles = " → ".join(step["title"] for step in steps)
+    introduction = f"This task follows the workflow “{workflow['name']}”: {titles}.\n" if index == 0 else ""
     text = (
-        f"{first}Step {place + 1} of {len(steps)}: {steps[place]['title']}\n{steps[place]['instructions']}\n"
+        f"{introduction}Step {index + 1} of {len(steps)}: {steps[index]['title']}\n{steps[index]['instructions']}\n"
         'When it is done, call `step` with action "done". If it cannot be done, call it with action "blocked" and say '
         "in `note` what prevents it and what you need; the person answers."
     )
-    return Draft(context_type=ContextType.WORKFLOW_STEP, content=text, metadata={"step": place + 1})
+    return Draft(context_type=ContextType.WORKFLOW_STEP, content=text, metadata={"step": index + 1})
 
 
-def current_place(task: Task) -> int | None:
+def current_index(task: Task) -> int | None:
     """Return the index of the workflow step in progress, or None."""
-    return next((place for place, step in enumerate(task.plan) if step["status"] == "in_progress"), None)
+    return next((index for index, step in enumerate(task.plan) if step["status"] == "in_progress"), None)
 
 
-def _workflow_step_again(moment: Moment) -> Draft | None:
+def _workflow_step_again(step: StepState) -> Draft | None:
     """Describe the current step again when the model no longer sees its entry."""
-    if not moment.task.workflow or ContextType.WORKFLOW_STEP in moment.newest:
+    if not step.task.workflow or ContextType.WORKFLOW_STEP in step.newest:
         return None
-    place = current_place(moment.task)
-    return None if place is None else workflow_step(moment.task.workflow, place)
+    index = current_index(step.task)
+    return None if index is None else workflow_step(step.task.workflow, index)
 
 
-def project(moment: Moment) -> Draft | None:
-    """Give the model the instructions of the session's project, before a step for which it has not seen their current
-    state.
+def project(step: StepState) -> Draft | None:
+    """Give the model the current instructions of the session's project, before a step, unless it has seen them.
 
-    That is so after a change, after a cut of the entry with them, and when the session has left the project.
+    It has not after a change, after a cut of the entry with them, and when the session has left the project.
     """
-    told, found = moment.newest.get("project"), moment.project
-    version = f"{found.pk} {_digest(found)}" if found and found.instructions else ""
-    if version == (told.metadata.get("version") if told else ""):
+    previous, project_row = step.newest.get("project"), step.project
+    version = f"{project_row.pk} {_digest(project_row)}" if project_row and project_row.instructions else ""
+    if version == (previous.metadata.get("version") if previous else ""):
         return None
-    if found is None or not version:
+    if project_row is None or not version:
         text = "The instructions of a project that were given above no longer apply."
     else:
-        text = project_instructions(found.name, found.instructions, moment.longest, again=told is not None)
+        text = project_instructions(
+            project_row.name, project_row.instructions, step.longest, again=previous is not None
+        )
     draft = reminder(text, "project")
     return replace(draft, metadata={**draft.metadata, "version": version})
 
@@ -103,15 +104,15 @@ def _digest(project: Project) -> str:
     return sha256(f"{project.name}\n{project.instructions}".encode()).hexdigest()[:16]
 
 
-def budget(moment: Moment) -> Draft | None:
+def budget(step: StepState) -> Draft | None:
     """Warn before a step when most of a budget that limits the task is spent, once a task.
 
     Names the limit of which the largest share is spent.
     """
-    nearest = max(moment.limit_states, key=lambda state: state.share_spent, default=None)
-    if nearest is None or moment.was_said("budget"):
+    nearest = max(step.limit_states, key=lambda state: state.share_spent, default=None)
+    if nearest is None or step.was_given("budget"):
         return None
-    if nearest.share_spent * 100 < moment.limits.budget_reminder_percent:
+    if nearest.share_spent * 100 < step.limits.budget_reminder_percent:
         return None
     text = (
         f"{nearest.share_spent:.0%} of the {nearest.limit.description} is spent; once all of it is, the task ends "
@@ -121,33 +122,34 @@ def budget(moment: Moment) -> Draft | None:
     return reminder(text, "budget")
 
 
-def tool_limit(moment: Moment) -> Draft | None:
-    """Ask for the answer before a step when the task has made all its tool calls. From then on it can only call
-    `message`.
+def tool_limit(step: StepState) -> Draft | None:
+    """Ask for the answer before a step when the task has made all its tool calls.
+
+    From then on it can only call `message`.
     """
-    if not moment.has_made_all_calls or moment.was_said("tool_limit"):
+    if not step.has_made_all_calls or step.was_given("tool_limit"):
         return None
     text = (
-        f"This task has made all of its {moment.task.calls_made} tool calls; only `message` is still available. Answer "
+        f"This task has made all of its {step.task.calls_made} tool calls; only `message` is still available. Answer "
         'now with what you know, by `message` of type "result". Say what is certain, what you could not check and what '
         "remains to be done."
     )
     return reminder(text, "tool_limit")
 
 
-def tool_list(moment: Moment) -> Draft | None:
+def tool_list(step: StepState) -> Draft | None:
     """Report changes of the tool list since the last request, before a step.
 
     Names new tools, forbidden tools, and tools that have nothing to do now: no job runs, no page is open, their group
     was unloaded. Order does not matter. The limit on tool calls has its own reminder.
     """
-    before, now = set(moment.task.shown_tools), set(moment.tools)
-    if not before or before == now or moment.has_made_all_calls:
+    previous, current = set(step.task.shown_tools), set(step.tools)
+    if not previous or previous == current or step.has_made_all_calls:
         return None
-    gone, permitted = before - now, frozenset(moment.permitted)
-    came, idle, forbidden = _named(now - before), _named(gone & permitted), _named(gone - permitted)
-    changes = [f"New: {came}."] if came else []
-    changes += [f"Not shown for now: {idle}."] if idle else []
+    removed, permitted = previous - current, frozenset(step.permitted)
+    added, idle_names, forbidden = _named(current - previous), _named(removed & permitted), _named(removed - permitted)
+    changes = [f"New: {added}."] if added else []
+    changes += [f"Not shown for now: {idle_names}."] if idle_names else []
     changes += [f"No longer allowed: {forbidden}. Do not try to do what they did by other means."] if forbidden else []
     return reminder(f"Your tools have changed. {' '.join(changes)}", "tool_list")
 
@@ -156,15 +158,15 @@ def _named(names: set[str]) -> str:
     return ", ".join(f"`{name}`" for name in sorted(names))
 
 
-def stale_plan(moment: Moment) -> Draft | None:
+def stale_plan(step: StepState) -> Draft | None:
     """List the open steps before a step when the plan has not changed for many replies, and again after as many."""
-    task, after = moment.task, moment.limits.stale_plan_after
-    still_open = [step for step in task.plan if step["status"] != "done"]
-    if not still_open or "plan" not in moment.tools or task.iteration - task.reminded.get("stale_plan", 0) < after:
+    task, after = step.task, step.limits.stale_plan_after
+    still_open = [item for item in task.plan if item["status"] != "done"]
+    if not still_open or "plan" not in step.tools or task.iteration - task.reminded.get("stale_plan", 0) < after:
         return None
-    if any(reply.call is not None and reply.call["name"] == "plan" for reply in islice(moment.replies(), after)):
+    if any(reply.call is not None and reply.call["name"] == "plan" for reply in islice(step.replies(), after)):
         return None
-    steps = "\n".join(f"- {step['title']} ({step['status']})" for step in still_open)
+    steps = "\n".join(f"- {item['title']} ({item['status']})" for item in still_open)
     text = (
         f"Your plan has not changed for {after} replies. The person sees it beside the chat; these steps are open:\n"
         f"{steps}\nIf a step is done, advance the plan; if your approach has changed, update it; otherwise go on."
@@ -172,19 +174,19 @@ def stale_plan(moment: Moment) -> Draft | None:
     return reminder(text, "stale_plan")
 
 
-def same_tool(moment: Moment) -> Draft | None:
+def same_tool(step: StepState) -> Draft | None:
     """Question the approach before a step when many replies in a row called one tool, and again after as many.
 
     The calls differ in their arguments. A message of the person begins a new row. Tools that are allowed to repeat
     themselves do not count.
     """
-    task, after = moment.task, moment.limits.same_tool_after
+    task, after = step.task, step.limits.same_tool_after
     if task.iteration - task.reminded.get("same_tool", 0) < after:
         return None
-    newest = takewhile(lambda entry: entry.context_type != ContextType.USER_MESSAGE, reversed(moment.entries))
-    replies = list(islice((entry for entry in newest if entry.role == "assistant"), after))
+    since_message = takewhile(lambda entry: entry.context_type != ContextType.USER_MESSAGE, reversed(step.entries))
+    replies = list(islice((entry for entry in since_message if entry.role == "assistant"), after))
     names = {reply.call["name"] if reply.call else "" for reply in replies}
-    if len(replies) < after or len(names) != 1 or not names.isdisjoint({"", *moment.repeatable}):
+    if len(replies) < after or len(names) != 1 or not names.isdisjoint({"", *step.repeatable}):
         return None
     text = (
         f"Your last {after} calls were all of `{names.pop()}`, with different arguments. If each brings you nearer to "
@@ -194,29 +196,29 @@ def same_tool(moment: Moment) -> Draft | None:
     return reminder(text, "same_tool")
 
 
-def language(moment: Moment) -> Draft | None:
+def language(step: StepState) -> Draft | None:
     """Name the person's language after a message to them in another one, once a task.
 
     Conservative: only if both languages are unmistakable.
     """
-    newest = next(moment.replies(), None)
-    if newest is None or newest.context_type != ContextType.AI_MESSAGE or moment.was_said("language"):
+    reply = next(step.replies(), None)
+    if reply is None or reply.context_type != ContextType.AI_MESSAGE or step.was_given("language"):
         return None
-    asked = moment.newest.get(ContextType.USER_MESSAGE)
-    if not (wanted := language_of(asked.content if asked else "")):
+    message = step.newest.get(ContextType.USER_MESSAGE)
+    if not (expected := language_of(message.content if message else "")):
         return None
-    arguments = newest.arguments
-    used = language_of(str(arguments.get("text") if isinstance(arguments, dict) else newest.content))
-    if used in ("", wanted):
+    arguments = reply.arguments
+    used = language_of(str(arguments.get("text") if isinstance(arguments, dict) else reply.content))
+    if used in ("", expected):
         return None
     text = (
-        f"Your last message is in {used}, but the person writes {wanted}. Write to them in {wanted} from now on, "
+        f"Your last message is in {used}, but the person writes {expected}. Write to them in {expected} from now on, "
         "unless they or their preferences ask for another language. Code, names and quotations stay as they are."
     )
     return reminder(text, "language")
 
 
-_REMINDERS: Sequence[Callable[[Moment], Draft | None]] = (
+_REMINDERS: Sequence[Callable[[StepState], Draft | None]] = (
     project,
     _workflow_step_again,
     budget,

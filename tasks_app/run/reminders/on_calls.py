@@ -6,16 +6,20 @@ from tasks_app.models import ToolCallLog
 from tasks_app.record import Draft, reminder
 
 
-def missing_call(left: int) -> Draft:
+def missing_call(remaining: int) -> Draft:
     """Ask for a tool call after a reply without one.
 
     `left` is how many more such replies get a reminder.
     """
-    more = f"{left} more such replies and the task fails." if left else "The next such reply ends the task as failed."
+    warning = (
+        f"{remaining} more such replies and the task fails."
+        if remaining
+        else "The next such reply ends the task as failed."
+    )
     text = (
         "Your reply contained no tool call, so nothing happened and the person got no answer. Every reply must "
         "contain exactly one tool call. To speak to the person, call `message`; to hand over the final answer, call "
-        f'`message` with type "result". {more}'
+        f'`message` with type "result". {warning}'
     )
     return reminder(text, "missing_call")
 
@@ -47,8 +51,8 @@ def deferred(calls: Sequence[str]) -> list[Draft]:
 
 def _with_cut_arguments(call: str) -> str:
     name, bracket, arguments = call.partition("(")
-    cut = len(arguments) > LONGEST_ARGUMENTS + 1  # 1 for the closing bracket
-    return f"{name}{bracket}{arguments[:LONGEST_ARGUMENTS]}…)" if cut else call
+    is_too_long = len(arguments) > LONGEST_ARGUMENTS + 1  # 1 for the closing bracket
+    return f"{name}{bracket}{arguments[:LONGEST_ARGUMENTS]}…)" if is_too_long else call
 
 
 LONGEST_CALL = 120  # characters of each call in the list

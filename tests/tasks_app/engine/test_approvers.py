@@ -120,7 +120,7 @@ def test_the_administrators_word_holds_for_what_waits_already(play, set_up, owne
     setting = set_up()
     task = play(WRITE, result()).advance()
     approval = Approval.objects.get()
-    assert decisions.why_not(approval, owner) == ""
+    assert decisions.refusal_reason(approval, owner) == ""
     setting.approvers = reviewers
     setting.save()
     with pytest.raises(MayNotDecide):

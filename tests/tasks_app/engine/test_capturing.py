@@ -97,8 +97,8 @@ def words_read(monkeypatch):
         monkeypatch.setattr(summary, "_answer", lambda context, entries, *_: shown.extend(entries) or "A fact.")
         claimed = lease.claim(task.pk)
         context = TaskContext(claimed, workspace_of(claimed.session), sandbox())
-        step_settings.refresh_all(context, context.look())
-        summary.capture(context, context.history.record(), context.interruption)
+        step_settings.refresh_all(context, context.snapshot(fresh=True))
+        summary.capture_facts(context, context.history.record(), context.interruption)
         context.commit()
         return [entry.content for entry in shown]
 

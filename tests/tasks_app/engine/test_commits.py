@@ -30,7 +30,7 @@ def context(owner: Any) -> TaskContext:
     factories.append(task, Draft(context_type=ContextType.USER_MESSAGE, content="Begin."))
     held = Task.objects.select_related("session").get(pk=task.pk)
     context = TaskContext(held, workspace_of(session), sandbox())
-    context.secrets.refresh(context.look().version)
+    context.secrets.refresh(context.snapshot(fresh=True).version)
     return context
 
 

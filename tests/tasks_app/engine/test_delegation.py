@@ -215,7 +215,7 @@ def test_a_childs_question_waits_in_the_inbox_of_the_person(play, owner):
 def test_a_wake_up_that_was_lost_is_found(play, monkeypatch):
     run = play(call("delegate", tasks=[part(result("First."))]), result())
     run.advance()
-    monkeypatch.setattr(children, "look_after", lambda call_id: None)
+    monkeypatch.setattr(children, "advance_call", lambda call_id: None)
     type(run)(children_of(run.task)[0]).advance()
     assert work_off(run).waiting_for == "children"
     monkeypatch.undo()

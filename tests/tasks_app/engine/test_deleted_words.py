@@ -136,7 +136,9 @@ def test_what_is_kept_while_it_is_looked_for_is_not_deleted(shown: Session, monk
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("place", ["tasks_app.worker.jobs.title_from_model", "tasks_app.services.sessions.ask_aside"])
+@pytest.mark.parametrize(
+    "place", ["tasks_app.worker.jobs.title_from_model", "tasks_app.services.sessions.make_side_call"]
+)
 def test_a_session_that_is_deleted_while_its_title_is_asked_for_leaves_no_words(
     place: str, owner: Any, monkeypatch: Any, caplog: Any
 ) -> None:

@@ -110,7 +110,7 @@ def test_a_server_that_is_killed_when_a_child_ends_removes_the_mount_point_later
 ) -> None:
     run = play(call("delegate", tasks=[part(call("shell", command="true"), result())]), result())
     run.advance()
-    monkeypatch.setattr(children, "look_after", lambda call_id: None)
+    monkeypatch.setattr(children, "advance_call", lambda call_id: None)
     Run(children_of(run.task)[0]).advance()
     monkeypatch.undo()
     assert folder_exists(run.task.session, MOUNT_POINT)

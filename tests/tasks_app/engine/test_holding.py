@@ -58,7 +58,7 @@ def test_the_holder_takes_what_it_is_told_of_also_when_the_page_is_closed_by_now
 ) -> None:
     run = play(result())
     held_by(run, process.name())
-    affinity.called.set()
+    affinity.task_waiting.set()
 
     def is_done() -> bool:
         run.task.refresh_from_db()

@@ -84,7 +84,7 @@ class Engine:
         self.record.append((counted, not refused and step.succeeds))
         if refused:
             return "ends" if self.detector.is_hopeless() else "refused"
-        self.runs[call_id] = EarlierRun(seq=self.seq, call_id=call_id, result=step.result, shown=step.result)
+        self.runs[call_id] = EarlierRun(seq=self.seq, call_id=call_id, result=step.result, comparable=step.result)
         if step.changes_files:
             self.changed = self.seq
         if step.succeeds:

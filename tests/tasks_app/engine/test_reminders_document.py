@@ -23,7 +23,7 @@ from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task, T
 from tasks_app.record import Draft, message_of
 from tasks_app.run import reminders
 from tasks_app.run.history import newest_of
-from tasks_app.run.reminders.before_step import Moment
+from tasks_app.run.reminders.before_step import StepState
 from tools_app.notes import Note, Passage, rendered
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "reminders.md"
@@ -31,7 +31,7 @@ HEAD = """# Reminders: what the model is told, word for word
 
 All that the engine ever says to a model, beside the system prompt and the tool list, is an entry of the record. Each of
 these is shown in the chat, marked “seen by the model”, in the place where the model saw it. Each is one function below
-`tasks_app/run/reminders/`, in a file named for the moment at which it comes; those of `before_step` hold their trigger, too.
+`tasks_app/run/reminders/`, in a file named for the time at which it comes; those of `before_step` hold their trigger, too.
 This page is generated from them by `tests/tasks_app/engine/test_reminders_document.py`; the names and figures in the
 texts are examples.
 
@@ -74,10 +74,10 @@ def standing() -> LimitState:
     return LimitState(limit=limit, spent=Decimal("0.42"), reserved=Decimal(0))
 
 
-def moment(**fields: Any) -> Moment:
-    """A moment at which a reminder is due; the fields that are none of its own are the task's."""
-    own = {name: fields.pop(name) for name in {field.name for field in dataclasses.fields(Moment)} & fields.keys()}
-    return Moment(task=Task(**fields), limits=Limits(), newest=newest_of(own.get("entries", ())), **own)
+def step(**fields: Any) -> StepState:
+    """Return the state of a step. Fields that it does not have are those of the task."""
+    own = {name: fields.pop(name) for name in {field.name for field in dataclasses.fields(StepState)} & fields.keys()}
+    return StepState(task=Task(**fields), limits=Limits(), newest=newest_of(own.get("entries", ())), **own)
 
 
 def entry(context_type: ContextType, content: str, **fields: Any) -> ContextEntry:
@@ -116,7 +116,7 @@ def examples() -> list[Draft | None]:
         reminders.delegated(),
         reminders.recalled(REMEMBERED),
         reminders.folder_instructions("website/AGENTS.md", "Run npm test before you commit."),
-        reminders.project(moment(project=Project(name="Lunar lander", instructions="Answer in metric units."))),
+        reminders.project(step(project=Project(name="Lunar lander", instructions="Answer in metric units."))),
         reminders.workflow_step(WORKFLOW, 0),
         reminders.workflow_step(WORKFLOW, 1),
         reminders.handoff("Researcher", "Writer", "The sources are in sources.md, with what each is good for."),
@@ -128,24 +128,24 @@ def examples() -> list[Draft | None]:
         *cycle_of_two(),
         *reminders.interruption(interrupted_call(), has_closed=True),
         *reminders.interruption([entry(ContextType.AI_MESSAGE, ENGLISH)], has_closed=False),
-        reminders.language(moment(entries=wrong_language())),
-        reminders.stale_plan(moment(plan=PLAN, iteration=10, tools=["plan"])),
-        reminders.same_tool(moment(entries=searches(20), iteration=20)),
+        reminders.language(step(entries=wrong_language())),
+        reminders.stale_plan(step(plan=PLAN, iteration=10, tools=["plan"])),
+        reminders.same_tool(step(entries=searches(20), iteration=20)),
         reminders.tool_list(
-            moment(
+            step(
                 shown_tools=["file", "job", "message", "shell"],
                 tools=["file", "message", "recall"],
                 permitted=["file", "job", "message", "recall"],
             )
         ),
-        reminders.tool_limit(moment(calls_made=40, has_made_all_calls=True)),
+        reminders.tool_limit(step(calls_made=40, has_made_all_calls=True)),
         reminders.forked(2, ["data.bin"]),
         reminders.forked(0, begins_later=True),
         reminders.imported("ChatGPT"),
         reminders.undone(["notes.md", "src/app.py"]),
         reminders.deleted(["draft.md"]),
         reminders.jobs_ended({1: "Job 1 ended with exit code 1 after 63.2 s.", 2: ""}, [1]),
-        reminders.budget(moment(limit_states=[standing()])),
+        reminders.budget(step(limit_states=[standing()])),
         reminders.summary(1, 120, "The tests of main.go fail since the clock was changed; the cause is in clock.go."),
     ]
 
@@ -187,7 +187,7 @@ def test_every_reminder_has_its_place_in_it():
     assert {kind(draft) for draft in examples() if draft is not None} == set(reminders.__all__)
 
 
-def test_each_reminder_is_of_one_of_the_moments():
+def test_each_reminder_is_in_one_of_the_modules():
     modules = [import_module(f"tasks_app.run.reminders.{m.name}") for m in pkgutil.iter_modules(reminders.__path__)]
     own = {name for module in modules for name, function in vars(module).items() if returns_draft(function, module)}
     assert own == set(reminders.__all__)

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from llm_app.call import Recipient
 from llm_app.types import ToolCall, ToolMode
-from tasks_app.engine.think import Requests
+from tasks_app.engine.think import StepRequests
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Task
 from tasks_app.record import Draft
 from tasks_app.record.draft import result
@@ -45,7 +45,7 @@ def running(task: Task) -> TaskContext:
 
 def seconds(context: TaskContext) -> float:
     """Of one more request."""
-    requests, times = Requests(context), []
+    requests, times = StepRequests(context), []
     requests.prompt_for(LARGE)
     for _ in range(30):
         began = time.perf_counter()
@@ -60,14 +60,14 @@ def test_a_request_at_400_turns_costs_at_most_twice_that_at_50_and_no_query(owne
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        Requests(long).prompt_for(LARGE)
+        StepRequests(long).prompt_for(LARGE)
     assert len(queries) == 0
 
 
 def test_after_a_cut_only_what_is_behind_it_is_read(owner: Any) -> None:
     task = task_with(owner, 400)
     context = running(task)
-    Requests(context).prompt_for(SMALL)
+    StepRequests(context).prompt_for(SMALL)
     cut = ContextCut.objects.get()
     behind = ContextEntry.objects.filter(session=task.session, seq__gt=cut.seq, in_context=True).count()
     assert behind < 100
@@ -79,10 +79,10 @@ def test_after_a_cut_only_what_is_behind_it_is_read(owner: Any) -> None:
 def test_a_new_worker_sends_the_same_request(owner: Any, again: Recipient) -> None:
     task = task_with(owner, 200)
     first = running(task)
-    sent = [Requests(first).prompt_for(recipient) for recipient in (LARGE, SMALL, LARGE)]
+    sent = [StepRequests(first).prompt_for(recipient) for recipient in (LARGE, SMALL, LARGE)]
     assert sent[0].prompt.messages != sent[1].prompt.messages
     assert sent[0].prompt.messages == sent[2].prompt.messages
-    now = Requests(running(task)).prompt_for(again)
+    now = StepRequests(running(task)).prompt_for(again)
     before = sent[1] if again is SMALL else sent[2]
     assert now.prompt.messages == before.prompt.messages
     assert now.references == before.references
@@ -90,7 +90,7 @@ def test_a_new_worker_sends_the_same_request(owner: Any, again: Recipient) -> No
 
 def test_an_id_of_a_call_from_before_the_cut_is_still_known(owner: Any) -> None:
     task = task_with(owner, 400)
-    Requests(running(task)).prompt_for(SMALL)
+    StepRequests(running(task)).prompt_for(SMALL)
     assert {"c0", "c399"} <= running(task).history.call_ids
 
 

@@ -154,7 +154,7 @@ def test_the_short_forms_take_half_of_the_window_at_most_in_every_way_of_calling
     run = play(result())
     run.advance()
     claim = TaskContext(run.task, workspace_of(run.task.session), sandbox())
-    step_settings.refresh_all(claim, claim.look())
+    step_settings.refresh_all(claim, claim.snapshot(fresh=True))
     recipient = Recipient(model="m", tool_mode=mode, context_window=WINDOW, max_tokens=WINDOW // 4)
     head = build.build_for(claim, recipient)
     assert 2 * head.tokens <= WINDOW

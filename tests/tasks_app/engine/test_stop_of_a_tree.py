@@ -58,16 +58,16 @@ def test_a_child_that_begins_to_wait_in_the_instant_of_a_stop_is_stopped(play, m
     run = play(call("delegate", tasks=[part(last_step, result())]), result())
     run.advance()
     [child] = children_of(run.task)
-    look, stopping = UnitOfWork.look, []
+    snapshot, stopping = UnitOfWork.snapshot, []
 
-    def slow_look(unit):
-        seen = look(unit)
+    def slow_snapshot(unit, *, fresh):
+        seen = snapshot(unit, fresh=fresh)
         if connection.in_atomic_block and not stopping:  # it has seen no stop, and is about to wait
             stopping.append(Stopping(run.task))
             time.sleep(0.5)
         return seen
 
-    monkeypatch.setattr(UnitOfWork, "look", slow_look)
+    monkeypatch.setattr(UnitOfWork, "snapshot", slow_snapshot)
     type(run)(child).advance()
     stopping[0].join(20)
     work_off(run)

@@ -83,13 +83,13 @@ def test_a_title_that_somebody_chose_stays(play, names):
 
 def test_a_title_that_somebody_chooses_while_the_model_thinks_stays(play, names, monkeypatch):
     names(openai_text("Another"))
-    run, ask = play(result()), sessions.ask_aside
+    run, ask = play(result()), sessions.make_side_call
 
     def asked_meanwhile(unit, *about, **more):
         services.change_session(run.task.session, title="Mine")
         return ask(unit, *about, **more)
 
-    monkeypatch.setattr(sessions, "ask_aside", asked_meanwhile)
+    monkeypatch.setattr(sessions, "make_side_call", asked_meanwhile)
     run.advance()
     assert LLMLog.objects.filter(purpose="title").exists()
     assert title(run) == "Mine"
@@ -132,14 +132,14 @@ def test_a_secret_is_not_cut_in_two(play, names, owner, http_provider):
 def test_who_waits_for_a_title_keeps_no_turn(play, names, monkeypatch):
     names(openai_text("A title", stall_at=1, stall_s=0.5))
     waits = []
-    for place in (cancellation, event_loop):
+    for module in (cancellation, event_loop):
 
-        def ready(seconds, descriptors, wait=place.ready):
+        def ready(seconds, descriptors, wait=module.ready_descriptors):
             if seconds:
                 waits.append(work_slots._current.slot in work_slots._slots._started_at)
             return wait(seconds, descriptors)
 
-        monkeypatch.setattr(place, "ready", ready)
+        monkeypatch.setattr(module, "ready_descriptors", ready)
     run = play(result())
     run.advance()
     assert title(run) == "A title"

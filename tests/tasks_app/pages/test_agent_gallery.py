@@ -40,9 +40,9 @@ def test_people_see_and_choose_the_agents_of_their_roles_alone(alices, alice, se
 def test_a_model_is_told_of_the_agents_of_its_persons_roles_alone(alice):
     role, lead = Group.objects.create(name="analysts"), Agent.objects.create(name="Lead", delegates=True)
     Agent.objects.create(name="Clerk").roles.add(role)
-    assert [name for name, _ in delegation.known_agents(lead, alice.pk)] == ["Lead"]
+    assert [name for name, _ in delegation.visible_agents(lead, alice.pk)] == ["Lead"]
     alice.groups.add(role)
-    assert [name for name, _ in delegation.known_agents(lead, alice.pk)] == ["Clerk", "Lead"]
+    assert [name for name, _ in delegation.visible_agents(lead, alice.pk)] == ["Clerk", "Lead"]
 
 
 @pytest.mark.parametrize("mode", ["queue", "interject", "steer"])
@@ -108,6 +108,6 @@ def test_helpers_are_tools_only_for_people_who_may_use_them(alice):
     chief = Agent.objects.create(name="Chief", helpers=["clerk"])
     role = Group.objects.create(name="analysts")
     Agent.objects.create(name="clerk").roles.add(role)
-    assert delegation.helpers_of(chief, alice.pk) == []
+    assert delegation.helper_tools(chief, alice.pk) == []
     alice.groups.add(role)
-    assert [tool.name for tool in delegation.helpers_of(chief, alice.pk)] == ["ask_clerk"]
+    assert [tool.name for tool in delegation.helper_tools(chief, alice.pk)] == ["ask_clerk"]

@@ -11,31 +11,31 @@ from tasks_app.models import PERSON_WAITS, Mode, Task
 VERSION = "(SELECT version FROM settings_version)"
 # Columns for a row of `tasks`. SQLite 3.40 evaluates IS NOT NULL wrongly in RETURNING.
 # MIN(mode): the modes of waiting messages are in the alphabetical order of their urgency.
-_OF_TASK = f"""
+_TASK_COLUMNS = f"""
     {VERSION},
     tasks.epoch,
     tasks.stop_requested_at,
     (SELECT MIN(mode) FROM inbox_messages
         WHERE session_id = tasks.session_id AND delivered_seq IS NULL AND mode <> '{Mode.QUEUE.value}'),
     (SELECT COALESCE(SUM(epoch), 0) FROM circuit_breakers)"""  # noqa: S608  a constant
-_OF_SESSION = (
+_SESSION_COLUMNS = (
     "COALESCE(sessions.active_agent_id, sessions.agent_id)",
     "sessions.denied_tools",
     "sessions.project_id",
     "(SELECT version FROM projects WHERE id = sessions.project_id)",
 )
 # For RETURNING, which has no joins in SQLite.
-_BY_TASK = [f"(SELECT {one} FROM sessions WHERE id = tasks.session_id)" for one in _OF_SESSION]  # noqa: S608
-COLUMNS = ", ".join([_OF_TASK, *_BY_TASK])
-_LOOK = (
-    f"SELECT {', '.join([_OF_TASK, *_OF_SESSION])} "  # noqa: S608
+_SUBQUERIES = [f"(SELECT {column} FROM sessions WHERE id = tasks.session_id)" for column in _SESSION_COLUMNS]  # noqa: S608
+COLUMNS = ", ".join([_TASK_COLUMNS, *_SUBQUERIES])
+_QUERY = (
+    f"SELECT {', '.join([_TASK_COLUMNS, *_SESSION_COLUMNS])} "  # noqa: S608
     "FROM tasks JOIN sessions ON sessions.id = tasks.session_id WHERE tasks.id = %s"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A snapshot of the state.
+class TaskSnapshot:
+    """The state that can change while a task runs.
 
     `version` counts the changes of settings and secrets, `breakers` those of all circuit breakers. Read them before the
     values they cover, so that a stale value never passes as fresh. `agent` is the key of the acting agent.
@@ -45,7 +45,7 @@ class Look:
 
     epoch: int
     stop_requested: bool
-    message: str  # the mode of one that waits for the task, an interjection before a steer; empty without any
+    message: str  # mode of the most urgent waiting message, an interjection before a steer, or ''
     version: int
     breakers: int
     agent: int | None
@@ -68,21 +68,21 @@ class Look:
         return self.interrupts(task) or (bool(self.message) and waiting_for in PERSON_WAITS)
 
     @classmethod
-    def of_row(cls, row: Sequence[Any]) -> "Look":
+    def of_row(cls, row: Sequence[Any]) -> "TaskSnapshot":
         """Build it from a row of `COLUMNS`."""
         version, epoch, stop, message, breakers, agent, denied, *project = row
         return cls(epoch, stop is not None, message or "", version, int(breakers), agent, denied, (*project,))
 
+    @classmethod
+    def take(cls, task: Task) -> "TaskSnapshot":
+        """Read the state with raw SQL, as this runs several times a step.
 
-def look_at(task: Task) -> Look:
-    """Read the state with raw SQL, as this runs several times a step.
-
-    Raises: Task.DoesNotExist.
-    """
-    database = connections[DEFAULT_DB_ALIAS]
-    with database.cursor() as cursor:
-        cursor.execute(_LOOK, [Task._meta.pk.get_db_prep_value(task.id, database)])
-        row = cursor.fetchone()
-    if row is None:
-        raise Task.DoesNotExist
-    return Look.of_row(row)
+        Raises: Task.DoesNotExist.
+        """
+        database = connections[DEFAULT_DB_ALIAS]
+        with database.cursor() as cursor:
+            cursor.execute(_QUERY, [Task._meta.pk.get_db_prep_value(task.id, database)])
+            row = cursor.fetchone()
+        if row is None:
+            raise Task.DoesNotExist
+        return cls.of_row(row)

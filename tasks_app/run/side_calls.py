@@ -17,7 +17,7 @@ from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.runtime import cancellation
 
 
-def ask_aside(
+def make_side_call(
     unit: UnitOfWork,
     messages: Sequence[Message],
     run: Runner,
@@ -26,7 +26,7 @@ def ask_aside(
     redactor: Redactor,
     model: str,
     system: str = "",
-    say: Callable[[str], object] | None = None,
+    on_wait: Callable[[str], object] | None = None,
 ) -> Completion:
     """Ask a logical model on behalf of the task's person, and store the log of the call.
 
@@ -34,11 +34,11 @@ def ask_aside(
 
     Raises: LLMError, BudgetExceeded, and the exceptions that interrupt `run`.
     """
-    stored = stored_prompt.store_prompt(Prompt(system=system, tools=(), messages=messages))
+    prompt = stored_prompt.store_prompt(Prompt(system=system, tools=(), messages=messages))
     task = unit.task
     call = LLMCall(
         purpose=purpose,
-        prompt_for=lambda recipient: stored,
+        prompt_for=lambda recipient: prompt,
         redactor=redactor,
         model=model,
         user_id=task.started_by_id,
@@ -49,22 +49,22 @@ def ask_aside(
         needs_sight=any(message.pictures for message in messages),
     )
     try:
-        completion = client.complete(call, observer=_CostObserver(unit, say), run=run)
+        completion = client.complete(call, observer=_CostObserver(unit, on_wait), run=run)
     finally:
         cancellation.end_provider_wait(task.id)
     with transaction.atomic():
         completion.save()
-    unit.calls.stored(completion.log)
+    unit.calls.add_stored(completion.log)
     return completion
 
 
-def ask_for_person(
+def make_call_for_person(
     user_id: int, messages: Sequence[Message], run: Runner, *, purpose: Purpose, redactor: Redactor, model: str
 ) -> Completion:
     """Ask a model for a person, by their budgets and rights, outside of any task. The log names only the person."""
-    stored = stored_prompt.store_prompt(Prompt(system="", tools=(), messages=messages))
+    prompt = stored_prompt.store_prompt(Prompt(system="", tools=(), messages=messages))
     call = LLMCall(
-        purpose=purpose, prompt_for=lambda recipient: stored, redactor=redactor, model=model, user_id=user_id
+        purpose=purpose, prompt_for=lambda recipient: prompt, redactor=redactor, model=model, user_id=user_id
     )
     completion = client.complete(call, observer=Observer(), run=run)
     completion.save()
@@ -74,8 +74,8 @@ def ask_for_person(
 class _CostObserver(Observer):
     """An observer that counts the costs of the task's failed attempts."""
 
-    def __init__(self, unit: UnitOfWork, say: Callable[[str], object] | None) -> None:
-        self._unit, self._say = unit, say
+    def __init__(self, unit: UnitOfWork, on_wait: Callable[[str], object] | None) -> None:
+        self._unit, self._on_wait = unit, on_wait
 
     def attempt(self, provider: str, silence_s: float) -> None:
         cancellation.begin_provider_wait(self._unit.task.id, provider, silence_s)
@@ -84,10 +84,10 @@ class _CostObserver(Observer):
         cancellation.end_provider_wait(self._unit.task.id)
         self.waiting(error.sentence)
 
-    def waiting(self, why: str) -> None:
-        if self._say is not None:
-            self._say(why)
+    def waiting(self, reason: str) -> None:
+        if self._on_wait is not None:
+            self._on_wait(reason)
 
     def used(self, log: LLMLog) -> None:
         if log.task_id:
-            self._unit.calls.stored(log)
+            self._unit.calls.add_stored(log)
