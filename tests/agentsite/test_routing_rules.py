@@ -97,4 +97,4 @@ def test_rule_of_the_file_replaces_a_shipped_one(configure):
 )
 def test_shipped_rules_fire_only_for_matching_work(db, message, names):
     create_shipped_rules()
-    assert [rule.name for rule in RoutingRule.objects.all() if routing._fits(rule, message)] == names
+    assert [rule.name for rule in RoutingRule.objects.all() if routing._matches(rule, message)] == names

@@ -94,7 +94,7 @@ def words_read(monkeypatch):
 
     def read(task):
         shown = []
-        monkeypatch.setattr(summary, "_answer", lambda context, entries, *_: shown.extend(entries) or "A fact.")
+        monkeypatch.setattr(summary, "_ask_model", lambda context, entries, *_: shown.extend(entries) or "A fact.")
         claimed = lease.claim(task.pk)
         context = TaskContext(claimed, workspace_of(claimed.session), sandbox())
         step_settings.refresh_all(context, context.snapshot(fresh=True))

@@ -77,13 +77,13 @@ def test_a_failed_task_that_did_not_follow_counts_as_such(play, skill):
     ],
 )
 def test_words_and_expressions(db, match, pattern, message, fits):
-    assert routing._fits(rule(match=match, pattern=pattern), message) is fits
+    assert routing._matches(rule(match=match, pattern=pattern), message) is fits
 
 
 def test_an_expression_that_would_take_forever_is_given_up_and_shown(db):
     slow = rule(match="regex", pattern=r"(a|aa)+$")
     began = time.monotonic()
-    assert not routing._fits(slow, "a" * 4000 + "b")
+    assert not routing._matches(slow, "a" * 4000 + "b")
     assert time.monotonic() - began < 5
     slow.refresh_from_db()
     assert "took over 0.1 s" in slow.fault
