@@ -109,7 +109,7 @@ REFUSED: list[tuple[str, Change]] = [
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-opus-5-5"])
-def test_a_whole_conversation_is_taken(model: str) -> None:
+def test_a_complete_conversation_is_accepted(model: str) -> None:
     body = conversation(model)
     if "opus" in model:
         body["thinking"] = {"type": "adaptive"}
@@ -117,7 +117,7 @@ def test_a_whole_conversation_is_taken(model: str) -> None:
 
 
 @pytest.mark.parametrize(("words", "change"), REFUSED, ids=[words for words, _ in REFUSED])
-def test_it_refuses(words: str, change: Change) -> None:
+def test_a_broken_rule_is_rejected(words: str, change: Change) -> None:
     body = conversation()
     change(body)
     assert words in refusal(body)
@@ -136,11 +136,11 @@ NEWER: list[tuple[str, Change]] = [
 
 
 @pytest.mark.parametrize(("words", "change"), NEWER, ids=[words for words, _ in NEWER])
-def test_a_newer_model_refuses_also(words: str, change: Change) -> None:
+def test_newer_models_also_reject(words: str, change: Change) -> None:
     body = conversation("claude-opus-5-5") | {"thinking": {"type": "adaptive"}}
     change(body)
     assert words in refusal(body)
 
 
-def test_without_a_key_nothing_is_answered() -> None:
+def test_requests_without_a_key_are_rejected() -> None:
     assert refusal(conversation(), {}) == "x-api-key header is required"

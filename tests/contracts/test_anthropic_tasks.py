@@ -16,7 +16,7 @@ PEERS = [(contract, protocol) for contract in (SONNET_4_5, OPUS_5_5) for protoco
 @pytest.mark.parametrize("task", whole_tasks.ALL, ids=lambda task: task.__name__)
 @pytest.mark.parametrize("budget", [None, 2000], ids=["plain", "thinking"])
 @pytest.mark.parametrize(("contract", "protocol"), PEERS, ids=lambda value: getattr(value, "name", value))
-def test_a_whole_task_is_never_refused(
+def test_complete_tasks_are_never_rejected(
     world: Callable[..., Any], contract: Contract, protocol: str, budget: int | None, task: whole_tasks.WholeTask
 ) -> None:
     made = world((contract, protocol), thinking_budget=budget)
@@ -29,7 +29,7 @@ OPENAI = (GPT_5, "openai_native")
 
 @pytest.mark.parametrize("contract", [SONNET_4_5, OPUS_5_5], ids=lambda contract: contract.name)
 @pytest.mark.parametrize("is_first", [True, False], ids=["anthropic first", "openai first"])
-def test_while_it_thinks_it_goes_on_with_the_history_of_openai_and_the_other_way_round(
+def test_anthropic_with_thinking_and_openai_continue_each_others_history(
     world: Callable[..., Any], is_first: bool, contract: Contract
 ) -> None:
     """Test with thinking, pictures, deferred calls and an id that is longer than OpenAI's."""

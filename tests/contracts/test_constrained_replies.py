@@ -43,7 +43,7 @@ def small_model(contract: Contract, seed: int) -> Contract:
 
 
 @pytest.mark.parametrize("contract", [LLAMA_CPP, VLLM, OLLAMA], ids=lambda contract: contract.name)
-def test_every_reply_is_read_as_a_call_and_no_request_is_refused(world: Callable[..., Any], contract: Contract) -> None:
+def test_every_reply_is_a_call_and_no_request_is_rejected(world: Callable[..., Any], contract: Contract) -> None:
     unused = [tool.name for tool in registry.all_tools() if tool.name not in USED]
     ToolSetting.objects.bulk_create(ToolSetting(name=name, enabled=False, approval="never") for name in unused)
     ToolSetting.objects.bulk_create(ToolSetting(name=name, approval="never") for name in USED)

@@ -31,7 +31,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "-".join(f"{c.name}.{p}" for c, p in pair))
-def test_neither_refuses_the_history_of_the_other(world: Callable[..., Any], pair: Any, turned: bool) -> None:
+def test_neither_rejects_the_history_of_the_other(world: Callable[..., Any], pair: Any, turned: bool) -> None:
     made = world(*(pair[::-1] if turned else pair))
     whole_tasks.failover(made)
     made.check()

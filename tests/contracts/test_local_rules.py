@@ -82,12 +82,12 @@ REFUSED: list[tuple[Contract, str, Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize("contract", [LLAMA_CPP, VLLM, OLLAMA], ids=lambda contract: contract.name)
-def test_a_whole_conversation_is_taken(contract: Contract) -> None:
+def test_a_complete_conversation_is_accepted(contract: Contract) -> None:
     assert refusal(contract.rules, conversation()) == ""
 
 
 @pytest.mark.parametrize(("contract", "words", "change"), REFUSED, ids=[f"{c.name}: {w}" for c, w, _ in REFUSED])
-def test_it_refuses(contract: Contract, words: str, change: Callable[[Any], Any]) -> None:
+def test_a_broken_rule_is_rejected(contract: Contract, words: str, change: Callable[[Any], Any]) -> None:
     body = conversation()
     change(body)
     assert words in refusal(contract.rules, body)
@@ -101,21 +101,21 @@ def test_it_refuses(contract: Contract, words: str, change: Callable[[Any], Any]
         (ollama.without_tools, "does not support tools"),
     ],
 )
-def test_one_that_was_started_without_tools_refuses_them(rule: Rule, words: str) -> None:
+def test_a_server_started_without_tools_rejects_them(rule: Rule, words: str) -> None:
     body = conversation()
     assert words in refusal((rule,), body)
     del body["tools"]
     assert refusal((rule,), body) == ""
 
 
-def test_llama_cpp_without_a_projector_refuses_pictures() -> None:
+def test_llama_cpp_without_a_projector_rejects_pictures() -> None:
     body = conversation()
     assert refusal((llama_cpp.without_mmproj,), body) == ""
     body["messages"].append(PICTURE)
     assert "mmproj" in refusal((llama_cpp.without_mmproj,), body)
 
 
-def test_templates_of_some_models_want_alternating_roles() -> None:
+def test_some_templates_require_alternating_roles() -> None:
     body = conversation()
     assert refusal((llama_cpp.alternating_roles,), body) == ""
     body["messages"].insert(1, {"role": "user", "content": "First."})

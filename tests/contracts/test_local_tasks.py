@@ -24,7 +24,7 @@ PEERS += [(ALTERNATING, "openai_native"), (ALTERNATING, "json_schema")]
 
 @pytest.mark.parametrize("task", whole_tasks.ALL, ids=lambda task: task.__name__)
 @pytest.mark.parametrize(("contract", "protocol"), PEERS, ids=lambda value: getattr(value, "name", value))
-def test_a_whole_task_is_never_refused(
+def test_complete_tasks_are_never_rejected(
     world: Callable[..., Any], contract: Contract, protocol: str, task: whole_tasks.WholeTask
 ) -> None:
     made = world((contract, protocol))

@@ -38,7 +38,7 @@ def strict(**parameters: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("contract", [GPT_5, GPT_4, O_SERIES, GEMINI, DEEPSEEK, KIMI], ids=lambda c: c.name)
-def test_a_plain_request_is_taken(contract: Contract) -> None:
+def test_a_plain_request_is_accepted(contract: Contract) -> None:
     thinking = {"reasoning_content": ""} if contract in (DEEPSEEK, KIMI) else {}
     signed = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
     call = CALL | thinking | ({"tool_calls": [CALLED | signed]} if contract is GEMINI else {})
@@ -94,7 +94,7 @@ def test_a_plain_request_is_taken(contract: Contract) -> None:
         (KIMI, {"temperature": 0.6}, "invalid temperature"),
     ],
 )  # fmt: skip
-def test_it_refuses(contract: Contract, fields: dict[str, Any], words: str) -> None:
+def test_a_broken_rule_is_rejected(contract: Contract, fields: dict[str, Any], words: str) -> None:
     assert words in refusal_of(contract, **fields)
 
 
@@ -123,7 +123,7 @@ FLAT = {"type": "function", "name": "plan", "parameters": tool()["function"]["pa
         ({"input": [USER, REASONING | {"id": "rs_2"}, ITEM_CALL, ITEM_RESULT]}, "could not be verified"),
     ],
 )
-def test_responses_refuse(fields: dict[str, Any], words: str) -> None:
+def test_responses_reject(fields: dict[str, Any], words: str) -> None:
     body = {"model": RESPONSES.model, "input": [USER], "stream": True, "store": False} | fields
     refusal = RESPONSES.refusal(Received(RESPONSES.endpoint, KEY, json.dumps(body).encode()))
     assert words in (refusal.message if refusal else "")

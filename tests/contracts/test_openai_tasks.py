@@ -16,7 +16,7 @@ PEERS = [(contract, protocol) for contract in MODELS for protocol in contract.pr
 
 @pytest.mark.parametrize("task", whole_tasks.ALL, ids=lambda task: task.__name__)
 @pytest.mark.parametrize(("contract", "protocol"), PEERS, ids=lambda value: getattr(value, "name", value))
-def test_a_whole_task_is_never_refused(
+def test_complete_tasks_are_never_rejected(
     world: Callable[..., Any], contract: Contract, protocol: str, task: whole_tasks.WholeTask
 ) -> None:
     made = world((contract, protocol))

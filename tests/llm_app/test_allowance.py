@@ -37,7 +37,7 @@ def today(user):
     return standings(user)[f"user {user.pk} {datetime.now(UTC):%Y-%m-%d}"]
 
 
-def test_what_is_reserved_becomes_what_is_spent(alice):
+def test_settling_replaces_the_reservation_by_the_cost(alice):
     Budget.objects.create(user=alice, tokens_per_day=1000)
     allowance = Allowance(alice.pk)
     assert allowance.reserve(SIZE) is None
@@ -82,7 +82,7 @@ def test_without_a_budget_nothing_is_written(alice, bob, django_assert_num_queri
     assert not Spending.objects.exists()
 
 
-def test_a_spent_budget_refuses_with_its_name(alice):
+def test_a_spent_budget_rejects_calls_and_names_itself(alice):
     Budget.objects.create(user=alice, tokens_per_day=60)
     allowance = Allowance(alice.pk)
     allowance.reserve(SIZE)
@@ -94,7 +94,7 @@ def test_a_spent_budget_refuses_with_its_name(alice):
     assert not Reservation.objects.exists()
 
 
-def test_others_reservations_fill_a_limit_until_they_settle(alice):
+def test_other_reservations_fill_a_limit_until_they_settle(alice):
     Budget.objects.create(tokens_per_day=300)
     first, second = Allowance(alice.pk), Allowance(None)
     assert first.reserve(SIZE) is None
@@ -105,7 +105,7 @@ def test_others_reservations_fill_a_limit_until_they_settle(alice):
     assert second.reserve(SIZE) is None
 
 
-def test_who_must_wait_holds_nothing_meanwhile(alice):
+def test_a_waiting_call_holds_no_reservation(alice):
     """Otherwise two calls could wait for each other: both hold a part and need more than the rest."""
     Budget.objects.create(tokens_per_day=500)
     small = CallSize(request_bytes=0, max_tokens=200, price={})
@@ -116,7 +116,7 @@ def test_who_must_wait_holds_nothing_meanwhile(alice):
     assert second.reserve(large) is None
 
 
-def test_an_attempt_that_cost_nothing_gives_back_what_it_reserved(alice):
+def test_a_free_attempt_releases_its_reservation(alice):
     Budget.objects.create(user=alice, tokens_per_day=1000)
     allowance = Allowance(alice.pk)
     allowance.reserve(SIZE)
@@ -124,7 +124,7 @@ def test_an_attempt_that_cost_nothing_gives_back_what_it_reserved(alice):
     assert (today(alice).spent, today(alice).reserved) == (0, 0)
 
 
-def test_a_reservation_whose_lease_is_over_does_not_count(alice):
+def test_a_reservation_with_an_expired_lease_does_not_count(alice):
     Budget.objects.create(user=alice, tokens_per_day=300)
     Allowance(alice.pk, uuid4()).reserve(SIZE)
     assert Allowance(alice.pk).reserve(SIZE) is not None
@@ -144,7 +144,7 @@ def test_a_reservation_lives_as_long_as_its_lease_is_renewed(alice):
 # --- ahead ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_reserved_ahead_serves_the_next_call_without_a_query(alice, django_assert_num_queries):
+def test_a_reservation_ahead_serves_the_next_call_without_queries(alice, django_assert_num_queries):
     Budget.objects.create(user=alice, tokens_per_day=10_000)
     allowance = Allowance(alice.pk)
     allowance.reserve(SIZE)
@@ -158,7 +158,7 @@ def test_what_is_reserved_ahead_serves_the_next_call_without_a_query(alice, djan
     assert today(alice).reserved == 3100
 
 
-def test_a_limit_that_changed_meanwhile_binds_the_next_call_all_the_same(alice):
+def test_a_changed_limit_applies_to_a_call_reserved_ahead(alice):
     Budget.objects.create(user=alice, tokens_per_day=10_000)
     allowance = Allowance(alice.pk)
     allowance.reserve(SIZE)
@@ -173,7 +173,7 @@ def test_a_limit_that_changed_meanwhile_binds_the_next_call_all_the_same(alice):
     assert allowance.reserve(SIZE) is None
 
 
-def test_ahead_of_a_spent_limit_nothing_is_reserved_and_nothing_refused(alice):
+def test_reserving_ahead_of_a_spent_limit_does_nothing(alice):
     Budget.objects.create(user=alice, tokens_per_day=60)
     allowance = Allowance(alice.pk)
     allowance.reserve(SIZE)
@@ -185,7 +185,7 @@ def test_ahead_of_a_spent_limit_nothing_is_reserved_and_nothing_refused(alice):
 # --- counters ---------------------------------------------------------------------------------------------------
 
 
-def test_a_budget_counts_from_the_beginning_of_its_period_whenever_it_was_set(alice, bob):
+def test_a_budget_counts_from_the_begin_of_its_period(alice, bob):
     role = Group.objects.create(name="analysts")
     alice.groups.add(role)
     for user, days in ((alice, 0), (alice, 40), (bob, 0)):
@@ -203,7 +203,7 @@ def test_a_budget_counts_from_the_beginning_of_its_period_whenever_it_was_set(al
     assert [each.spent for each in counters.limit_states(limits_for_call(alice.pk, None))] == [60, 60, 120]
 
 
-def test_what_was_spent_while_a_budget_was_lifted_counts_when_it_is_set_again(alice):
+def test_spending_without_a_budget_counts_when_it_is_set_again(alice):
     budget = Budget.objects.create(user=alice, tokens_per_day=1000)
     for most in (1000, None, 1000):
         budget.tokens_per_day = most
@@ -217,7 +217,7 @@ def test_what_was_spent_while_a_budget_was_lifted_counts_when_it_is_set_again(al
     assert today(alice).spent == 3 * 60
 
 
-def test_a_day_begins_anew(alice):
+def test_a_new_day_starts_at_zero(alice):
     Budget.objects.create(user=alice, tokens_per_day=60)
     allowance = Allowance(alice.pk)
     allowance.reserve(SIZE)
@@ -226,7 +226,7 @@ def test_a_day_begins_anew(alice):
     assert counters.limit_states(limits_for_call(alice.pk, None, tomorrow))[0].spent == 0
 
 
-def test_a_budget_of_each_task_counts_each_task(alice):
+def test_a_budget_per_task_counts_each_task(alice):
     Budget.objects.create(user=alice, tokens_per_task=60)
     first, second = uuid4(), uuid4()
     allowance = Allowance(alice.pk, first)
@@ -237,7 +237,7 @@ def test_a_budget_of_each_task_counts_each_task(alice):
         allowance.reserve(SIZE)
 
 
-def test_outside_of_a_task_the_budget_of_each_task_does_not_bind(alice):
+def test_a_budget_per_task_does_not_apply_outside_tasks(alice):
     Budget.objects.create(user=alice, tokens_per_task=0)
     assert Allowance(alice.pk).reserve(SIZE) is None
     assert not Reservation.objects.exists()

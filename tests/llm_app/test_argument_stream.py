@@ -37,21 +37,21 @@ def at(value: object, path: tuple[str, ...]) -> str:
     st.sampled_from([None, 2]),
 )
 @settings(deadline=None)
-def test_it_gives_the_string_at_the_path_and_nothing_else(value, path, places, ascii_only, indent):
+def test_only_the_string_at_the_path_is_returned(value, path, places, ascii_only, indent):
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     assert streamed(text, *path, places=places) == at(value, path)
 
 
 @given(st.text(), st.data())
 @settings(deadline=None)
-def test_of_a_beginning_it_gives_a_beginning(text, data):
+def test_a_prefix_of_the_json_gives_a_prefix_of_the_string(text, data):
     whole = json.dumps({"type": "info", "text": text})
     assert text.startswith(streamed(whole[: data.draw(st.integers(0, len(whole)))], "text"))
 
 
 @given(st.text(alphabet=st.sampled_from(list('{}[]":,\\u00ad8ct ex\n')), max_size=80))
 @settings(deadline=None)
-def test_no_input_is_an_error(text):
+def test_no_input_raises(text):
     streamed(text, "text")
     streamed(text, "arguments", "text")
 

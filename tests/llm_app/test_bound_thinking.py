@@ -26,18 +26,18 @@ def sent(model: str, headers: dict[str, str] | None = None, **fields: Any) -> tu
 
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-fable-5-1", "claude-haiku-5-5-20260901"])
 @pytest.mark.parametrize("budget", [None, 2000])
-def test_whether_thinking_is_asked_for_or_comes_by_itself(model: str, budget: int | None) -> None:
+def test_the_binding_is_sent_with_requested_and_with_default_thinking(model: str, budget: int | None) -> None:
     thinking, betas = sent(model, thinking_budget=budget)
     assert (thinking["type"], thinking["block_binding"], betas) == ("adaptive", DROP, BETA)
 
 
 @pytest.mark.parametrize("model", ["claude-opus-5", "claude-sonnet-4-5", "claude-opus-4-8"])
-def test_other_models_are_not_told_of_it(model: str) -> None:
+def test_other_models_get_no_binding(model: str) -> None:
     thinking, betas = sent(model, thinking_budget=2000)
     assert ("block_binding" in thinking, betas) == (False, None)
 
 
-def test_a_route_that_switches_thinking_off_keeps_it_off() -> None:
+def test_disabled_thinking_stays_disabled() -> None:
     assert sent("claude-sonnet-5-5", extra_body={"thinking": {"type": "disabled"}}) == ({"type": "disabled"}, None)
 
 

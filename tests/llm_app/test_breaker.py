@@ -46,7 +46,7 @@ def opened(model, server):
     return model
 
 
-def test_a_call_that_succeeds_reads_the_breaker_with_the_routes_and_writes_nothing(model, server):
+def test_a_successful_call_reads_the_breaker_with_the_routes_and_writes_nothing(model, server):
     server.replies = [FINE]
     with CaptureQueriesContext(connection) as captured:
         assert complete(model) == "fine"
@@ -66,7 +66,7 @@ def test_it_opens_when_enough_of_the_newest_calls_failed(model, server):
     assert "2 of its last 4 calls failed" in BreakerChange.objects.get().reason
 
 
-def test_an_open_breaker_ends_the_attempts_without_another_wait(model, server):
+def test_an_open_breaker_ends_the_attempts_immediately(model, server):
     server.replies, watcher = [DOWN], Watcher()
     with pytest.raises(errors.ProviderUnavailable):
         complete(model, watcher)
@@ -101,7 +101,7 @@ def seconds(model) -> float:
     return time.monotonic() - began
 
 
-def test_a_refused_request_is_no_evidence_against_a_provider(model, server):
+def test_a_rejected_request_does_not_count_against_the_provider(model, server):
     server.replies = [Reply(status=400)]
     for _ in range(6):
         with pytest.raises(errors.BadRequest):
@@ -109,7 +109,7 @@ def test_a_refused_request_is_no_evidence_against_a_provider(model, server):
     assert not CircuitBreaker.objects.exists()
 
 
-def test_a_call_that_a_person_ended_is_no_evidence_either(model, server):
+def test_an_interrupted_call_does_not_count_against_the_provider(model, server):
     server.replies = [Reply(chunks=[b"data: {}\n\n"], stall_at=0)]
 
     for _ in range(6):
@@ -120,7 +120,7 @@ def test_a_call_that_a_person_ended_is_no_evidence_either(model, server):
     assert not CircuitBreaker.objects.exists()
 
 
-def test_a_refused_key_opens_it_at_once_and_names_the_provider_to_the_administrator_alone(
+def test_a_rejected_key_opens_it_immediately_and_only_administrators_see_the_provider(
     model, server, caplog, django_capture_on_commit_callbacks
 ):
     server.replies = [Reply(status=401, chunks=[b"wrong key sk-a-key"])]
@@ -135,7 +135,7 @@ def test_a_refused_key_opens_it_at_once_and_names_the_provider_to_the_administra
     ]
 
 
-def test_while_it_is_open_for_its_key_the_sentence_stays_the_same(model, server):
+def test_the_sentence_stays_the_same_while_it_is_open_for_its_key(model, server):
     server.replies = [Reply(status=403)]
     for _ in range(2):
         with pytest.raises(errors.AuthenticationFailed):
@@ -152,7 +152,7 @@ def test_after_the_cooldown_one_call_probes_and_its_success_closes_it(opened, se
     assert len(server.received) == 2
 
 
-def test_a_clock_that_is_set_back_by_an_hour_does_not_keep_it_open_for_one(opened, server):
+def test_a_clock_set_back_by_an_hour_does_not_keep_it_open(opened, server):
     server.replies = [FINE]
     hour = timedelta(hours=1)
     CircuitBreaker.objects.update(changed_at=F("changed_at") + hour, probe_at=F("probe_at") + hour)
@@ -160,7 +160,7 @@ def test_a_clock_that_is_set_back_by_an_hour_does_not_keep_it_open_for_one(opene
     assert state() == "closed"
 
 
-def test_a_probe_that_fails_opens_it_for_another_cooldown(opened, server):
+def test_a_failed_probe_opens_it_for_another_cooldown(opened, server):
     cooldown_is_over()
     for _ in range(3):
         with pytest.raises(errors.ProviderUnavailable):
@@ -169,7 +169,7 @@ def test_a_probe_that_fails_opens_it_for_another_cooldown(opened, server):
     assert history()[1:] == [("open", "half_open"), ("half_open", "open")]
 
 
-def test_a_probe_that_is_refused_as_a_bad_request_was_answered(opened, server):
+def test_a_probe_rejected_as_a_bad_request_closes_it(opened, server):
     server.replies = [Reply(status=400)]
     cooldown_is_over()
     with pytest.raises(errors.BadRequest):
@@ -177,7 +177,7 @@ def test_a_probe_that_is_refused_as_a_bad_request_was_answered(opened, server):
     assert state() == "closed"
 
 
-def test_what_failed_before_it_closed_no_longer_counts(opened, server):
+def test_failures_before_it_closed_do_not_count(opened, server):
     server.replies = [FINE, FINE, DOWN, FINE]
     cooldown_is_over()
     for _ in range(3):
@@ -185,7 +185,7 @@ def test_what_failed_before_it_closed_no_longer_counts(opened, server):
     assert state() == "closed"
 
 
-def test_a_probe_that_a_person_ends_is_given_back(opened, server):
+def test_an_interrupted_probe_is_released(opened, server):
     cooldown_is_over()
 
     with pytest.raises(Interrupted):
@@ -195,7 +195,7 @@ def test_a_probe_that_a_person_ends_is_given_back(opened, server):
     assert state() == "closed"
 
 
-def test_a_probe_by_a_protocol_that_is_not_installed_asked_nobody_and_is_given_back(opened, server):
+def test_a_probe_of_a_missing_protocol_is_released(opened, server):
     cooldown_is_over()
     protocol = Provider.objects.get().protocol
     Provider.objects.update(protocol="gone")
@@ -208,7 +208,7 @@ def test_a_probe_by_a_protocol_that_is_not_installed_asked_nobody_and_is_given_b
     assert state() == "closed"
 
 
-def test_a_probe_whose_worker_died_is_taken_over_when_its_time_is_over(opened, server):
+def test_the_probe_of_a_dead_worker_expires(opened, server):
     cooldown_is_over()
     dead = CircuitBreaker.objects.select_related("provider").get()
     assert changes.claim_probe(dead)
@@ -222,7 +222,7 @@ def test_a_probe_whose_worker_died_is_taken_over_when_its_time_is_over(opened, s
     assert state() == "closed"
 
 
-def test_the_lease_of_a_probe_is_the_time_that_one_attempt_may_take(opened):
+def test_a_probe_expires_after_the_timeout_of_an_attempt(opened):
     Provider.objects.update(total_timeout_s=500)
     cooldown_is_over()
     changes.claim_probe(CircuitBreaker.objects.select_related("provider").get())
@@ -230,7 +230,7 @@ def test_the_lease_of_a_probe_is_the_time_that_one_attempt_may_take(opened):
     assert (row.probe_at - row.changed_at).total_seconds() == pytest.approx(500, abs=1)
 
 
-def test_forced_open_it_stays_open_beyond_every_cooldown(model, server, alice):
+def test_forced_open_it_stays_open_after_the_cooldown(model, server, alice):
     server.replies = [FINE]
     changes.force(Provider.objects.get(), BreakerState.OPEN, alice)
     cooldown_is_over()
@@ -239,7 +239,7 @@ def test_forced_open_it_stays_open_beyond_every_cooldown(model, server, alice):
     assert server.received == []
 
 
-def test_forced_closed_it_lets_every_call_through(model, server, alice):
+def test_forced_closed_it_allows_every_call(model, server, alice):
     server.replies = [DOWN]
     changes.force(Provider.objects.get(), BreakerState.CLOSED, alice)
     for _ in range(2):
@@ -249,14 +249,14 @@ def test_forced_closed_it_lets_every_call_through(model, server, alice):
     assert state() == "closed"
 
 
-def test_reset_gives_it_back_to_itself_with_an_empty_window(opened, server, alice):
+def test_reset_makes_it_automatic_with_an_empty_window(opened, server, alice):
     changes.reset(Provider.objects.get(), alice)
     server.replies = [DOWN, FINE]
     assert complete(opened) == "fine"
     assert (state(), CircuitBreaker.objects.get().forced) == ("closed", False)
 
 
-def test_every_order_stands_in_the_history_with_who_gave_it(model, alice):
+def test_every_action_is_in_the_history_with_its_administrator(model, alice):
     provider = Provider.objects.get()
     changes.force(provider, BreakerState.OPEN, alice)
     changes.force(provider, BreakerState.CLOSED, alice)
@@ -268,7 +268,7 @@ def test_every_order_stands_in_the_history_with_who_gave_it(model, alice):
     ]
 
 
-def test_an_order_that_comes_while_a_call_runs_wins(model, server, alice):
+def test_an_action_during_a_call_wins(model, server, alice):
     server.replies = [Reply(status=401)]
 
     def meanwhile(wait):

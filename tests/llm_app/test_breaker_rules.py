@@ -23,7 +23,7 @@ OK, BAD, REFUSED = "", "ServerError", "BadRequest"
         (BreakerState.HALF_OPEN, False, True, CallPermission.PROBE),
     ],
 )
-def test_who_may_pass(state, forced, is_due, expected):
+def test_which_calls_may_pass(state, forced, is_due, expected):
     assert permission_for_call(state, forced=forced, is_due=is_due) is expected
 
 
@@ -42,7 +42,7 @@ def test_who_may_pass(state, forced, is_due, expected):
         (errors.ModelNotFound, False),
     ],
 )
-def test_what_counts_against_a_provider(error, counted):
+def test_which_errors_count_against_a_provider(error, counted):
     assert is_fault(error()) is counted
 
 
@@ -61,7 +61,7 @@ def test_it_opens_at_the_ratio_of_enough_calls(outcomes, opens):
     assert bool(reason_to_open(errors.ServerError(), outcomes, Thresholds())) is opens
 
 
-def test_a_refused_key_opens_it_at_once():
+def test_a_rejected_key_opens_it_immediately():
     assert reason_to_open(errors.AuthenticationFailed(), [], Thresholds())
 
 
@@ -70,13 +70,13 @@ def test_the_reason_counts_and_never_quotes_the_provider():
     assert reason == "5 of its last 5 calls failed. The newest: The model provider reported an internal error."
 
 
-def test_thresholds_are_the_defaults_and_what_a_provider_sets():
+def test_a_providers_thresholds_override_the_defaults():
     assert Thresholds.from_json({}) == Thresholds(window=20, failure_ratio=0.5, min_calls=5, cooldown_s=30)
     assert Thresholds.from_json({"cooldown_s": 5}).cooldown_s == 5
 
 
 @given(st.lists(st.sampled_from([OK, BAD, REFUSED])), st.integers(1, 20), st.floats(0.01, 1))
-def test_one_more_success_never_opens_what_was_closed(outcomes, min_calls, ratio):
+def test_one_more_success_never_opens_a_closed_breaker(outcomes, min_calls, ratio):
     thresholds = Thresholds(min_calls=min_calls, failure_ratio=ratio)
     if len(outcomes) >= min_calls and not reason_to_open(errors.ServerError(), outcomes, thresholds):
         assert not reason_to_open(errors.ServerError(), [OK, *outcomes], thresholds)

@@ -47,7 +47,7 @@ def standing(spent, reserved, most=100, unit=Unit.TOKENS):
         ("month", (2028, 1, 31), "2028-01", (2028, 1, 1), (2028, 2, 1)),
     ],
 )
-def test_days_and_months_are_those_of_utc(period, now, name, begin, end):
+def test_days_and_months_are_in_utc(period, now, name, begin, end):
     moment = datetime(*now, tzinfo=UTC)
     assert Period(period).name_at(moment) == name
     assert Period(period).begin(moment) == datetime(*begin, tzinfo=UTC)
@@ -66,7 +66,7 @@ def test_periods_follow_each_other_without_a_gap(moment, period):
 
 
 @pytest.mark.django_db
-def test_a_users_calls_count_in_their_own_their_roles_and_everybodys_budget(alice, bob):
+def test_a_users_calls_count_in_the_budgets_of_user_roles_and_everyone(alice, bob):
     mine, other = Group.objects.create(name="analysts"), Group.objects.create(name="others")
     alice.groups.add(mine)
     bob.groups.add(mine, other)
@@ -86,7 +86,7 @@ def test_a_users_calls_count_in_their_own_their_roles_and_everybodys_budget(alic
 
 
 @pytest.mark.django_db
-def test_which_limits_bind_is_one_query_however_many_there_are(alice, django_assert_num_queries):
+def test_limits_are_read_with_one_query(alice, django_assert_num_queries):
     for number in range(5):
         role = Group.objects.create(name=str(number))
         alice.groups.add(role)
@@ -96,7 +96,7 @@ def test_which_limits_bind_is_one_query_however_many_there_are(alice, django_ass
 
 
 @pytest.mark.django_db
-def test_there_is_one_budget_for_each_user_each_role_and_for_all(alice):
+def test_budgets_are_unique_per_user_per_role_and_for_everyone(alice):
     role = Group.objects.create(name="analysts")
     for owner in ({"user": alice}, {"role": role}, {}):
         Budget.objects.create(**owner)
@@ -122,21 +122,21 @@ def test_there_is_one_budget_for_each_user_each_role_and_for_all(alice):
         (0, 200, 1, Availability.RESERVED),
     ],
 )
-def test_room_for_a_call(spent, reserved, wanted, room):
+def test_availability_for_a_call(spent, reserved, wanted, room):
     assert standing(spent, reserved).availability_for(Amount(tokens=wanted)) is room
 
 
-def test_a_budget_of_nothing_has_room_for_nothing():
+def test_a_budget_of_zero_is_always_spent():
     assert standing(0, 0, most=0).availability_for(Amount(tokens=1)) is Availability.SPENT
 
 
-def test_without_a_price_a_limit_in_usd_does_not_bind():
+def test_a_limit_in_usd_does_not_apply_without_a_price():
     assert standing(500, 0, unit=Unit.USD).availability_for(Amount(tokens=10, usd=None)) is Availability.FREE
     assert standing(500, 0, unit=Unit.USD).availability_for(Amount(tokens=10, usd=Decimal(0))) is Availability.SPENT
 
 
 @given(st.integers(1, 1000), st.lists(st.tuples(st.booleans(), st.integers(1, 100), st.floats(0, 1)), max_size=60))
-def test_no_order_of_calls_overruns_a_limit_by_more_than_one_call(most, moves):
+def test_no_order_of_calls_exceeds_a_limit_by_more_than_one_call(most, moves):
     """Each move starts a call with an upper estimate, or ends the oldest call with part of its estimate."""
     spent, under_way, largest = 0, [], 0
     for starts, upper, part in moves:
@@ -154,12 +154,12 @@ def test_no_order_of_calls_overruns_a_limit_by_more_than_one_call(most, moves):
 @pytest.mark.parametrize(
     ("spent", "reserved", "left", "share"), [(0, 0, 100, 0), (25, 50, 25, 0.25), (100, 0, 0, 1), (130, 10, 0, 1.3)]
 )
-def test_what_is_left_and_the_share_spent(spent, reserved, left, share):
+def test_remaining_amount_and_spent_share(spent, reserved, left, share):
     assert (standing(spent, reserved).left, standing(spent, reserved).share_spent) == (left, share)
     assert standing(0, 0, most=0).share_spent == 1
 
 
-def test_an_upper_estimate_is_the_request_and_the_longest_answer():
+def test_the_upper_estimate_is_the_request_and_the_longest_answer():
     size = CallSize(request_bytes=3000, max_tokens=500, price={"input": 1, "output": 10})
     assert size.upper_bound == Amount(tokens=1500, usd=Decimal("0.006"))
     assert CallSize(request_bytes=3000, max_tokens=500, price={}).upper_bound == Amount(tokens=1500)

@@ -7,7 +7,7 @@ from tests.llm_app.budget_storm import LIMIT
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_overrun_a_limit_by_one_call_at_most():
+def test_concurrent_calls_exceed_a_limit_by_one_call_at_most():
     found = budget_storm.result(60)
     assert LIMIT <= found["spent"] < LIMIT + found["largest"]
     assert (found["refused"], found["reserved"]) == (60, 0)

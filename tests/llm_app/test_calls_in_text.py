@@ -37,7 +37,7 @@ REPLIES = [
 @given(calls)
 @example(ToolCall(id="", name="file", arguments=json.dumps({"a": "  <![CDATA[x]]>", "b": "]]>", "c": "<parameter"})))
 @settings(deadline=None)
-def test_any_arguments_survive_the_way_into_xml_and_back(call):
+def test_arguments_survive_a_round_trip_through_xml(call):
     reading = read_reply(writing.xml_call(call), TOOLS)
     assert [found.name for found in reading.calls] == [call.name]
     carried = json.loads(reading.calls[0].arguments)
@@ -48,7 +48,7 @@ def test_any_arguments_survive_the_way_into_xml_and_back(call):
 
 @given(calls)
 @settings(deadline=None)
-def test_any_arguments_survive_the_way_into_json_and_back(call):
+def test_arguments_survive_a_round_trip_through_json(call):
     reading = read_reply(writing.json_call(call), TOOLS)
     assert [(found.name, json.loads(found.arguments)) for found in reading.calls] == [
         (call.name, json.loads(call.arguments))
@@ -57,14 +57,14 @@ def test_any_arguments_survive_the_way_into_json_and_back(call):
 
 @given(st.text(min_size=1).filter(str.strip), calls, st.text())
 @settings(deadline=None)
-def test_a_call_with_words_before_it_is_never_run(before, call, after):
+def test_a_call_after_text_never_runs(before, call, after):
     for form in (writing.xml_call, writing.json_call):
         assert not read_reply(f"{before.strip()} {form(call)}{after}", TOOLS).calls
 
 
 @given(calls, st.text(min_size=1).filter(lambda text: text.strip() and not text.strip().startswith("<function_calls>")))
 @settings(deadline=None)
-def test_a_call_with_words_after_it_is_never_run(call, after):
+def test_a_call_before_text_never_runs(call, after):
     for form in (writing.xml_call, writing.json_call):
         assert not read_reply(f"{form(call)} {after.strip()}", TOOLS).calls
 
@@ -74,7 +74,7 @@ plain_lines = st.lists(st.text(st.characters(exclude_characters="<>`~")).filter(
 
 @given(plain_lines, calls)
 @settings(deadline=None)
-def test_in_the_xml_mode_words_may_come_before_the_block(lines, call):
+def test_text_may_precede_the_block_in_xml_mode(lines, call):
     words = "\n".join(lines)
     reading = read_reply_in_xml(f"{words}\n{writing.xml_call(call)}\n", TOOLS)
     assert reading.words == words.rstrip()
@@ -84,7 +84,7 @@ def test_in_the_xml_mode_words_may_come_before_the_block(lines, call):
 
 @given(plain_lines, calls, st.sampled_from(["```", "~~~~", "```xml"]), st.booleans())
 @settings(deadline=None)
-def test_in_the_xml_mode_a_block_in_a_fence_is_not_run(lines, call, fence, is_closed):
+def test_a_fenced_block_does_not_run_in_xml_mode(lines, call, fence, is_closed):
     marks = fence.removesuffix("xml")
     end = f"\n{marks}" if is_closed else ""
     words = "\n".join(lines)
@@ -93,21 +93,21 @@ def test_in_the_xml_mode_a_block_in_a_fence_is_not_run(lines, call, fence, is_cl
 
 @given(plain_lines, calls, st.sampled_from(["> ", ">", "    ", "\t", "* ", "`"]))
 @settings(deadline=None)
-def test_in_the_xml_mode_a_block_that_begins_no_line_of_its_own_is_not_run(lines, call, before):
+def test_a_block_inside_a_line_does_not_run_in_xml_mode(lines, call, before):
     quoted = "\n".join(before + line for line in writing.xml_call(call).split("\n"))
     assert not read_reply_in_xml("\n".join([*lines, quoted]), TOOLS).calls
 
 
 @given(plain_lines, calls, st.text(min_size=1).filter(str.strip))
 @settings(deadline=None)
-def test_in_the_xml_mode_a_block_with_words_after_it_is_not_run(lines, call, after):
+def test_a_block_before_text_does_not_run_in_xml_mode(lines, call, after):
     words = "\n".join(lines)
     assert not read_reply_in_xml(f"{words}\n{writing.xml_call(call)} {after}", TOOLS).calls
 
 
 @given(st.data())
 @settings(max_examples=300, deadline=None)
-def test_a_call_that_is_cut_off_is_never_run(data):
+def test_a_truncated_call_never_runs(data):
     """Test every form. If several calls end separately, those before the cut are complete."""
     reply = data.draw(st.sampled_from(REPLIES)).rstrip().removesuffix("```").rstrip()
     part = reply[: data.draw(st.integers(0, len(reply) - 1))]
@@ -118,7 +118,7 @@ def test_a_call_that_is_cut_off_is_never_run(data):
 
 @given(st.lists(st.sampled_from([*HARD, *"=[]{}:,"]), max_size=60).map("".join))
 @settings(deadline=None)
-def test_noise_gives_no_call_and_no_exception(noise):
+def test_noise_gives_neither_calls_nor_exceptions(noise):
     for text in (
         noise,
         f"<function_calls>{noise}",
@@ -132,7 +132,7 @@ def test_noise_gives_no_call_and_no_exception(noise):
 
 @given(calls, st.lists(st.integers(0, 500), max_size=6))
 @settings(deadline=None)
-def test_what_streams_is_what_was_meant(call, places):
+def test_the_streamed_text_is_the_message_text(call, places):
     arguments = json.loads(call.arguments) | {"text": "<a> ]]> </parameter>" if places else "plain"}
     text = writing.xml_call(ToolCall(id="", name="message", arguments=json.dumps(arguments)))
     edges = [0, *sorted(min(place, len(text)) for place in places), len(text)]
@@ -152,7 +152,7 @@ def test_a_result_cannot_close_its_own_tag(content):
     assert not any("]]>" in section for section in sections)
 
 
-def test_arguments_that_are_no_object_stand_in_the_history_under_a_name_that_says_so():
+def test_arguments_that_are_no_object_are_wrapped_in_the_history():
     broken = ToolCall(id="a", name="shell", arguments='{"command": "l')
     assert '<parameter name="unreadable_arguments">{"command": "l</parameter>' in writing.xml_call(broken)
     assert json.loads(writing.json_call(broken)) == {
@@ -161,7 +161,7 @@ def test_arguments_that_are_no_object_stand_in_the_history_under_a_name_that_say
     }
 
 
-def test_names_that_are_no_names_do_not_break_the_history():
+def test_invalid_names_do_not_break_the_history():
     odd = ToolCall(id="a", name="shell", arguments='{"a\\"><b": 1}')
     assert '<parameter name="unreadable_arguments">{"a\\"><b": 1}</parameter>' in writing.xml_call(odd)
 
@@ -202,7 +202,7 @@ def test_a_megabyte_is_read_in_linear_time(text):
 
 
 @pytest.mark.parametrize("filler", ["x", "<", " ", "]", "<parameter>", "<![CDATA["])
-def test_a_value_may_come_in_tiny_pieces(filler):
+def test_a_value_may_arrive_in_tiny_fragments(filler):
     stream = XMLCallStream(shown=("message", "text"))
     stream.feed('<function_calls><invoke name="message"><parameter name="text">')
     began = time.process_time()
@@ -213,7 +213,7 @@ def test_a_value_may_come_in_tiny_pieces(filler):
 
 @pytest.mark.parametrize("filler", ["x", "<", " ", "\n", "`", "[", "<function_call", "\n  <function_call", "> "])
 @pytest.mark.parametrize("words", [ReplyStream, XMLReplyStream])
-def test_words_may_come_in_tiny_pieces(words, filler):
+def test_text_may_arrive_in_tiny_fragments(words, filler):
     stream = words()
     began = time.process_time()
     for _ in range(100_000 // len(filler)):

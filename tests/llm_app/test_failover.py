@@ -31,13 +31,13 @@ def two(servers):
 @pytest.mark.parametrize(
     ("first", "calls"), [(BUSY, 1), (LOCKED, 1), (UNKNOWN, 1), (DOWN, 3), (PAGE, 1), (FOREIGN, 1), (GARBLED, 1)]
 )
-def test_the_second_route_answers_where_the_first_does_not(first, calls, two, servers):
+def test_the_second_route_answers_if_the_first_fails(first, calls, two, servers):
     servers[0].replies, servers[1].replies = [first], [FINE]
     assert complete(two) == "fine"
     assert sent(servers) == [calls, 1, 0]
 
 
-def test_a_refused_request_is_refused_everywhere(two, servers):
+def test_a_rejected_request_is_not_sent_to_other_routes(two, servers):
     servers[0].replies = [Reply(status=400)]
     with pytest.raises(errors.BadRequest):
         complete(two)
@@ -58,14 +58,14 @@ def test_a_refused_request_is_refused_everywhere(two, servers):
         (DOWN, PAGE, errors.ProviderUnavailable),
     ],
 )
-def test_only_if_all_failed_alike_the_sentence_is_theirs(first, second, verdict, two, servers):
+def test_only_equal_failures_give_their_own_sentence(first, second, verdict, two, servers):
     servers[0].replies, servers[1].replies = [first], [second]
     with pytest.raises(errors.LLMError) as caught:
         complete(two)
     assert type(caught.value) is verdict
 
 
-def test_on_the_last_route_overload_is_waited_out(two, servers):
+def test_overload_on_the_last_route_is_waited_out(two, servers):
     servers[0].replies, servers[1].replies, watcher = [DOWN], [BUSY, BUSY, FINE], Watcher()
     assert complete(two, watcher) == "fine"
     assert [(name, then) for name, then, _ in watcher.failures[3:]] == [("Overloaded", Action.RETRY)] * 2
@@ -78,14 +78,14 @@ def test_retry_after_reaches_the_schedule(servers):
     assert 7 <= watcher.failures[0][2] < 7 * 1.25
 
 
-def test_a_route_behind_an_open_breaker_is_no_next_route(two, servers, alice):
+def test_a_route_with_an_open_breaker_is_skipped(two, servers, alice):
     changes.force(Provider.objects.get(routes__priority=2), BreakerState.OPEN, alice)
     servers[0].replies = [BUSY, BUSY, FINE]
     assert complete(two) == "fine"
     assert sent(servers) == [3, 0, 0]
 
 
-def test_who_waits_out_an_overload_sends_nothing_while_the_breaker_is_open(servers, alice):
+def test_waiting_out_an_overload_sends_nothing_while_the_breaker_is_open(servers, alice):
     model = routed(servers[:1], min_calls=100)
     provider = Provider.objects.get()
     servers[0].replies, waits = [BUSY, FINE], []
@@ -102,7 +102,7 @@ def test_who_waits_out_an_overload_sends_nothing_while_the_breaker_is_open(serve
     assert len(watcher.failures) == 1, "a person is told of an attempt once"
 
 
-def test_a_provider_that_is_switched_off_between_two_attempts_is_left_alone(two, servers):
+def test_a_provider_disabled_between_two_attempts_gets_no_more_calls(two, servers):
     servers[0].replies, servers[1].replies = [DOWN], [FINE]
 
     def meanwhile(wait):
@@ -113,7 +113,7 @@ def test_a_provider_that_is_switched_off_between_two_attempts_is_left_alone(two,
     assert sent(servers) == [1, 1, 0]
 
 
-def test_every_attempt_has_a_log_that_says_what_became_of_it(two, servers):
+def test_every_attempt_is_logged_with_its_outcome(two, servers):
     servers[0].replies, servers[1].replies = [DOWN], [FINE]
     complete(two)
     logs = LLMLog.objects.order_by("created_at").values_list("attempt", "status", "error_type")
@@ -121,7 +121,7 @@ def test_every_attempt_has_a_log_that_says_what_became_of_it(two, servers):
     assert list(logs) == [*failed, (1, "succeeded", "")]
 
 
-def test_a_stream_that_falls_silent_counts_as_a_timeout(servers):
+def test_a_silent_stream_is_a_timeout(servers):
     model = routed(servers[:2], min_calls=100)
     Provider.objects.filter(routes__priority=1).update(timeout_s=0.1)
     half = openai_text("half")
@@ -131,7 +131,7 @@ def test_a_stream_that_falls_silent_counts_as_a_timeout(servers):
     assert {name for name, _, _ in watcher.failures} == {"ProviderTimeout"}
 
 
-def test_a_stream_that_never_ends_is_ended(servers):
+def test_an_endless_stream_times_out(servers):
     model = routed(servers[:2], min_calls=100)
     Provider.objects.filter(routes__priority=1).update(total_timeout_s=0.2)
     drip = [b": still here\n\n"] * 10_000
@@ -140,7 +140,7 @@ def test_a_stream_that_never_ends_is_ended(servers):
     assert LLMLog.objects.filter(error_type="ProviderTimeout").count() == 3
 
 
-def test_an_error_that_comes_in_pieces_is_read_as_a_whole(servers):
+def test_an_error_in_fragments_is_read_completely(servers):
     model = routed(servers[:1])
     servers[0].replies = [
         Reply(status=400, chunks=[b'{"error": {"code": "context_', b'length_exceeded"}}'], stall_at=1, stall_s=0.05)
@@ -149,7 +149,7 @@ def test_an_error_that_comes_in_pieces_is_read_as_a_whole(servers):
         complete(model)
 
 
-def test_a_model_whose_routes_see_no_images_has_no_route_for_them_and_is_not_called_forbidden(two, servers, alice):
+def test_a_model_without_vision_routes_is_missing_a_route_and_not_forbidden(two, servers, alice):
     Route.objects.update(takes_images=False)
     with pytest.raises(errors.NoRoute):
         complete(two, needs_sight=True, user_id=alice.pk)
@@ -160,7 +160,7 @@ def test_a_model_whose_routes_see_no_images_has_no_route_for_them_and_is_not_cal
 
 
 @pytest.mark.parametrize("address", ["http://[::1", "http://llm:abc/v1"])
-def test_a_stored_address_that_is_none_is_passed_over(address, two, servers):
+def test_a_route_with_an_invalid_address_is_skipped(address, two, servers):
     Provider.objects.filter(routes__priority=1).update(base_url=address)
     servers[1].replies = [FINE]
     assert complete(two) == "fine"

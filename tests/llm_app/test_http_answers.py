@@ -41,14 +41,14 @@ def fed(data: bytes, cuts: list[int]) -> tuple[IncomingResponse, bytes]:
 
 
 @given(st.sampled_from(sorted(WHOLE)), st.lists(st.integers(0, 500), max_size=6))
-def test_it_comes_out_whole_and_leaves_the_connection_to_the_next(kind: str, cuts: list[int]) -> None:
+def test_a_response_is_complete_and_its_connection_reusable(kind: str, cuts: list[int]) -> None:
     response, body = fed(WHOLE[kind], cuts)
     assert (response.status, response.content_type, body) == (200, "text/event-stream", BODY)
     assert (response.is_complete, response.can_reuse_connection) == (True, True)
 
 
 @given(st.sampled_from([b"", b"Transfer-Encoding: identity\r\n"]), st.lists(st.integers(0, 500), max_size=6))
-def test_without_a_length_it_ends_with_its_connection(header: bytes, cuts: list[int]) -> None:
+def test_a_response_without_length_ends_with_its_connection(header: bytes, cuts: list[int]) -> None:
     response, body = fed(HEAD + header + b"\r\n" + BODY, cuts)
     assert (body, response.is_complete) == (BODY, False)
     response.feed(b"")
@@ -56,7 +56,7 @@ def test_without_a_length_it_ends_with_its_connection(header: bytes, cuts: list[
 
 
 @pytest.mark.parametrize("beginning", [b"", HEAD, CHUNKED, with_length(BODY)[:-1], b"HTTP/1.1 100 Continue\r\n\r\n"])
-def test_an_end_in_the_middle_is_a_cut(beginning: bytes) -> None:
+def test_a_truncated_response_is_a_cut_stream(beginning: bytes) -> None:
     response = IncomingResponse()
     if beginning:
         response.feed(beginning)
@@ -67,17 +67,17 @@ def test_an_end_in_the_middle_is_a_cut(beginning: bytes) -> None:
 @pytest.mark.parametrize(
     "whole", [with_length(BODY, b"Connection: close"), with_length(BODY) + b"HTTP/1.1 200 OK\r\n", with_length(BODY) + with_length(b"bad")]
 )  # fmt: skip
-def test_a_connection_that_closes_or_says_more_than_it_was_asked_serves_nobody_else(whole: bytes) -> None:
+def test_a_closing_or_unrequested_response_prevents_reuse(whole: bytes) -> None:
     response, body = fed(whole, [])
     assert (body, response.is_complete, response.can_reuse_connection) == (BODY, True, False)
 
 
-def test_headers_of_an_interim_answer_are_not_those_of_the_answer() -> None:
+def test_headers_of_an_interim_response_are_dropped() -> None:
     response, _ = fed(b"HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n" + with_length(BODY), [])
     assert "Retry-After" not in response.headers
 
 
-def test_a_head_without_end_is_a_cut() -> None:
+def test_an_endless_head_is_a_cut_stream() -> None:
     endless = HEAD + b"".join(b"X-%d: %s\r\n" % (number, b"x" * 60_000) for number in range(20))
     with pytest.raises(errors.StreamCut):
         fed(endless, list(range(0, len(endless), 50_000)))

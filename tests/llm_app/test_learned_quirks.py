@@ -159,7 +159,7 @@ REFUSALS: dict[str, tuple[str, dict[str, Any], Any, Callable[[Any], bool], tuple
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_what_is_refused_is_learned_and_the_call_is_answered(
+def test_a_rejection_teaches_a_quirk_and_the_call_is_answered(
     name: str, model: LogicalModel, servers: list[FakeProvider]
 ) -> None:
     protocol, fields, body, refused, learned = REFUSALS[name]
@@ -179,7 +179,7 @@ def test_what_is_refused_is_learned_and_the_call_is_answered(
     assert len(servers[0].received) == 3, "a later call knows it"
 
 
-def test_a_configured_quirk_wins_over_a_learned_one(model: LogicalModel, servers: list[FakeProvider]) -> None:
+def test_a_configured_quirk_overrides_a_learned_one(model: LogicalModel, servers: list[FakeProvider]) -> None:
     model.routes.update(quirks={"max_tokens_field": "max_tokens"})
     route = model.routes.get()
     LearnedQuirk.objects.create(
@@ -195,7 +195,7 @@ def test_a_configured_quirk_wins_over_a_learned_one(model: LogicalModel, servers
     assert len(servers[0].received) == 1
 
 
-def test_several_parameters_are_learned_one_after_the_other(model: LogicalModel, servers: list[FakeProvider]) -> None:
+def test_several_quirks_are_learned_in_one_call(model: LogicalModel, servers: list[FakeProvider]) -> None:
     model.routes.update(temperature=0.2, extra_body={"top_p": 0.5})
 
     def answer(received: Received) -> Reply:
@@ -210,7 +210,7 @@ def test_several_parameters_are_learned_one_after_the_other(model: LogicalModel,
     assert (len(servers[0].received), len(watcher.adaptions)) == (4, 3)
 
 
-def test_a_provider_that_refuses_whatever_is_sent_is_asked_once_for_each_quirk(
+def test_a_provider_that_rejects_everything_is_asked_once_per_quirk(
     model: LogicalModel, servers: list[FakeProvider]
 ) -> None:
     model.routes.update(temperature=0.2)
@@ -229,14 +229,14 @@ def test_a_provider_that_refuses_whatever_is_sent_is_asked_once_for_each_quirk(
         openai("max_tokens is too large: 8192. This model supports at most 4096 completion tokens.", "max_tokens"),
     ],
 )
-def test_no_other_refusal_teaches_anything(body: Any, model: LogicalModel, servers: list[FakeProvider]) -> None:
+def test_other_rejections_teach_nothing(body: Any, model: LogicalModel, servers: list[FakeProvider]) -> None:
     servers[0].replies = [refusing(body, lambda body: True)]
     with pytest.raises(errors.BadRequest):
         complete(model)
     assert (len(servers[0].received), LearnedQuirk.objects.count()) == (1, 0)
 
 
-def test_what_was_learned_holds_for_this_model_of_this_provider_until_it_is_taken_back(
+def test_a_learned_quirk_applies_to_one_model_until_it_is_deleted(
     model: LogicalModel, servers: list[FakeProvider]
 ) -> None:
     servers[0].replies = [refusing(openai("Unknown: 'stream_options'", "stream_options"), has("stream_options"))]

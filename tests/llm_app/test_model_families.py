@@ -26,7 +26,7 @@ def sent(model: LogicalModel, server: FakeProvider, name: str, **fields: Any) ->
 
 @pytest.mark.parametrize("protocol", ["openai_native", "openai_xml", "json_schema"])
 @pytest.mark.parametrize("name", NEW)
-def test_a_family_that_refuses_max_tokens_does_not_get_it(
+def test_families_that_reject_max_tokens_do_not_get_it(
     name: str, protocol: str, model: LogicalModel, servers: list[FakeProvider]
 ) -> None:
     servers[0].replies = [strict_provider.like_gpt_5(lambda received: openai_text("Hello."))]
@@ -44,7 +44,9 @@ def test_every_other_model_gets_max_tokens(name: str, model: LogicalModel, serve
 
 
 @pytest.mark.parametrize(("name", "field"), [("gpt-5.2", "max_tokens"), ("my-model", "max_completion_tokens")])
-def test_a_quirk_of_the_route_decides(name: str, field: str, model: LogicalModel, servers: list[FakeProvider]) -> None:
+def test_a_quirk_of_the_route_overrides_the_family(
+    name: str, field: str, model: LogicalModel, servers: list[FakeProvider]
+) -> None:
     servers[0].replies = [openai_text("Hello.")]
     body = sent(model, servers[0], name, quirks={"max_tokens_field": field})
     assert {"max_tokens", "max_completion_tokens"} & body.keys() == {field}
@@ -73,17 +75,17 @@ def test_gpt_is_asked_for_exactly_one_call(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["o1", "o3-mini", "o4-mini-2025-04-16"])
-def test_the_o_series_is_not_sent_parallel_tool_calls_which_it_refuses(name: str) -> None:
+def test_the_o_series_gets_no_parallel_tool_calls(name: str) -> None:
     assert "parallel_tool_calls" not in head("openai_native", name)
 
 
 @pytest.mark.parametrize("name", ["gemini-2.5-pro", "deepseek-reasoner", "kimi-k2.6", "qwen3.6-plus", "a-model"])
-def test_who_may_refuse_a_forced_call_is_not_forced(name: str) -> None:
+def test_models_that_may_reject_a_forced_call_are_not_forced(name: str) -> None:
     assert not {"parallel_tool_calls", "tool_choice"} & head("openai_native", name).keys()
 
 
 @pytest.mark.parametrize("protocol", ["openai_native", "anthropic_native"])
-def test_without_tools_nothing_is_said_of_their_use(protocol: str) -> None:
+def test_requests_without_tools_have_no_tool_choice(protocol: str) -> None:
     name = "gpt-5.6" if protocol == "openai_native" else "claude-opus-4-5"
     assert not {"parallel_tool_calls", "tool_choice", "reasoning_effort"} & head(protocol, name, ()).keys()
 
@@ -94,27 +96,27 @@ def test_without_tools_nothing_is_said_of_their_use(protocol: str) -> None:
     + [("gpt-5.2", None), ("gpt-5.5", None), ("gpt-4.1", None), ("gpt-5-chat-latest", None)]
     + [("gpt-5.6-terra", "none"), ("gpt-5.10", "none"), ("gpt-6", "none")],
 )
-def test_a_thinking_budget_becomes_the_effort_that_a_family_takes_beside_tools(name: str, effort: str | None) -> None:
+def test_a_thinking_budget_becomes_an_effort_with_tools(name: str, effort: str | None) -> None:
     assert head("openai_native", name, thinking_budget=5_000).get("reasoning_effort") == effort
 
 
-def test_the_newest_gpt_must_be_told_not_to_think_beside_tools() -> None:
+def test_the_newest_gpt_gets_no_reasoning_effort_with_tools() -> None:
     body = head("openai_native", "gpt-5.6-terra", extra_body={"reasoning_effort": "high"})
     assert body["reasoning_effort"] == "none"
 
 
 @pytest.mark.parametrize("name", ["gpt-5-chat-latest", "gpt-4.1", "kimi-k2-0905-preview", "moonshot-v1-8k"])
-def test_who_takes_a_temperature_gets_it(name: str) -> None:
+def test_models_that_accept_a_temperature_get_it(name: str) -> None:
     assert head("openai_native", name, temperature=0.3)["temperature"] == 0.3
 
 
 @pytest.mark.parametrize("name", ["kimi-k2.5", "kimi-k3", "moonshotai/kimi-k2-thinking"])
-def test_kimi_fixes_its_sampling_while_it_thinks(name: str) -> None:
+def test_thinking_kimi_models_get_no_sampling(name: str) -> None:
     assert not SAMPLING & head("openai_native", name, temperature=0.3, extra_body={"top_p": 0.9}).keys()
 
 
 @pytest.mark.parametrize("name", ["deepseek-reasoner", "deepseek-v4-pro", "kimi-k2.5"])
-def test_thinking_goes_back_with_its_call_to_who_needs_it(name: str) -> None:
+def test_thinking_goes_back_with_its_call_to_models_that_need_it(name: str) -> None:
     thought = Thinking(text="Hm.", protocol="openai", model=name)
     call = Message(role="assistant", thinking=thought, tool_call=ToolCall(id="c", name="shell", arguments="{}"))
     result = Message(role="tool", content="a", tool_call_id="c")
@@ -130,16 +132,16 @@ def test_claude_is_asked_for_exactly_one_call(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "budget"), [("claude-sonnet-4-5", 5_000), ("claude-opus-5", None), ("claude-fable-5", None)]
 )
-def test_a_claude_that_thinks_cannot_be_forced_to_call(name: str, budget: int | None) -> None:
+def test_a_thinking_claude_is_not_forced_to_call(name: str, budget: int | None) -> None:
     body = head("anthropic_native", name, thinking_budget=budget)
     assert body["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
 
 
-def test_another_server_of_anthropics_protocol_is_sent_no_tool_choice() -> None:
+def test_other_servers_of_anthropics_protocol_get_no_tool_choice() -> None:
     assert "tool_choice" not in head("anthropic_native", "glm-4.6")
 
 
-def test_where_tools_are_described_in_the_prompt_there_is_no_tool_choice() -> None:
+def test_protocols_with_tools_in_the_prompt_have_no_tool_choice() -> None:
     assert "tool_choice" not in head("anthropic_xml", "claude-sonnet-4-5")
 
 
@@ -163,13 +165,13 @@ def test_a_new_claude_thinks_adaptively_and_takes_no_sampling(name: str, protoco
 
 
 @pytest.mark.parametrize("name", OLD_CLAUDE)
-def test_an_older_claude_has_a_budget_and_takes_a_temperature(name: str) -> None:
+def test_an_older_claude_gets_a_budget_and_a_temperature(name: str) -> None:
     body = head("anthropic_native", name, thinking_budget=2_000, temperature=0.2)
     assert (body["thinking"], "temperature" in body) == ({"type": "enabled", "budget_tokens": 2_000}, False)
     assert head("anthropic_native", name, temperature=0.2)["temperature"] == 0.2
 
 
-def test_adaptive_thinking_goes_with_a_history_of_another_model() -> None:
+def test_adaptive_thinking_allows_a_history_of_another_model() -> None:
     call = Message(role="assistant", tool_call=ToolCall(id="c", name="shell", arguments="{}"))
     result = Message(role="tool", content="a", tool_call_id="c")
     body = head("anthropic_native", "claude-opus-4-8", thinking_budget=2_000, messages=[HELLO, call, result])
@@ -177,11 +179,11 @@ def test_adaptive_thinking_goes_with_a_history_of_another_model() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt-5.2", "claude-opus-5", "gemini/gemini-2.5-pro"])
-def test_litellm_has_a_table_of_its_own(name: str) -> None:
+def test_the_table_does_not_apply_to_litellm(name: str) -> None:
     assert quirks_of_family("litellm", name) == {}
 
 
-def test_what_the_route_says_itself_decides() -> None:
+def test_extra_body_of_the_route_overrides_the_family() -> None:
     quirks = {"tool_choice": "auto", "parallel_tool_calls": True, "unsupported": []}
     body = head("openai_native", "gpt-5", quirks=quirks, temperature=0.2)
     assert (body["tool_choice"], body["temperature"], "parallel_tool_calls" in body) == ("auto", 0.2, False)
@@ -195,9 +197,7 @@ def test_what_the_route_says_itself_decides() -> None:
     ("name", "reasons", "has_phases"),
     [("gpt-5.6", True, True), ("gpt-5.1", True, False), ("o4-mini", True, False), ("gpt-4.1", False, False)],
 )
-def test_over_responses_a_model_that_reasons_is_asked_for_its_reasoning_and_no_other(
-    name: str, reasons: bool, has_phases: bool
-) -> None:
+def test_only_reasoning_models_are_asked_for_encrypted_reasoning(name: str, reasons: bool, has_phases: bool) -> None:
     """Source: "Encrypted content is not supported with this model", github.com/ShishirPatil/gorilla/pull/1150."""
     call = ToolCall(id="call_1", name="shell", arguments="{}")
     messages = [HELLO, Message(role="assistant", content="I look.", tool_call=call)]

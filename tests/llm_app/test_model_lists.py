@@ -75,7 +75,7 @@ def test_the_newest_suitable_model_is_preferred(provider: str, listed: list[str]
     assert names(provider, *listed)[0] == first
 
 
-def test_what_holds_no_conversation_is_left_out() -> None:
+def test_models_without_conversations_are_omitted() -> None:
     left = names("openai", *OPENAI)
     assert not {"whisper-1", "dall-e-3", "gpt-image-1", "sora-2", "text-embedding-ada-002", "gpt-realtime"} & set(left)
     assert {"gpt-4o", "o1"} <= set(left)
@@ -112,11 +112,11 @@ def test_what_holds_no_conversation_is_left_out() -> None:
     ],
     ids=["anthropic", "deepseek", "vllm", "llama.cpp", "openrouter", "nonsense"],
 )
-def test_what_a_list_says_of_a_model_is_read_in_each_form(row: dict[str, Any], model: ListedModel) -> None:
+def test_details_of_models_are_read_in_each_list_format(row: dict[str, Any], model: ListedModel) -> None:
     assert asked("compatible", models(row)) == [model]
 
 
-def test_a_window_is_as_large_as_the_model_and_no_dearer_than_needed() -> None:
+def test_windows_are_limited_to_affordable_sizes() -> None:
     (openai,) = (one for one in known_providers.KNOWN_PROVIDERS if one.name == "openai")
     windows = {
         ListedModel(name="gpt-5.6-sol"): 272_000,
@@ -132,18 +132,18 @@ def test_a_window_is_as_large_as_the_model_and_no_dearer_than_needed() -> None:
     "answer",
     [b"<html>", b"[]", b'{"data": {}}', b"null", b"\xff"],
 )
-def test_what_is_no_list_is_unreadable(answer: bytes) -> None:
+def test_an_invalid_list_is_unreadable(answer: bytes) -> None:
     with pytest.raises(errors.UnreadableReply):
         asked("openai", Reply(chunks=[answer], content_type="application/json"))
 
 
-def test_a_refusal_does_not_repeat_the_key() -> None:
+def test_an_error_does_not_repeat_the_key() -> None:
     with pytest.raises(errors.AuthenticationFailed) as refused:
         asked("openai", Reply(status=401, chunks=[b"Incorrect API key provided: a-key"]))
     assert "a-key" not in str(refused.value)
 
 
-def test_a_list_is_asked_for_as_the_protocol_says() -> None:
+def test_the_list_is_requested_in_the_way_of_the_protocol() -> None:
     for name, path, header in (
         ("openai", "/v1/models", "Authorization"),
         ("anthropic", "/v1/models?limit=1000", "X-Api-Key"),
@@ -172,7 +172,7 @@ def test_a_list_is_asked_for_as_the_protocol_says() -> None:
         ("hello", "", None),
     ],
 )
-def test_a_key_tells_whose_it_is(key: str, address: str, name: str | None) -> None:
+def test_a_key_identifies_its_provider(key: str, address: str, name: str | None) -> None:
     found = known_providers.provider_of_key(key, address)
     assert (found and found.name) == name
 
@@ -200,7 +200,7 @@ def names(name: str, *listed: str) -> list[str]:
     return [model.name for model in model_list.ranked(asked(name, models(*listed)), found)]
 
 
-def test_the_responses_api_comes_first_only_at_openai_itself() -> None:
+def test_the_responses_api_is_preferred_only_at_openai() -> None:
     (openai,) = (one for one in known_providers.KNOWN_PROVIDERS if one.name == "openai")
     assert openai.protocols_at("https://api.openai.com/v1")[0] == "openai_responses"
     assert openai.protocols_at("http://127.0.0.1:9000/v1") == ["openai_native", "openai_responses"]

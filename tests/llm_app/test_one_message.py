@@ -60,7 +60,7 @@ def _said(connection):
     return [word for (word,) in connection.execute("SELECT word FROM said ORDER BY word")]
 
 
-def test_all_statements_are_one_message_and_each_has_its_answer(connection):
+def test_all_statements_are_one_message_with_one_answer_each(connection):
     for number in range(FREQUENT):
         words = [f"{number}{letter}" for letter in "abc"]
         with _traced(connection) as messages:
@@ -70,7 +70,7 @@ def test_all_statements_are_one_message_and_each_has_its_answer(connection):
     assert len(_said(connection)) == 3 * FREQUENT
 
 
-def test_what_is_asked_often_is_parsed_once_also_after_a_rollback(connection):
+def test_frequent_statements_are_parsed_once_even_after_a_rollback(connection):
     for number in range(FREQUENT):
         _say(connection, f"{number}")
         if number % 3 == 2:
@@ -85,7 +85,7 @@ def test_what_is_asked_often_is_parsed_once_also_after_a_rollback(connection):
     assert _say(connection, "one", "two") == ["one", "two"]
 
 
-def test_of_many_texts_the_newest_hundred_are_kept(connection):
+def test_the_newest_hundred_statements_stay_prepared(connection):
     for number in range(180):
         for _ in range(FREQUENT):
             ((row,),) = (answer.rows for answer in execute(connection, [(f"SELECT {number} + %s::int", [1])]))
@@ -94,14 +94,14 @@ def test_of_many_texts_the_newest_hundred_are_kept(connection):
     assert 90 < answer.rows[0][0] <= 101
 
 
-def test_where_nothing_shall_be_prepared_nothing_is(connection):
+def test_nothing_is_prepared_if_preparing_is_disabled(connection):
     connection.prepare_threshold = None
     for number in range(FREQUENT):
         _say(connection, str(number))
     assert connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
 
 
-def test_values_are_written_and_read_as_a_cursor_does(connection):
+def test_values_are_converted_as_by_a_cursor(connection):
     values = [None, True, 7, 70_000, 1 << 40, "ä %s $1", UUID(int=5), datetime(2026, 1, 2, 3, tzinfo=UTC), 1.5, b"\0\1"]
     casts = ["text", "bool", "int", "int", "bigint", "text", "uuid", "timestamptz", "float8", "bytea"]
     sql = f"SELECT {', '.join(f'%s::{cast}' for cast in casts)}, %s::jsonb"
@@ -111,7 +111,7 @@ def test_values_are_written_and_read_as_a_cursor_does(connection):
         assert (answer.rows, answer.rowcount) == (ordinary, 1)
 
 
-def test_it_counts_the_rows(connection):
+def test_rows_are_counted(connection):
     _say(connection, "one", "two")
     counts = [answer.rowcount for answer in execute(connection, [("UPDATE said SET word = word || %s", ["!"])] * 2)]
     assert counts == [2, 2]
@@ -128,20 +128,20 @@ def test_the_transaction_is_open_until_it_is_committed_or_rolled_back(connection
     assert _said(connection) == ["three"]
 
 
-def test_it_begins_as_the_connection_does(connection):
+def test_the_transaction_begins_like_those_of_the_connection(connection):
     connection.isolation_level = IsolationLevel.SERIALIZABLE
     _say(connection, "one")
     assert connection.execute("SHOW transaction_isolation").fetchone() == ("serializable",)
 
 
-def test_outside_transactions_it_begins_none(connection):
+def test_autocommit_begins_no_transaction(connection):
     connection.autocommit = True
     _say(connection, "one")
     assert connection.info.transaction_status == TransactionStatus.IDLE
     assert _said(connection) == ["one"]
 
 
-def test_in_a_transaction_that_is_open_no_other_begins(connection):
+def test_an_open_transaction_begins_no_other(connection):
     notices = []
     connection.add_notice_handler(lambda notice: notices.append(notice.message_primary))
     connection.execute("INSERT INTO said VALUES ('zero')")
@@ -153,7 +153,7 @@ def test_in_a_transaction_that_is_open_no_other_begins(connection):
 
 
 @pytest.mark.parametrize("times", [1, FREQUENT])
-def test_a_statement_that_fails_is_raised_and_nothing_of_the_message_stays(connection, times):
+def test_a_failing_statement_raises_and_rolls_back_the_message(connection, times):
     for number in range(times):
         _say(connection, f"{number}")
     connection.commit()
@@ -165,7 +165,7 @@ def test_a_statement_that_fails_is_raised_and_nothing_of_the_message_stays(conne
     assert _say(connection, "four") == ["four"]
 
 
-def test_what_comes_after_a_failure_is_not_taken_for_prepared(connection):
+def test_statements_after_a_failure_do_not_count_as_prepared(connection):
     """PostgreSQL received nothing of the sixth execution."""
     connection.autocommit = True
     for number in range(5):
@@ -175,7 +175,7 @@ def test_what_comes_after_a_failure_is_not_taken_for_prepared(connection):
     assert _say(connection, "five") == ["five"]
 
 
-def test_after_a_failure_nothing_is_taken_for_prepared_that_is_forgotten(connection):
+def test_a_failure_forgets_deallocated_statements(connection):
     connection.autocommit = True
     for letter in "abc":
         for number in range(FREQUENT):
@@ -186,7 +186,7 @@ def test_after_a_failure_nothing_is_taken_for_prepared_that_is_forgotten(connect
     assert _say(connection, "one") == ["one"]
 
 
-def test_a_constraint_that_is_checked_at_the_end_is_raised_as_such(connection):
+def test_a_deferred_constraint_raises_an_integrity_error(connection):
     connection.autocommit = True
     connection.execute("CREATE TEMPORARY TABLE answered (word text REFERENCES said DEFERRABLE INITIALLY DEFERRED)")
     with pytest.raises(ForeignKeyViolation):
@@ -194,7 +194,7 @@ def test_a_constraint_that_is_checked_at_the_end_is_raised_as_such(connection):
     assert _say(connection, "one") == ["one"]
 
 
-def test_a_value_that_cannot_be_sent_leaves_a_connection_that_can_be_used(connection):
+def test_an_invalid_value_leaves_the_connection_usable(connection):
     with pytest.raises(psycopg.ProgrammingError, match="cannot adapt"):
         _say(connection, "one", object())
     assert _say(connection, "two") == ["two"]
@@ -202,7 +202,7 @@ def test_a_value_that_cannot_be_sent_leaves_a_connection_that_can_be_used(connec
     assert _said(connection) == ["two"]
 
 
-def test_half_of_a_message_is_none(connection):
+def test_a_partly_written_message_leaves_no_transaction_open(connection):
     """Send a statement that libpq cannot write after one that it has written: no transaction stays open."""
     too_many = list(range(66_000))
     sql = f"SELECT 1 WHERE 1 IN ({', '.join(['%s'] * len(too_many))})"
@@ -211,7 +211,7 @@ def test_half_of_a_message_is_none(connection):
     assert connection.closed
 
 
-def test_a_connection_that_is_lost_is_closed_and_what_the_server_said_is_told(connection):
+def test_a_lost_connection_is_closed_and_reports_the_servers_message(connection):
     with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.info.backend_pid])
     with pytest.raises(psycopg.OperationalError, match="due to administrator command"):
@@ -221,13 +221,13 @@ def test_a_connection_that_is_lost_is_closed_and_what_the_server_said_is_told(co
         _say(connection, "one")
 
 
-def test_a_connection_that_is_lost_while_it_is_waited_for_is_closed(connection):
+def test_a_connection_lost_during_a_wait_is_closed(connection):
     with pytest.raises(psycopg.OperationalError, match="due to administrator command"):
         execute(connection, [(INSERT, ["one"]), ("SELECT pg_terminate_backend(pg_backend_pid(), %s)", [5000])])
     assert connection.closed
 
 
-def test_what_a_person_interrupts_is_cancelled_on_the_server(connection):
+def test_an_interrupted_statement_is_cancelled_on_the_server(connection):
     pid = connection.info.backend_pid
     before = signal.signal(signal.SIGUSR1, signal.default_int_handler)  # the test runner may ignore SIGINT
     interruption = Timer(0.2, signal.raise_signal, [signal.SIGUSR1])
@@ -241,7 +241,7 @@ def test_what_a_person_interrupts_is_cancelled_on_the_server(connection):
         until(lambda: not other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone())
 
 
-def test_a_wait_ends_where_another_thread_closes_the_connection(connection):
+def test_closing_the_connection_in_another_thread_ends_a_wait(connection):
     closing = Timer(0.2, connection.close)
     closing.start()
     began = time.monotonic()
@@ -257,7 +257,7 @@ def test_threads_take_turns(connection):
         assert list(said) == [[f"{number} a", f"{number} b"] for number in range(100)]
 
 
-def test_more_than_a_socket_takes_at_once_arrives(connection):
+def test_messages_larger_than_the_socket_buffer_arrive(connection):
     words = [letter * 3_000_000 for letter in "abc"]
     answers = execute(connection, [("SELECT %s::text", [word]) for word in words])
     assert [answer.fetchall() for answer in answers] == [[(word,)] for word in words]

@@ -23,7 +23,7 @@ def form_of(part: Any, **root: Any) -> Any:
 
 
 @pytest.mark.parametrize("tool", REAL, ids=lambda tool: tool.name)
-def test_the_real_tools_are_not_refused_and_keep_their_arguments(tool):
+def test_the_real_tools_are_accepted_and_keep_their_arguments(tool):
     form = openapi_form(tool.parameters)
     assert refusal_of(form) is None
     assert form["properties"].keys() == tool.parameters["properties"].keys()
@@ -48,16 +48,16 @@ def test_the_real_tools_are_not_refused_and_keep_their_arguments(tool):
         ({"$ref": "#/nowhere"}, {}),
     ],
 )  # fmt: skip
-def test_a_keyword_is_rewritten_or_left_out(part, form):
+def test_keywords_are_rewritten_or_omitted(part, form):
     assert form_of(part, **{"$defs": {"N": {"type": "number"}}}) == form
 
 
-def test_a_schema_that_contains_itself_ends():
+def test_a_recursive_schema_ends():
     node = {"type": "object", "properties": {"child": {"$ref": "#/$defs/node"}}}
     assert refusal_of(openapi_form({**node, "$defs": {"node": node}})) is None
 
 
-def test_a_schema_that_contains_itself_in_many_places_stays_small():
+def test_a_multiply_recursive_schema_stays_small():
     places = {f"place_{number}": {"$ref": "#/$defs/node"} for number in range(8)}
     node = {"type": "object", "description": "a node of many", "properties": places}
     form = openapi_form({"type": "object", "properties": {"tree": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
@@ -71,5 +71,5 @@ def test_a_tool_without_arguments_has_no_schema():
 
 @given(st.dictionaries(st.text(max_size=4), any_schema, max_size=3))
 @settings(deadline=None)
-def test_any_schema_becomes_one_that_is_not_refused(properties):
+def test_any_schema_becomes_an_accepted_one(properties):
     assert refusal_of(openapi_form({"type": "object", "properties": properties})) is None

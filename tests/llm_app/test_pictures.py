@@ -24,7 +24,7 @@ def decoded(encoded: EncodedPicture) -> Image.Image:
     ("given", "sent"),
     [((4000, 1000), (1568, 392)), ((1000, 4000), (392, 1568)), ((1568, 1568), (1568, 1568)), ((9000, 2), (1568, 1))],
 )
-def test_a_large_picture_is_scaled_down_and_keeps_its_proportions(given, sent):
+def test_a_large_picture_is_scaled_in_proportion(given, sent):
     assert decoded(encode(picture(*given))).size == sent
 
 
@@ -50,24 +50,24 @@ def test_a_small_picture_keeps_its_size():
         ("GIF", "P", 0, "image/png"),
     ],
 )
-def test_every_kind_becomes_one_that_all_providers_take(kind, mode, color, media_type):
+def test_every_format_becomes_a_common_one(kind, mode, color, media_type):
     encoded = encode(picture(kind=kind, mode=mode, color=color))
     assert encoded.media_type == media_type
     assert decoded(encoded).mode in ("RGB", "RGBA")
 
 
-def test_sixteen_bits_a_pixel_keep_their_grey():
+def test_16_bit_pixels_keep_their_gray():
     image = decoded(encode(picture(mode="I;16", color=128 * 256)))
     assert image.getpixel((0, 0)) == (128, 128, 128)
 
 
-def test_it_is_turned_as_the_camera_says():
+def test_the_orientation_of_the_camera_is_applied():
     data = picture(40, 20, "JPEG", exif=_exif({0x0112: 6}))
     assert decoded(encode(data)).size == (20, 40)
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
-def test_what_a_camera_wrote_into_it_is_left_out(kind):
+def test_metadata_of_the_camera_is_removed(kind):
     said = PngInfo()
     said.add_text("Comment", "taken in a secret place")
     options = {"pnginfo": said} if kind == "PNG" else {}
@@ -78,7 +78,7 @@ def test_what_a_camera_wrote_into_it_is_left_out(kind):
     assert not decoded(encoded).getexif()
 
 
-def test_of_a_moving_picture_the_first_frame_is_taken():
+def test_the_first_frame_of_an_animation_is_used():
     frames = [Image.new("RGB", (4, 4), color) for color in ("red", "blue")]
     out = BytesIO()
     frames[0].save(out, "GIF", save_all=True, append_images=frames[1:])
@@ -87,20 +87,20 @@ def test_of_a_moving_picture_the_first_frame_is_taken():
     assert image.convert("RGB").getpixel((0, 0)) == (255, 0, 0)
 
 
-def test_a_png_that_stays_too_large_becomes_a_jpeg():
+def test_a_large_png_becomes_a_jpeg():
     encoded = encode(noise(1568, 1568))
     assert encoded.media_type == "image/jpeg"
     assert len(base64.b64decode(encoded.data)) <= LARGEST
 
 
-def test_one_that_stays_too_large_even_so_is_made_smaller(monkeypatch):
+def test_a_large_jpeg_is_scaled_down(monkeypatch):
     monkeypatch.setattr("llm_app.pictures.LARGEST", 20_000)
     encoded = encode(noise(1000, 500, "JPEG"))
     assert len(base64.b64decode(encoded.data)) <= 20_000
     assert decoded(encoded).size < (1000, 500)
 
 
-def test_transparency_becomes_white_where_the_picture_must_be_a_jpeg(monkeypatch):
+def test_transparency_becomes_white_in_a_jpeg(monkeypatch):
     monkeypatch.setattr("llm_app.pictures.LARGEST", 20_000)
     unseen = Image.effect_noise((300, 300), 200).convert("RGBA")
     unseen.putalpha(0)
@@ -112,25 +112,25 @@ def test_transparency_becomes_white_where_the_picture_must_be_a_jpeg(monkeypatch
 
 
 @pytest.mark.parametrize("edge", [4_001, 10_000, 20_000])
-def test_a_decompression_bomb_is_refused_before_it_is_decoded(edge):
+def test_a_decompression_bomb_is_rejected_before_decoding(edge):
     data = picture(edge, edge, mode="1", color=0)
     with pytest.raises(UndecodablePicture, match="more than 16 million pixels"):
         encode(data)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
-def test_so_is_one_of_any_other_kind(kind):
+def test_bombs_of_other_formats_are_rejected_before_decoding(kind):
     with pytest.raises(UndecodablePicture, match="more than 16 million pixels"):
         encode(picture(4_001, 4_000, kind))
 
 
-def test_a_jpeg_is_decoded_at_a_smaller_size_and_may_have_more_pixels_so():
+def test_a_jpeg_may_have_more_pixels_because_it_is_decoded_smaller():
     assert decoded(encode(picture(8_000, 6_000, "JPEG"))).size == (1568, 1176)
     with pytest.raises(UndecodablePicture, match="more than 16 million pixels"):
         encode(picture(8_000, 6_000, "JPEG", progressive=True))  # decoders need memory for all pixels of these
 
 
-def test_a_damaged_chunk_that_does_not_matter_is_left_out_and_one_that_does_is_a_fault():
+def test_only_damaged_ancillary_chunks_are_tolerated():
     data = with_wrong_checksums()
     assert decoded(encode(data)).size == (8, 6)
     place = data.index(b"IDAT") + 6
@@ -150,7 +150,7 @@ def test_a_damaged_chunk_that_does_not_matter_is_left_out_and_one_that_does_is_a
     ],
     ids=["empty", "text", "svg", "cut", "bmp", "tiff"],
 )
-def test_what_is_no_picture_of_the_four_kinds_is_refused(data):
+def test_other_files_are_rejected(data):
     with pytest.raises(UndecodablePicture, match="PNG, JPEG, WebP or GIF"):
         encode(data)
 
@@ -161,7 +161,7 @@ def test_what_is_no_picture_of_the_four_kinds_is_refused(data):
     st.binary(min_size=1, max_size=20),
     st.booleans(),
 )
-def test_damaged_data_is_a_picture_or_a_reason_and_never_another_error(kind, place, damage, cut):
+def test_damaged_data_never_raises_another_error(kind, place, damage, cut):
     data = picture(40, 30, kind)
     place %= len(data)
     data = data[:place] + damage + (b"" if cut else data[place + len(damage) :])

@@ -51,13 +51,13 @@ def label(picture):
 
 
 @pytest.mark.parametrize("protocol", ["openai_native", "litellm", "json_schema"])
-def test_openai_takes_the_pictures_of_a_person_as_parts_of_their_message(protocol):
+def test_openai_gets_pictures_of_a_user_as_parts_of_the_message(protocol):
     words = {"type": "text", "text": "Look."}
     assert sent(protocol, SEES)[0] == {"role": "user", "content": [words, *openai(CHART), *openai(PHOTO)]}
 
 
 @pytest.mark.parametrize("protocol", ["openai_native", "litellm"])
-def test_openai_takes_the_pictures_of_a_result_right_after_it(protocol):
+def test_openai_gets_pictures_of_a_result_right_after_it(protocol):
     call, result, pictures, onward = sent(protocol, SEES)[2:]
     assert call["tool_calls"][0]["id"] == "call_1"
     assert result == {"role": "tool", "content": "chart.png is a picture.", "tool_call_id": "call_1"}
@@ -65,7 +65,7 @@ def test_openai_takes_the_pictures_of_a_result_right_after_it(protocol):
     assert onward == {"role": "user", "content": "Go on."}
 
 
-def test_responses_take_pictures_as_parts_of_a_message_and_of_a_result():
+def test_responses_get_pictures_as_parts_of_messages_and_results():
     person, _, _, result, _ = body("openai_responses", SEES)["input"]
     chart = {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{CHART.data}"}
     assert person["content"][:3] == [_text("Look."), _text(label(CHART)), chart]
@@ -76,33 +76,33 @@ def _text(text):
     return {"type": "input_text", "text": text}
 
 
-def test_a_result_in_words_has_its_pictures_beside_them():
+def test_results_as_text_are_followed_by_their_pictures():
     assert sent("json_schema", SEES)[3]["content"][1:] == openai(CHART)
     assert sent("openai_xml", SEES)[3]["content"][1:] == openai(CHART)
     assert sent("anthropic_xml", SEES)[3]["content"][1:] == anthropic(CHART)
 
 
 @pytest.mark.parametrize("protocol", ["anthropic_native", "anthropic_xml"])
-def test_anthropic_takes_the_pictures_of_a_person_as_blocks(protocol):
+def test_anthropic_gets_pictures_of_a_user_as_blocks(protocol):
     words = {"type": "text", "text": "Look."}
     assert sent(protocol, SEES)[0] == {"role": "user", "content": [words, *anthropic(CHART), *anthropic(PHOTO)]}
 
 
-def test_anthropic_takes_the_pictures_of_a_result_inside_of_it():
+def test_anthropic_gets_pictures_of_a_result_inside_it():
     (result,) = sent("anthropic_native", SEES)[3]["content"]
     words = {"type": "text", "text": "chart.png is a picture."}
     assert result == {"type": "tool_result", "tool_use_id": "call_1", "content": [words, *anthropic(CHART)]}
 
 
 @pytest.mark.parametrize("number", [1, 4])
-def test_anthropic_s_cache_point_may_stand_on_a_message_with_pictures(number):
+def test_anthropics_cache_point_may_mark_a_message_with_pictures(number):
     last = sent("anthropic_native", SEES, conversation()[:number])[-1]["content"][-1]
     assert last["type"] in ("image", "tool_result")
     assert last["cache_control"] == {"type": "ephemeral"}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_model_that_cannot_see_reads_that_there_is_a_picture(protocol):
+def test_a_model_without_vision_gets_a_placeholder(protocol):
     messages = sent(protocol, BLIND)
     text = json.dumps(messages, ensure_ascii=False)
     assert "[picture: photo.jpg, 40×30; this model cannot see pictures]" in text
@@ -112,25 +112,25 @@ def test_a_model_that_cannot_see_reads_that_there_is_a_picture(protocol):
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_picture_without_words_is_a_message(protocol):
+def test_a_picture_without_text_is_a_message(protocol):
     (message,) = sent(protocol, SEES, [Message(role="user", pictures=(CHART,))])
     assert len(message["content"]) == 2
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_routes_that_differ_in_their_sight_share_no_bytes(protocol):
+def test_routes_with_and_without_vision_share_no_bytes(protocol):
     messages = conversation()
     seen, unseen = sent(protocol, SEES, messages), sent(protocol, BLIND, messages)
     assert seen != unseen
     assert sent(protocol, SEES, messages) == seen
 
 
-def test_the_log_of_a_route_that_cannot_see_is_what_it_was():
+def test_the_log_of_a_route_without_vision_is_unchanged():
     assert BLIND.as_json() == {"model": "m", "max_tokens": 100}
     assert SEES.as_json() == {"model": "m", "max_tokens": 100, "takes_images": True}
 
 
-def test_where_roles_must_alternate_pictures_and_words_of_a_user_become_one_message():
+def test_alternating_roles_merge_pictures_and_text_of_a_user():
     parameters = RouteParameters(model="m", max_tokens=100, takes_images=True, quirks={"merge_user_messages": True})
     first, call, result, after = sent("openai_native", parameters)
     reminder = {"type": "text", "text": "<system_reminder>\nToday\n</system_reminder>"}
@@ -139,7 +139,7 @@ def test_where_roles_must_alternate_pictures_and_words_of_a_user_become_one_mess
     assert after == {"role": "user", "content": [*openai(CHART), {"type": "text", "text": "Go on."}]}
 
 
-def test_where_roles_must_alternate_words_may_come_before_pictures_too():
+def test_alternating_roles_merge_text_before_pictures():
     parameters = RouteParameters(model="m", max_tokens=100, takes_images=True, quirks={"merge_user_messages": True})
     messages = [Message(role="user", content='One "quoted"'), Message(role="user", pictures=(CHART,))]
     (message,) = sent("openai_native", parameters, messages)

@@ -37,7 +37,7 @@ def test_a_usage_at_a_price(usage, price, expected):
     assert prices.cost(usage, price) == (None if expected is None else Decimal(expected))
 
 
-def test_a_routes_own_price_wins():
+def test_the_price_of_a_route_wins():
     own = {"input": 1, "output": 2}
     assert prices.price_of(Route(provider=OPENAI, provider_model="gpt-5", price=own)) == own
     assert prices.price_of(Route(provider=OPENAI, provider_model="gpt-5"))["output"] == 10
@@ -57,7 +57,7 @@ def test_a_routes_own_price_wins():
         (Provider(protocol="scripted"), "demo", None),
     ],
 )
-def test_a_price_is_known_for_a_provider_and_its_model_together(provider, model, output):
+def test_prices_are_known_per_provider_and_model(provider, model, output):
     assert prices.listed_price(provider, model).get("output") == output
 
 
@@ -67,7 +67,7 @@ def test_longer_requests_may_cost_more():
     assert price["above"]["input"] > price["input"]
 
 
-def test_what_ships_says_what_litellms_table_says():
+def test_our_prices_agree_with_litellms():
     """Compare two independent sources: where they differ, one of them is out of date."""
     for host, models in yaml.safe_load(prices._TABLE.read_text()).items():
         for model, price in models.items():

@@ -31,7 +31,7 @@ def ask(server: FakeProvider, case: Case, reply: Reply) -> tuple[LLMTurnResult, 
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=str)
-def test_it_gives_a_turn_or_a_typed_error(server: FakeProvider, case: Case) -> None:
+def test_an_answer_gives_a_turn_or_a_typed_error(server: FakeProvider, case: Case) -> None:
     if case.error:
         with pytest.raises(errors.LLMError) as caught:
             ask(server, case, case.reply)

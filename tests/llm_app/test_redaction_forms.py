@@ -85,7 +85,7 @@ def test_a_written_form_is_redacted(value: str, write: Callable[[str], str]) -> 
 @pytest.mark.parametrize("after", [b"", b"1", b"12", b"123", b"\n"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
 @pytest.mark.parametrize("width", [0, 76, 20])
-def test_base64_is_redacted_wherever_it_begins_and_however_it_is_wrapped(value, before, after, encode, width):
+def test_base64_is_redacted_at_any_offset_and_wrapping(value, before, after, encode, width):
     text = encode(before + value.encode() + after).decode()
     text = "\n".join(textwrap.wrap(text, width)) if width else text
     redacted = Redactor([("KEY", value)]).redacted(f"Authorization: Basic {text} end")
@@ -94,7 +94,7 @@ def test_base64_is_redacted_wherever_it_begins_and_however_it_is_wrapped(value, 
     assert len(left) <= 8 * (len(before) + len(after)) // 6 + 6 + (len(before) // 20 if width else 0)
 
 
-def test_a_line_of_a_key_is_redacted_by_itself_but_not_its_heading() -> None:
+def test_single_lines_of_a_key_are_redacted_but_not_its_heading() -> None:
     key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nb2Rlc2F0dGVzdA==\n-----END PRIVATE KEY-----\n"
     redactor = Redactor([("TLS", key)])
     assert redactor.redacted("12\tMIIEvQIBADANBgkqhkiG9w0BAQEFAASC") == "12\t[secret:TLS]"
@@ -106,21 +106,21 @@ def test_white_space_around_a_value_is_not_part_of_it() -> None:
     assert Redactor([("KEY", " s3cr3t-value\n")]).redacted("x s3cr3t-value y") == "x [secret:KEY] y"
 
 
-def test_of_secrets_within_each_other_the_longest_is_named() -> None:
+def test_the_longest_of_nested_secrets_is_named() -> None:
     redactor = Redactor([("SHORT", "abcdefgh"), ("LONG", "abcdefgh-ijklmnop"), ("PART", "cdefgh-ijkl")])
     assert redactor.redacted("x abcdefgh-ijklmnop y abcdefgh z") == "x [secret:LONG] y [secret:SHORT] z"
 
 
-def test_of_secrets_that_overlap_no_part_remains() -> None:
+def test_no_part_of_overlapping_secrets_remains() -> None:
     redactor = Redactor([("A", "aaaa-bbbb-cccc"), ("B", "cccc-dddd-eeee-ffff")])
     assert redactor.redacted("x aaaa-bbbb-cccc-dddd-eeee-ffff y") == "x [secret:B] y"
 
 
-def test_two_names_for_one_value_are_one_placeholder_the_first() -> None:
+def test_the_first_of_two_names_for_one_value_is_used() -> None:
     assert Redactor([("B", "one-value-1"), ("A", "one-value-1")]).redacted("one-value-1") == "[secret:B]"
 
 
-def test_the_spans_say_what_was_replaced_and_are_all_that_replay_needs() -> None:
+def test_the_spans_are_sufficient_for_replay() -> None:
     from llm_app.redaction.redactor import with_placeholders
 
     text = "→ one-value-1 and 6f6e652d76616c75652d31"
@@ -138,21 +138,21 @@ def test_json_values_are_redacted_in_every_text_and_name() -> None:
     assert redactor.redacted_json(value) == {"[secret:A]": ["x [secret:A]", 3, None, True, {"k": ["[secret:A]"]}]}
 
 
-def test_a_text_that_was_cut_off_shows_no_beginning_of_a_secret() -> None:
+def test_a_truncated_text_shows_no_beginning_of_a_secret() -> None:
     redactor = Redactor([("A", "one-value-1")])
     for size in range(1, 11):
         assert redactor.redacted_beginning("the key: " + "one-value-1"[:size]) == "the key: "
     assert redactor.redacted_beginning("the key: one-value-1") == "the key: [secret:A]"
 
 
-def test_names_are_no_secrets_and_redacting_twice_changes_nothing() -> None:
+def test_names_stay_and_redacting_twice_changes_nothing() -> None:
     redactor = Redactor([("GITHUB_TOKEN", "one-value-1"), ("B", "GITHUB_TOKEN"), ("C", "[secret:")])
     once = redactor.redacted("one-value-1 [secret:GITHUB_TOKEN]")
     assert once == "[secret:GITHUB_TOKEN] [secret:GITHUB_TOKEN]"
     assert redactor.redacted(once) == once
 
 
-def test_the_version_tells_two_sets_of_secrets_apart() -> None:
+def test_the_version_identifies_a_set_of_secrets() -> None:
     one, other = ("A", "one-value-1"), ("B", "two-value-2")
     assert Redactor([one, other]).version == Redactor([other, one]).version
     versions = {Redactor(s).version for s in ([], [one], [other], [one, other], [("A", "two-value-2")])}

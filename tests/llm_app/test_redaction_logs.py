@@ -39,7 +39,7 @@ def test_messages_arguments_and_tracebacks_are_redacted(formatter: logging.Forma
     assert "Traceback" in line
 
 
-def test_a_line_of_json_is_one() -> None:
+def test_each_json_record_is_one_line() -> None:
     row = json.loads(logged(f'a "quoted"\nline with {SECRET}', formatter=JSONFormatter()))
     assert row["message"] == 'a "quoted"\nline with [secret:LOGGED]'
     assert (row["level"], row["logger"]) == ("ERROR", "a.b")
@@ -47,7 +47,7 @@ def test_a_line_of_json_is_one() -> None:
 
 @pytest.mark.parametrize("formatter", [RedactingFormatter(), JSONFormatter()])
 @pytest.mark.parametrize("arguments", [("one", "too many"), ()])
-def test_what_cannot_be_put_together_or_redacted_is_withheld(
+def test_records_that_cannot_be_formatted_or_redacted_are_withheld(
     formatter: logging.Formatter, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not arguments:
@@ -62,12 +62,12 @@ def handlers() -> Iterator[logging.Handler]:
     return (handler for logger in loggers for handler in logger.handlers if type(handler) is logging.StreamHandler)
 
 
-def test_every_handler_redacts_also_those_that_celery_would_bring() -> None:
+def test_every_handler_redacts_including_those_of_celery() -> None:
     Logging(app).setup_logging_subsystem(loglevel="INFO")
     assert [handler for handler in handlers() if not isinstance(handler.formatter, RedactingFormatter)] == []
 
 
-def test_what_nobody_caught_goes_through_the_log(caplog: pytest.LogCaptureFixture, capsys: object) -> None:
+def test_uncaught_errors_go_through_the_log(caplog: pytest.LogCaptureFixture, capsys: object) -> None:
     caplog.handler.setFormatter(RedactingFormatter())
     error = ValueError(SECRET)
     logs._log_program_error(ValueError, error, None)

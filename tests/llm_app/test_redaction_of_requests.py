@@ -22,7 +22,7 @@ def prompt(*messages: Message) -> Prompt:
     return Prompt(system="Be brief.", tools=(), messages=messages)
 
 
-def test_every_text_of_a_message_is_redacted_and_its_place_noted():
+def test_every_text_of_a_message_is_redacted_and_its_span_logged():
     message = Message(
         role="assistant",
         seq=7,
@@ -46,7 +46,7 @@ def test_every_text_of_a_message_is_redacted_and_its_place_noted():
     assert with_spans(message, redacted.spans) == sent
 
 
-def test_signed_thinking_that_says_a_secret_only_in_its_parts_is_left_out():
+def test_signed_thinking_with_a_secret_only_in_its_blocks_is_removed():
     blocks = ({"type": "thinking", "thinking": SECRET, "signature": "c2lnbmVk"},)
     message = Message(role="assistant", thinking=Thinking(text="hm", blocks=blocks))
     redacted = redacted_prompt(prompt(message), REDACTOR)
@@ -71,7 +71,7 @@ class Counting(Redactor):
         return super().spans(text)
 
 
-def test_a_message_is_scanned_once_with_each_version_of_the_secrets():
+def test_a_message_is_scanned_once_per_version_of_the_secrets():
     messages = [Message(role="user", content=f"number {n}", seq=n) for n in range(100)]
     redactor = Counting([("A", SECRET)])
     for _ in range(3):
@@ -82,7 +82,7 @@ def test_a_message_is_scanned_once_with_each_version_of_the_secrets():
     assert other.scanned == 100
 
 
-def test_what_was_masked_with_the_same_secrets_when_it_was_appended_is_not_scanned():
+def test_entries_redacted_with_the_same_secrets_are_not_scanned():
     redactor = Counting([("A", SECRET)])
     redacted_prompt(prompt(Message(role="user", content="Hello.", masked_with=redactor.version)), redactor)
     assert redactor.scanned == 0
@@ -98,7 +98,7 @@ def test_a_clean_message_keeps_its_bytes_when_the_secrets_change():
 
 
 @pytest.mark.parametrize("adapter", [OpenAINative(), AnthropicNative()])
-def test_of_a_conversation_that_grows_only_what_is_new_is_looked_at(adapter):
+def test_only_new_messages_of_a_growing_conversation_are_scanned(adapter):
     growing = GrowingMessages([Message(role="user", content="Hello.", masked_with=REDACTOR.version)])
     for number in range(1, 5):
         growing.append(Message(role="assistant", content=f"number {number}", seq=number))
@@ -110,7 +110,7 @@ def test_of_a_conversation_that_grows_only_what_is_new_is_looked_at(adapter):
     assert not any(message.encoded for message in growing)
 
 
-def test_of_a_conversation_that_grows_a_secret_said_early_is_redacted_in_each_request():
+def test_early_secrets_are_redacted_in_each_request_of_a_growing_conversation():
     growing = GrowingMessages([Message(role="user", content=SECRET, seq=1)])
     clear = OpenAINative().body(replace(prompt(), messages=growing), ROUTE)
     for number in range(2, 5):
@@ -134,7 +134,7 @@ def test_redacted_and_clear_bytes_are_never_mixed_up():
     assert redacted == [clear[0].replace(SECRET.encode(), b"[secret:A]")]
 
 
-def test_arguments_that_were_written_with_escapes_are_redacted_in_later_requests():
+def test_escaped_arguments_are_redacted_in_later_requests():
     arguments = '{"command": "echo \\u006fne-value-1"}'
     message = Message(role="assistant", tool_call=ToolCall(id="c1", name="shell", arguments=arguments), seq=3)
     redacted = redacted_prompt(prompt(message), REDACTOR)
@@ -146,7 +146,7 @@ def test_arguments_that_were_written_with_escapes_are_redacted_in_later_requests
 # --- answers ----------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_redacted_before_anybody_sees_it():
+def test_an_answer_is_redacted_before_use():
     turn = LLMTurnResult(
         content=SECRET,
         tool_calls=(ToolCall(id="c1", name="shell", arguments=f'{{"command": "{SECRET}"}}'),),
@@ -159,14 +159,14 @@ def test_an_answer_is_redacted_before_anybody_sees_it():
 
 
 @pytest.mark.parametrize("written", ["\\u006fne-value-1", "one\\u002Dvalue\\u002d1"])
-def test_arguments_are_redacted_however_their_characters_are_written(written):
+def test_arguments_with_escaped_characters_are_redacted(written):
     call = ToolCall(id="c1", name="shell", arguments=f'{{"command": "echo {written} \\u00e9"}}')
     (redacted,) = redacted_turn(LLMTurnResult(tool_calls=(call,)), REDACTOR).tool_calls
     assert redacted.arguments == '{"command": "echo [secret:A] é"}'
 
 
 @pytest.mark.parametrize("written", ["tok\\/en/value-1", "tok/en\\/value-1"])
-def test_arguments_are_redacted_also_where_only_some_slashes_are_escaped(written):
+def test_arguments_with_some_escaped_slashes_are_redacted(written):
     redactor = Redactor([("A", "tok/en/value-1")])
     call = ToolCall(id="c1", name="shell", arguments=f'{{"command": "echo {written}"}}')
     (redacted,) = redacted_turn(LLMTurnResult(tool_calls=(call,)), redactor).tool_calls
@@ -174,7 +174,7 @@ def test_arguments_are_redacted_also_where_only_some_slashes_are_escaped(written
 
 
 @pytest.mark.parametrize("arguments", ['{"a": "\\u00e9"}', '{"a": "\\ud800"}', '{"a": "\\u00', "[" * 5000 + "\\u0041"])
-def test_arguments_without_a_secret_stay_as_they_came(arguments):
+def test_arguments_without_a_secret_stay_unchanged(arguments):
     call = ToolCall(id="c1", name="shell", arguments=arguments)
     turn = LLMTurnResult(tool_calls=(call,), thinking=Thinking(text="hm", blocks=SIGNED))
     assert redacted_turn(turn, REDACTOR) == turn == replace(turn)

@@ -39,7 +39,7 @@ texts = st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=8).map("
 @given(text=texts, cuts=st.lists(st.integers(0, 400), max_size=30))
 @example(text="abcabcabcabd-and-more", cuts=[*range(21)])
 @example(text="abcabcabcabd-and-mor", cuts=[12])
-def test_pieces_give_what_the_whole_gives(text: str, cuts: list[int]) -> None:
+def test_fragments_give_the_same_as_the_complete_text(text: str, cuts: list[int]) -> None:
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     stream = StreamRedactor(REDACTOR)
     told = "".join(stream.feed(text[start:end]) for start, end in pairwise(places)) + stream.flush()
@@ -48,14 +48,14 @@ def test_pieces_give_what_the_whole_gives(text: str, cuts: list[int]) -> None:
 
 @settings(deadline=None)
 @given(text=texts)
-def test_character_by_character_too(text: str) -> None:
+def test_single_characters_give_the_same_as_the_complete_text(text: str) -> None:
     stream = StreamRedactor(REDACTOR)
     assert "".join(map(stream.feed, text)) + stream.flush() == REDACTOR.redacted(text)
 
 
 @settings(deadline=None)
 @given(text=texts)
-def test_no_piece_shows_a_part_of_a_secret(text: str) -> None:
+def test_no_fragment_shows_part_of_a_secret(text: str) -> None:
     stream, told = StreamRedactor(REDACTOR), ""
     for character in text:
         told += stream.feed(character)
@@ -63,21 +63,21 @@ def test_no_piece_shows_a_part_of_a_secret(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "x ghq", "ghp_0a1B2c3D4e5F6g7H8i9X", "1 + 1 = 2 !", "ä ö ü"])
-def test_what_cannot_be_a_beginning_is_told_at_once(text: str) -> None:
+def test_text_that_begins_no_secret_is_released_immediately(text: str) -> None:
     redactor = Redactor([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")])
     forms = ["ghp_0a1B2c3D4e5F6g7H8i9J", b"ghp_0a1B2c3D4e5F6g7H8i9J".hex().upper()]
     assert not any(form.startswith(text[-1]) for form in forms)
     assert StreamRedactor(redactor).feed(text) == text
 
 
-def test_a_beginning_waits_until_it_goes_on_in_another_way() -> None:
+def test_a_possible_beginning_is_held_back_until_it_differs() -> None:
     stream = StreamRedactor(Redactor([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")]))
     assert stream.feed("! ghp_0a1B") == "! "
     assert stream.feed("2c3") == ""
     assert stream.feed("!") == "ghp_0a1B2c3!"
 
 
-def test_a_failure_withholds_the_stream_once_and_for_all() -> None:
+def test_a_failure_withholds_the_rest_of_the_stream() -> None:
     redactor = Redactor([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")])
     stream = StreamRedactor(redactor)
     assert stream.feed("! ") == "! "

@@ -52,7 +52,7 @@ def keywords(schema: Any) -> set[str]:
     return found
 
 
-def test_the_real_tools_need_only_keywords_that_every_server_knows():
+def test_the_real_tools_need_only_common_keywords():
     schema = reply_schema(REAL)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert keywords(schema) <= UNDERSTOOD
@@ -73,7 +73,7 @@ def test_the_real_tools_need_only_keywords_that_every_server_knows():
         ("rocket", {}, False),
     ],
 )
-def test_it_takes_the_calls_of_the_real_tools_and_no_others(tool, arguments, fits):
+def test_it_accepts_only_calls_of_the_real_tools(tool, arguments, fits):
     assert accepts(reply_schema(REAL), tool, arguments) is fits
 
 
@@ -108,7 +108,7 @@ def test_definitions_of_two_tools_with_the_same_name_stay_apart():
         ({"type": "object", "additionalProperties": False}, {"type": "object", "properties": {}, "required": [], "additionalProperties": False}),
     ],
 )  # fmt: skip
-def test_what_a_server_may_not_know_is_left_out(given_schema, plain):
+def test_uncommon_keywords_are_omitted(given_schema, plain):
     assert arguments_schema(properties={"a": given_schema})["properties"]["a"] == plain
 
 
@@ -117,7 +117,7 @@ def test_a_property_may_be_called_like_a_keyword():
     assert arguments_schema(properties=properties)["properties"] == properties
 
 
-def test_further_keywords_are_kept_where_the_route_says_so():
+def test_the_route_can_allow_more_keywords():
     schema = reply_schema([spec("t", properties={"a": {"type": "string", "minLength": 1}})], keywords=["minLength"])
     assert schema["anyOf"][0]["properties"]["arguments"]["properties"]["a"] == {"type": "string", "minLength": 1}
 
@@ -141,7 +141,7 @@ schemas = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=4), schemas, max_size=3))
 @settings(deadline=None)
-def test_any_schema_becomes_one_that_every_server_knows(properties):
+def test_any_schema_becomes_one_of_common_keywords(properties):
     schema = reply_schema([spec("t", properties=properties)])
     jsonschema.Draft202012Validator.check_schema(schema)
     assert keywords(schema) <= UNDERSTOOD

@@ -59,7 +59,7 @@ def thought(protocol: str, model: str = "m", *blocks: dict[str, str]) -> Thinkin
 
 
 @pytest.mark.parametrize("adapter", [*OWN, "litellm"])
-def test_prompts_that_share_their_opening_are_sent_as_if_they_did_not(adapter: str) -> None:
+def test_sharing_a_prefix_does_not_change_requests(adapter: str) -> None:
     shared = Prompt(system=f"stable{MARKER}dynamic", tools=TOOLS, messages=())
     histories = [[user("go")], [user("go"), call(), result()], [user("go"), call(), result(), user("on")]]
     for fields in ({"model": "claude"}, {"model": "claude", "thinking_budget": 2000}, {"model": "n", "max_tokens": 9}):
@@ -69,7 +69,7 @@ def test_prompts_that_share_their_opening_are_sent_as_if_they_did_not(adapter: s
 
 
 @hypothesis.given(strategies.lists(strategies.tuples(strategies.integers(0, 400), strategies.binary(max_size=200))))
-def test_the_hash_of_a_request_that_grows_is_that_of_its_bytes(changes: list[tuple[int, bytes]]) -> None:
+def test_the_incremental_hash_equals_the_hash_of_the_bytes(changes: list[tuple[int, bytes]]) -> None:
     growing, body = IncrementalHash(), b""
     for kept, more in changes:
         body = body[:kept] + more
@@ -114,7 +114,7 @@ def test_anthropic_has_blocks_and_two_cache_points():
     ]
 
 
-def test_in_xml_calls_and_results_are_text_and_no_tools_are_sent():
+def test_xml_has_calls_and_results_as_text_and_no_tools():
     sent = body("anthropic_xml", user("go"), call(content="I look."), result())
     written = '<function_calls>\n<invoke name="shell">\n<parameter name="a">x</parameter>\n</invoke>\n</function_calls>'
     texts = [(message["role"], message["content"][0]["text"]) for message in sent["messages"]]
@@ -126,7 +126,7 @@ def test_in_xml_calls_and_results_are_text_and_no_tools_are_sent():
     assert "tools" not in sent
 
 
-def test_in_xml_over_chat_completions_the_messages_say_the_same():
+def test_xml_over_chat_completions_has_the_same_texts():
     history = (user("go"), call(content="I look."), result())
     sent, other = body("openai_xml", *history), body("anthropic_xml", *history)
     texts = [(message["role"], message["content"][0]["text"]) for message in other["messages"]]
@@ -134,7 +134,7 @@ def test_in_xml_over_chat_completions_the_messages_say_the_same():
     assert "tools" not in sent
 
 
-def test_in_json_calls_and_results_are_text_and_a_schema_is_sent():
+def test_json_has_calls_and_results_as_text_and_a_schema():
     sent = body("json_schema", user("go"), call(), result())
     assert sent["messages"][2:] == [
         {"role": "assistant", "content": '{"tool": "shell", "arguments": {"a": "x"}}'},
@@ -145,7 +145,7 @@ def test_in_json_calls_and_results_are_text_and_a_schema_is_sent():
 
 
 @pytest.mark.parametrize("protocol", OWN)
-def test_arguments_that_were_no_object_break_no_later_request(protocol):
+def test_arguments_that_are_no_object_break_no_later_request(protocol):
     broken = ['{"a": "x', "[1]", "", "NaN", "\ud83d".encode("utf-16", "surrogatepass").decode("utf-16", "replace")]
     for arguments in [*broken, '{"a": "\\ud83d"}', '{"a":' + "[" * 400 + "]" * 400 + "}"]:
         assert body(protocol, user("go"), call(arguments=arguments), result())
@@ -158,7 +158,7 @@ def test_an_empty_reply_is_not_sent(protocol):
 
 
 @pytest.mark.parametrize("protocol", OWN)
-def test_without_tools_nothing_is_said_of_tools(protocol):
+def test_requests_without_tools_do_not_mention_tools(protocol):
     sent = json.loads(adapter_for(protocol).body(Prompt(system="s", tools=(), messages=[user("a")]), parameters()))
     assert not sent.keys() & {"tools", "response_format", "tool_choice"}
 
@@ -166,7 +166,7 @@ def test_without_tools_nothing_is_said_of_tools(protocol):
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA==", "new_field": [1.5]}
 
 
-def test_responses_have_items_and_nothing_is_kept_at_the_provider():
+def test_responses_have_items_and_store_nothing():
     own = thought("openai_responses", "m", REASONING)
     quirks = {"encrypted_reasoning": True, "parallel_tool_calls": False, "tool_choice": "required"}
     sent = body("openai_responses", user("go"), call(1, "I look.", own), result(), user("on"), quirks=quirks)
@@ -186,13 +186,13 @@ def test_responses_have_items_and_nothing_is_kept_at_the_provider():
 
 
 @pytest.mark.parametrize("other", [thought("openai_responses", "n", REASONING), thought("openai", "m", REASONING)])
-def test_reasoning_of_others_does_not_go_back_in_responses(other):
+def test_responses_do_not_get_reasoning_of_other_models(other):
     sent = body("openai_responses", user("go"), call(1, "I look.", other), result())
     assert REASONING not in sent["input"]
     assert "include" not in sent
 
 
-def test_a_route_of_responses_sets_the_effort_but_neither_keeps_nor_cuts_anything_at_the_provider():
+def test_extra_body_of_responses_can_set_the_effort_but_not_store_or_truncate():
     quirks = {"thinking_effort_field": "reasoning.effort", "unsupported": ["temperature"], "phases": True}
     extra = {"store": True, "truncation": "auto", "previous_response_id": "r", "reasoning": {"summary": "auto"}}
     given = {"thinking_budget": 4000, "temperature": 0.5, "max_tokens": 1, "extra_body": extra, "quirks": quirks}
@@ -210,7 +210,7 @@ def test_a_route_of_responses_sets_the_effort_but_neither_keeps_nor_cuts_anythin
     "quirks", [{}, {"merge_user_messages": True, "thinking_field": "reasoning", "call_id_length": 9}]
 )
 @pytest.mark.parametrize("protocol", OWN)
-def test_each_request_begins_with_the_one_before(protocol, quirks):
+def test_each_request_extends_the_previous_one(protocol, quirks):
     conversation = [user("go")]
     for number in range(6):
         conversation += [call(number, "text", thought("anthropic", "m", SIGNED)), result(number, "<b>é😀")]
@@ -249,7 +249,7 @@ def test_signed_thinking_goes_back_unchanged_before_its_call():
 
 
 @pytest.mark.parametrize("other", [thought("anthropic", "other", SIGNED), thought("openai", "m", SIGNED), None])
-def test_thinking_of_others_does_not_go_back(other):
+def test_thinking_of_other_models_does_not_go_back(other):
     sent = body("anthropic_native", user("go"), call(thinking=other), result())
     assert [block["type"] for block in sent["messages"][1]["content"]] == ["tool_use"]
 
@@ -271,19 +271,19 @@ OWN_THOUGHT = thought("anthropic", "m", SIGNED)
         ([user("go"), call(1), result(1), Message(role="assistant", content="Done."), user("more")], True),
     ],
 )
-def test_thinking_is_asked_for_only_where_the_turn_began_with_it(messages, thinks):
+def test_thinking_is_only_requested_if_the_turn_began_with_it(messages, thinks):
     """The API rejects thinking if the turn began with a call without signed thinking."""
     assert ("thinking" in body("anthropic_native", *messages, thinking_budget=2000)) is thinks
 
 
-def test_thinking_brings_what_the_protocol_demands_with_it():
+def test_thinking_sets_the_required_parameters():
     sent = body("anthropic_native", user("go"), thinking_budget=10, temperature=0.2, max_tokens=500)
     assert sent["thinking"]["budget_tokens"] == 1024
     assert sent["max_tokens"] > 1024
     assert "temperature" not in sent
 
 
-def test_thinking_goes_back_in_the_field_that_a_route_names():
+def test_thinking_goes_back_in_the_field_of_the_route():
     own, parts = thought("openai"), thought("openai", "m", {"type": "reasoning.text", "text": "hm"})
     quirks = {"thinking_field": "reasoning_content"}
     sent = body("openai_native", user("go"), call(1, thinking=own), call(2), quirks=quirks)
@@ -297,7 +297,7 @@ def test_thinking_goes_back_in_the_field_that_a_route_names():
 # --- additions of a route -----------------------------------------------------------------------------------------
 
 
-def test_a_signature_goes_back_beside_its_call_and_only_unchanged():
+def test_a_signature_goes_back_only_with_its_unchanged_call():
     signed = {"extra_content": {"google": {"thought_signature": "s"}}}
     placeholder = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
@@ -312,7 +312,7 @@ def test_a_signature_goes_back_beside_its_call_and_only_unchanged():
         assert sent(thinking, arguments, thought_signatures=True)["extra_content"] == placeholder
 
 
-def test_a_call_id_that_is_too_long_for_the_provider_is_shortened_in_call_and_result():
+def test_long_call_ids_are_shortened_in_call_and_result():
     made = ToolCall(id="c" * 41, name="shell", arguments="{}")
     history = (user("go"), Message(role="assistant", tool_call=made), Message(role="tool", tool_call_id="c" * 41))
     asked = [body("openai_native", *history, quirks={"call_id_most": most})["messages"] for most in (40, 41)]
@@ -347,7 +347,7 @@ def test_quirks_of_a_route():
     assert call_id.isalnum()
 
 
-def test_cache_points_can_be_left_out():
+def test_cache_points_can_be_omitted():
     assert "cache_control" not in str(body("anthropic_native", user("a"), quirks={"cache_points": False}))
 
 
@@ -359,7 +359,7 @@ def test_cache_points_can_be_left_out():
         ("structured_outputs.json", ["structured_outputs", "json"]),
     ],
 )
-def test_the_schema_stands_where_the_route_says(field, place):
+def test_the_schema_is_in_the_field_of_the_route(field, place):
     sent = body("json_schema", user("a"), quirks={"schema_field": field})
     assert "response_format" not in sent
     for name in place:
@@ -382,7 +382,7 @@ SERVER_TOOLS = {
 
 
 @pytest.mark.parametrize("protocol", [*OWN, "litellm"])
-def test_a_providers_own_tools_are_never_switched_on(protocol):
+def test_tools_of_the_provider_cannot_be_enabled(protocol):
     """They are also removed one level deeper, because some gateways look there."""
     extra = SERVER_TOOLS | {
         "top_p": 0.5,
@@ -399,7 +399,7 @@ def test_a_providers_own_tools_are_never_switched_on(protocol):
 
 
 @pytest.mark.parametrize("protocol", OWN)
-def test_extra_body_cannot_change_what_the_log_says(protocol):
+def test_extra_body_cannot_change_logged_fields(protocol):
     extra = {"model": "other", "messages": [], "system": "other", "stream": False, "n": 3}
     assert body(protocol, user("a"), extra_body=extra) == body(protocol, user("a"))
 

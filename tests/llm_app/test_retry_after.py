@@ -31,21 +31,21 @@ NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
         ("99 Foo 99999 99:99:99", None),
     ],
 )
-def test_it_is_read_in_seconds_and_as_a_date(value, seconds):
+def test_seconds_and_dates_are_read(value, seconds):
     assert retry_after_seconds({"Retry-After": value}, now=NOW) == seconds
 
 
-def test_without_the_header_there_is_no_advice():
+def test_a_missing_header_gives_no_delay():
     assert retry_after_seconds({}) is None
 
 
 @given(st.text())
-def test_no_text_whatever_is_an_error(value):
+def test_no_text_raises(value):
     found = retry_after_seconds({"Retry-After": value}, now=NOW)
     assert found is None or found >= 0
 
 
-def test_some_providers_say_it_otherwise():
+def test_other_forms_of_some_providers_are_read():
     assert retry_after_seconds({"retry-after-ms": "1500", "Retry-After": "2"}) == 1.5
     body = '{"error": {"code": 429, "details": [{"@type": "…RetryInfo", "retryDelay": "34.07s"}]}}'
     assert error_for(429, body).retry_after == 34.07

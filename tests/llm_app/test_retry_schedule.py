@@ -22,16 +22,16 @@ def after(error: errors.LLMError, attempt: int, has_next: bool, jitter: float = 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize(("has_next", "end"), [(True, NEXT), (False, GIVE_UP)])
-def test_a_fault_is_tried_three_times_on_every_route(fault, has_next, end):
+def test_network_and_server_errors_are_tried_three_times_per_route(fault, has_next, end):
     steps = [after(fault(), attempt, has_next) for attempt in (1, 2, 3)]
     assert steps == [(RETRY, 0.5), (RETRY, 1.0), (end, 0.0)]
 
 
-def test_overload_goes_to_the_next_route_at_once():
+def test_overload_moves_to_the_next_route_immediately():
     assert after(errors.Overloaded(retry_after=1), 1, has_next=True) == (NEXT, 0.0)
 
 
-def test_on_the_last_route_overload_is_waited_out_in_five_attempts():
+def test_overload_on_the_last_route_is_tried_five_times():
     steps = [after(errors.Overloaded(), attempt, has_next=False) for attempt in (1, 2, 3, 4, 5)]
     assert steps == [(RETRY, 2.0), (RETRY, 4.0), (RETRY, 8.0), (RETRY, 16.0), (GIVE_UP, 0.0)]
 
@@ -39,12 +39,12 @@ def test_on_the_last_route_overload_is_waited_out_in_five_attempts():
 @pytest.mark.parametrize(
     ("advised", "waited"), [(0.5, 0.5), (7.0, 7.0), (60.0, 60.0), (3600.0, 60.0), (float("inf"), 60.0), (0.0, 2.0)]
 )
-def test_retry_after_is_honoured_up_to_a_minute(advised, waited):
+def test_retry_after_is_respected_up_to_a_minute(advised, waited):
     assert after(errors.Overloaded(retry_after=advised), 1, has_next=False) == (RETRY, waited)
 
 
 @pytest.mark.parametrize(("jitter", "waited"), [(0.0, 8.0), (0.5, 9.0), (0.999, 9.998)])
-def test_jitter_makes_a_wait_up_to_a_quarter_longer_never_shorter(jitter, waited):
+def test_jitter_adds_up_to_a_quarter(jitter, waited):
     assert after(errors.Overloaded(retry_after=8), 1, has_next=False, jitter=jitter) == (RETRY, pytest.approx(waited))
 
 
@@ -52,11 +52,11 @@ def test_jitter_makes_a_wait_up_to_a_quarter_longer_never_shorter(jitter, waited
     "error", [errors.AuthenticationFailed, errors.ModelNotFound, errors.UnreadableReply, errors.CircuitOpen]
 )
 @pytest.mark.parametrize(("has_next", "then"), [(True, NEXT), (False, GIVE_UP)])
-def test_what_only_an_administrator_or_time_can_mend_is_left_for_the_next_route(error, has_next, then):
+def test_permanent_errors_move_to_the_next_route(error, has_next, then):
     assert after(error(), 1, has_next) == (then, 0.0)
 
 
 @pytest.mark.parametrize("error", [errors.BadRequest, errors.ContextTooLong])
 @pytest.mark.parametrize("has_next", [True, False])
-def test_a_refused_request_ends_the_call(error, has_next):
+def test_a_rejected_request_ends_the_call(error, has_next):
     assert after(error(), 1, has_next) == (FAIL, 0.0)

@@ -35,7 +35,7 @@ def stored() -> list[str]:
         return values + [value for (value,) in cursor.fetchall()]
 
 
-def test_after_a_rotation_the_new_key_alone_reads_all(rows, settings):
+def test_the_new_key_decrypts_everything_after_a_rotation(rows, settings):
     old, new = settings.FIELD_ENCRYPTION_KEY, Fernet.generate_key().decode()
     settings.FIELD_ENCRYPTION_KEY = f"{new},{old}"
     out = StringIO()
@@ -49,7 +49,7 @@ def test_after_a_rotation_the_new_key_alone_reads_all(rows, settings):
     assert Provider.objects.get(name="without").api_key == ""
 
 
-def test_without_the_old_key_it_says_so_and_changes_nothing(rows, settings):
+def test_a_missing_old_key_is_reported_and_changes_nothing(rows, settings):
     before = stored()
     settings.FIELD_ENCRYPTION_KEY = Fernet.generate_key().decode()
     with pytest.raises(CommandError, match="Nothing is lost"):
@@ -57,5 +57,5 @@ def test_without_the_old_key_it_says_so_and_changes_nothing(rows, settings):
     assert stored() == before
 
 
-def test_nothing_stands_in_clear_in_the_database(rows):
+def test_the_database_contains_no_plain_values(rows):
     assert all(value.startswith("gAAAA") for value in stored())

@@ -33,13 +33,13 @@ def test_a_stream_may_be_split_anywhere(data):
 
 
 @pytest.mark.parametrize("case", STREAMS, ids=str)
-def test_a_stream_may_come_byte_by_byte(case):
+def test_a_stream_may_arrive_byte_by_byte(case):
     case.check(*folded(case.parser(), events([bytes([byte]) for byte in case.raw])))
 
 
 @given(st.data())
 @settings(max_examples=300, deadline=None)
-def test_words_may_be_split_anywhere(data):
+def test_text_may_be_split_anywhere(data):
     """Split the text between other tokens, as a model may."""
     case = data.draw(st.sampled_from([case for case in STREAMS if case.says]))
     text = "".join(case.says)
@@ -54,7 +54,7 @@ def test_words_may_be_split_anywhere(data):
     assert streamed(deltas_of_pieces, "thinking") == streamed(deltas, "thinking")
 
 
-def test_words_may_be_split_at_each_place_around_a_tag():
+def test_text_may_be_split_at_each_position_around_a_tag():
     case = next(case for case in STREAMS if case.name == "tags at the beginning of the content")
     text = "".join(case.says)
     for place in range(len(text)):
@@ -79,7 +79,7 @@ def test_a_megabyte_in_one_event_takes_linear_time(chunks):
 
 
 @pytest.mark.parametrize("size", [MAX_LINE + 100, 40_000])
-def test_a_line_that_is_too_long_is_refused_however_it_comes(size):
+def test_a_line_that_is_too_long_is_rejected(size):
     """Send the line at once with its end, or in fragments."""
     body, decoder = b"data: " + b"x" * MAX_LINE + b"\n\n", SSEDecoder()
     pieces = (body[start : start + size] for start in range(0, len(body), size))
@@ -88,5 +88,5 @@ def test_a_line_that_is_too_long_is_refused_however_it_comes(size):
         list(heard)
 
 
-def test_many_short_lines_may_come_at_once():
+def test_many_short_lines_may_arrive_at_once():
     assert len(list(SSEDecoder().feed(b"data: x\n\n" * (MAX_LINE // 8)))) == MAX_LINE // 8

@@ -23,7 +23,7 @@ def test_every_field_is_required_and_no_other_is_allowed():
     }
 
 
-def test_what_fits_it_fits_the_schema():
+def test_values_of_the_strict_form_fit_the_schema():
     shared = {"$defs": {"x": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}}
     given = {"type": "object", "properties": {"x": {"$ref": "#/$defs/x"}}, "required": ["x"], **shared}
     strict = strict_form(given)
@@ -47,11 +47,11 @@ def test_what_fits_it_fits_the_schema():
     ],
     ids=["any object", "any names", "a field that may lack", "oneOf", "any items", "anything", "true"],
 )
-def test_what_strict_mode_cannot_say_has_no_strict_form(part):
+def test_unsupported_schemas_have_no_strict_form(part):
     assert strict_form({"type": "object", "properties": {"p": part}, "required": ["p"]}) is None
 
 
-def test_a_reference_stands_alone():
+def test_a_reference_has_no_sibling_keywords():
     shared = {"x": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}
     parts = {name: {"$ref": "#/$defs/x", "description": f"The {name}."} for name in ("first", "second")}
     given = {"type": "object", "properties": parts, "required": ["first"], "$defs": shared}
@@ -62,14 +62,14 @@ def test_a_reference_stands_alone():
 
 
 @pytest.mark.parametrize("place", ["#/definitions/x", "#/properties/list/items", "#/$defs/x/properties/n"])
-def test_a_reference_to_what_is_no_more_at_its_place_has_no_strict_form(place):
+def test_a_dangling_reference_has_no_strict_form(place):
     shared = {"x": {"type": "object", "properties": {"n": {"type": "integer"}}}}
     parts = {"p": {"$ref": place}, "list": {"type": "array", "items": {"type": "string"}}}
     given = {"type": "object", "properties": parts, "required": ["p"], "$defs": shared, "definitions": shared}
     assert strict_form(given, null_means_omitted=True) is None
 
 
-def test_where_null_says_that_a_field_is_left_out_every_optional_field_may_be_null():
+def test_optional_fields_are_nullable_if_null_means_omitted():
     count = {"type": "integer", "default": 5, "description": "How many."}
     given = {"type": "object", "properties": {"a": {"type": "string"}, "n": count}, "required": ["a"]}
     assert strict_form(given) is None
@@ -82,7 +82,7 @@ def test_where_null_says_that_a_field_is_left_out_every_optional_field_may_be_nu
     }
 
 
-def test_an_object_that_may_be_null_keeps_its_fields():
+def test_a_nullable_object_keeps_its_fields():
     part = {"type": ["object", "null"], "properties": {"n": {"type": "integer"}}, "required": ["n"], "description": "d"}
     given = {"type": "object", "properties": {"p": part}, "required": ["p"]}
     fields = {"properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
@@ -92,14 +92,14 @@ def test_an_object_that_may_be_null_keeps_its_fields():
     }
 
 
-def test_a_list_of_values_that_may_be_null_keeps_their_type():
+def test_a_list_of_nullable_values_keeps_their_type():
     given = {"type": "object", "properties": {"p": {"type": ["array", "null"], "items": {"type": "string"}}}}
     values = {"type": "array", "items": {"type": "string"}}
     assert strict_form(given, null_means_omitted=True)["properties"]["p"] == {"anyOf": [values, {"type": "null"}]}
 
 
 @pytest.mark.parametrize("protocol", ["openai_native", "anthropic_native"])
-def test_only_where_the_route_says_so_and_only_tools_that_have_such_a_form(protocol):
+def test_strict_tools_need_the_quirk_and_a_strict_form(protocol):
     tools = [ToolSpec(name=name, description="", parameters=p) for name, p in (("a", FITS), ("b", {"type": "object"}))]
     prompt = Prompt(system="s", tools=tools, messages=())
 

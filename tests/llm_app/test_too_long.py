@@ -36,14 +36,14 @@ def refused(words: str, status: int = 400) -> Exception:
 
 
 @pytest.mark.parametrize("words", TOO_LONG)
-def test_these_do(words: str) -> None:
+def test_these_rejections_mean_too_long(words: str) -> None:
     assert type(refused(words)) is ContextTooLong
 
 
 @pytest.mark.parametrize("words", OTHERS)
-def test_these_do_not(words: str) -> None:
+def test_these_rejections_have_another_reason(words: str) -> None:
     assert type(refused(words)) is BadRequest
 
 
-def test_a_request_of_too_many_bytes_does() -> None:
+def test_a_request_of_too_many_bytes_is_too_long() -> None:
     assert type(refused("Request exceeds the maximum size", 413)) is ContextTooLong

@@ -50,14 +50,14 @@ ONE_ANSWER = {
     ],
     ids=["one model", "one conversation", "azure", "azure in the stream", "anthropic", "dashscope"],
 )
-def test_what_is_refused_to_a_key_that_is_accepted_opens_no_breaker(model, servers, reply, kind):
+def test_a_rejection_with_an_accepted_key_opens_no_breaker(model, servers, reply, kind):
     servers[0].replies = [reply]
     with pytest.raises(kind):
         complete(model)
     assert not BreakerChange.objects.exists()
 
 
-def test_any_other_403_is_the_keys(model, servers):
+def test_any_other_403_concerns_the_key(model, servers):
     servers[0].replies = [refusal(403, message="Country, region, or territory not supported")]
     with pytest.raises(errors.AuthenticationFailed):
         complete(model)
@@ -69,12 +69,12 @@ def test_any_other_403_is_the_keys(model, servers):
     [refusal(400, **ONE_ANSWER), Reply(chunks=[b"data: " + json.dumps({"error": ONE_ANSWER}).encode() + b"\n\n"])],
     ids=["before the stream", "in the stream"],
 )
-def test_where_groq_could_not_read_the_models_call_it_is_asked_again(model, servers, reply):
+def test_an_unreadable_call_at_groq_is_retried(model, servers, reply):
     servers[0].replies = [reply, openai_text("fine")]
     assert complete(model) == "fine"
 
 
-def test_what_a_long_refusal_repeats_of_the_request_is_no_reason(model, servers):
+def test_the_request_repeated_in_an_error_does_not_count(model, servers):
     fault = {"loc": ["body", "messages", 1], "msg": "Field required", "input": "Why insufficient_quota? " + 9_000 * "x"}
     servers[0].replies = [Reply(status=422, chunks=[json.dumps({"detail": [fault]}).encode()])]
     with pytest.raises(errors.BadRequest):
@@ -82,14 +82,14 @@ def test_what_a_long_refusal_repeats_of_the_request_is_no_reason(model, servers)
     assert not BreakerChange.objects.exists()
 
 
-def test_a_long_refusal_whose_end_is_not_read_still_says_why(model, servers):
+def test_a_truncated_error_still_has_its_reason(model, servers):
     servers[0].replies = [refusal(400, message="prompt is too long: 250017 tokens > 200000 maximum", input=9_000 * "x")]
     with pytest.raises(errors.ContextTooLong):
         complete(model)
 
 
 @pytest.mark.parametrize("status", [409, 425, 498])
-def test_what_stands_in_the_way_for_a_moment_is_tried_again(model, servers, status):
+def test_transient_conflicts_are_retried(model, servers, status):
     """Sources: github.com/openai/openai-python (409), RFC 8470 (425), console.groq.com/docs/errors (498)."""
     servers[0].replies = [Reply(status=status), openai_text("fine")]
     assert complete(model) == "fine"

@@ -99,7 +99,7 @@ async def test_silence_is_a_timeout(beginning):
         await ask(answer)
 
 
-async def test_an_answer_that_never_ends_is_a_timeout():
+async def test_an_endless_response_is_a_timeout():
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(HEADERS + b"\r\n")
         while not writer.is_closing():
@@ -115,7 +115,7 @@ async def test_an_answer_that_never_ends_is_a_timeout():
     "answer",
     [b"\x00\x01\x02\r\n\r\n", b"HTTP/9.9 two hundred\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\noops"],
 )  # fmt: skip
-async def test_what_is_no_http_is_a_cut_stream(answer):
+async def test_invalid_http_is_a_cut_stream(answer):
     async def say(writer: asyncio.StreamWriter) -> None:
         writer.write(answer)
         await writer.drain()
@@ -125,12 +125,12 @@ async def test_what_is_no_http_is_a_cut_stream(answer):
         await ask(say)
 
 
-async def test_nobody_listens():
+async def test_a_closed_port_is_a_failed_connection():
     with pytest.raises(errors.ConnectionFailed):
         await ask(reset, url="http://127.0.0.1:9/v1")
 
 
-async def test_a_quick_stream_is_read_in_few_pieces():
+async def test_a_fast_stream_is_read_in_few_chunks():
     """Waking up for each token costs more than reading several at once."""
     waits: list[str] = []
 
@@ -147,7 +147,7 @@ async def test_a_quick_stream_is_read_in_few_pieces():
     assert len(waits) < 30
 
 
-async def test_an_answer_that_is_read_more_slowly_than_it_comes_ends_in_time_too():
+async def test_a_slowly_read_response_respects_the_total_timeout():
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(HEADERS + b"\r\n")
         with suppress(ConnectionError):
@@ -170,7 +170,7 @@ async def test_an_answer_that_is_read_more_slowly_than_it_comes_ends_in_time_too
             await asyncio.wait_for(asyncio.to_thread(slowly, HTTPRequest(**fields(url))), 20)
 
 
-async def test_a_host_that_a_route_gives_is_sent_once():
+async def test_a_host_header_of_the_route_is_sent_once():
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(HEADERS + b"Content-Length: %d\r\n\r\n%s" % (len(EVENT), EVENT))
         await writer.drain()
@@ -190,18 +190,18 @@ async def test_a_host_that_a_route_gives_is_sent_once():
     ]
 
 
-def test_a_name_that_no_host_can_have_is_no_connection():
+def test_an_invalid_host_name_is_a_failed_connection():
     with pytest.raises(errors.ConnectionFailed):
         heard(HTTPRequest(**fields(f"http://{'a' * 70}.example/v1")))
 
 
 @pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1/v1", "http://[/v1", "nonsense"])
-async def test_an_address_that_is_none(url):
+async def test_an_invalid_address_is_a_failed_connection(url):
     with pytest.raises((errors.ConnectionFailed, errors.BadRequest, errors.StreamCut)):
         await ask(reset, url=url)
 
 
-async def test_a_key_with_a_line_break_is_not_a_crash_and_is_not_told():
+async def test_a_key_with_a_line_break_is_an_error_that_hides_the_key():
     with pytest.raises(errors.BadRequest) as caught:
         await ask(reset, headers={"Authorization": "Bearer sk-secret\nX: y"})
     assert "sk-secret" not in str(caught.value)
@@ -229,7 +229,7 @@ async def test_a_nul_in_an_error_can_be_stored():
 
 
 @pytest.mark.parametrize(("host", "scheme"), [("provider.example", "http://"), ("other.example", "")])
-async def test_the_environment_names_the_proxy_and_a_netrc_has_no_say(monkeypatch, tmp_path, host, scheme):
+async def test_the_proxy_comes_from_the_environment_and_netrc_is_ignored(monkeypatch, tmp_path, host, scheme):
     """A password in ~/.netrc would replace the provider's key."""
     (tmp_path / "netrc").write_text(f"machine {host} login me password other")
     asked = []

@@ -20,7 +20,7 @@ WHOLE = HEADERS + b"Content-Length: %d\r\n\r\n%s" % (len(EVENT), EVENT)
 
 
 @pytest.mark.parametrize("ends", [True, False])
-async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes_soon(ends):
+async def test_a_connection_is_reused_if_the_response_ends_soon(ends):
     """Servers send the end of a body separately, and the client does not wait for it after the last event."""
     opened, answered, left = 0, asyncio.Semaphore(0), asyncio.Event()
 
@@ -48,7 +48,7 @@ async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes
 
 
 @pytest.mark.parametrize("speaks", [False, True])
-async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkeypatch, speaks):
+async def test_stopping_a_call_closes_its_connection_immediately(monkeypatch, speaks):
     monkeypatch.setattr(pool, "LONGEST_END", 60.0)
     left, interruption = asyncio.Event(), Interruption(lambda: True)
 
@@ -68,7 +68,7 @@ async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkey
         await asyncio.wait_for(left.wait(), 5)
 
 
-async def test_who_never_stops_talking_after_the_last_event_holds_nobody_up():
+async def test_an_endless_response_after_the_last_event_blocks_no_other_call():
     """The check of its connection blocks all other calls."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
@@ -101,7 +101,7 @@ class Polite:
         writer.close()
 
 
-async def test_a_question_that_nobody_would_repeat_gets_a_connection_of_its_own():
+async def test_requests_without_retry_get_a_new_connection():
     """A server may close an idle connection at the moment at which it is taken."""
     polite = Polite()
     async with listening(polite) as url:
@@ -110,7 +110,7 @@ async def test_a_question_that_nobody_would_repeat_gets_a_connection_of_its_own(
     assert polite.opened == 2
 
 
-async def test_a_machine_that_can_start_no_thread_keeps_a_finished_call(monkeypatch):
+async def test_a_missing_pool_thread_does_not_fail_the_call(monkeypatch):
     start = threading.Thread.start
 
     def refuse(thread: threading.Thread) -> None:
@@ -129,13 +129,13 @@ async def test_a_machine_that_can_start_no_thread_keeps_a_finished_call(monkeypa
         await asyncio.wait_for(polite.left.wait(), 5)
 
 
-async def test_a_password_in_an_address_that_is_none_is_told_nobody():
+async def test_a_password_in_an_invalid_address_is_hidden():
     with pytest.raises(errors.ConnectionFailed) as caught:
         await ask(reset, url="ftp://me:" + "s3cret" * 3 + "@127.0.0.1/v1")
     assert "s3cret" * 3 not in "".join(traceback.format_exception(caught.value))
 
 
-async def test_a_proxy_that_nobody_knows_is_named(monkeypatch):
+async def test_an_unknown_proxy_is_named(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://nobody.invalid:3128")
     monkeypatch.setenv("no_proxy", "")
     provider = Provider(base_url="http://provider.example/v1")

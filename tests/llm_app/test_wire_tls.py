@@ -82,7 +82,7 @@ async def _head(reader: asyncio.StreamReader) -> bytes:
 
 
 @pytest.mark.usefixtures("trusted")
-async def test_calls_share_a_connection_and_a_long_request_arrives_whole(secure):
+async def test_calls_share_a_connection_and_long_requests_arrive_completely(secure):
     provider = Provider()
     async with listening(provider, ssl=secure) as url:
         for body in (b"the body", b"x" * 3_000_000, b"the body"):
@@ -91,7 +91,7 @@ async def test_calls_share_a_connection_and_a_long_request_arrives_whole(secure)
     assert (provider.opened, len(provider.heads)) == (1, 3)
 
 
-async def test_a_certificate_that_nobody_has_signed_is_refused(secure):
+async def test_an_untrusted_certificate_is_rejected(secure):
     async with listening(Provider(), ssl=secure) as url:
         with pytest.raises(errors.ConnectionFailed) as caught:
             await asyncio.to_thread(heard, HTTPRequest(**fields(at_localhost(url))))
@@ -100,14 +100,14 @@ async def test_a_certificate_that_nobody_has_signed_is_refused(secure):
 
 
 @pytest.mark.usefixtures("trusted")
-async def test_a_certificate_of_another_host_is_refused(secure):
+async def test_a_certificate_of_another_host_is_rejected(secure):
     async with listening(Provider(), ssl=secure) as url:
         with pytest.raises(errors.ConnectionFailed) as caught:
             await asyncio.to_thread(heard, HTTPRequest(**fields(url.replace("http:", "https:"))))
     assert isinstance(caught.value.__cause__, ssl.SSLCertVerificationError)
 
 
-async def test_tls_where_none_is_spoken():
+async def test_tls_to_a_plain_server_is_a_failed_connection():
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -118,7 +118,7 @@ async def test_tls_where_none_is_spoken():
     assert isinstance(caught.value.__cause__, ssl.SSLError)
 
 
-async def test_a_handshake_that_is_never_answered_is_no_connection():
+async def test_an_unanswered_handshake_is_a_failed_connection():
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -130,7 +130,7 @@ async def test_a_handshake_that_is_never_answered_is_no_connection():
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("seconds", [0.301, 0.313, 0.327, 0.331])
-async def test_a_reset_of_a_quick_stream_is_a_cut_stream(secure, seconds):
+async def test_a_reset_of_a_fast_stream_is_a_cut_stream(secure, seconds):
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"the body")
         writer.write(HEAD)
@@ -175,7 +175,7 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("is_secure", [False, True])
-async def test_a_proxy_passes_on_what_it_cannot_read(secure, monkeypatch, is_secure):
+async def test_a_proxy_forwards_encrypted_bytes(secure, monkeypatch, is_secure):
     provider, proxy = Provider(), Proxy()
     async with listening(provider, ssl=secure) as url, listening(proxy, ssl=secure if is_secure else None) as through:
         named = (at_localhost(through) if is_secure else through).removesuffix("/v1").replace("://", "://me:p%40ss@")
@@ -192,7 +192,7 @@ async def test_a_proxy_passes_on_what_it_cannot_read(secure, monkeypatch, is_sec
     assert (provider.opened, len(provider.heads)) == (1, 2)
 
 
-async def test_a_proxy_that_refuses_is_no_connection(monkeypatch):
+async def test_a_rejecting_proxy_is_a_failed_connection(monkeypatch):
     proxy = Proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
     async with listening(proxy) as through:
         monkeypatch.setenv("https_proxy", through.removesuffix("/v1"))

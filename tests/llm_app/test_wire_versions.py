@@ -83,7 +83,7 @@ BYTES = {
 
 
 @pytest.mark.parametrize(("name", "version", "protocol", "expected"), [(*key, *value) for key, value in BYTES.items()])
-def test_a_version_writes_what_it_always_wrote(name: str, version: int, protocol: str, expected: list[str]) -> None:
+def test_the_bytes_of_a_version_never_change(name: str, version: int, protocol: str, expected: list[str]) -> None:
     adapter = adapter_of(name, version)
     bodies = [
         adapter.body(_prompt(protocol), RouteParameters.from_json(parameters))
@@ -92,7 +92,7 @@ def test_a_version_writes_what_it_always_wrote(name: str, version: int, protocol
     assert [hashlib.sha256(body).hexdigest()[:16] for body in bodies] == expected
 
 
-def test_every_version_stands_here() -> None:
+def test_every_version_is_tested() -> None:
     from llm_app.protocols import by_version
 
     assert set(by_version()) == set(BYTES)
