@@ -47,16 +47,13 @@ def search(unit: UnitOfWork, question: str, run: Runner) -> list[CitedPassage]:
         raise ToolError("This session has no library.")
     passages = LibraryPassage.objects.filter(file__in=files.values("pk")).select_related("file")
     terms = significant_terms(question) or terms_of(question)
-    by_words = bm25(terms, list(passages.with_any_term(terms)[:MAX_CANDIDATES]), _terms, MAX_RANKED)
+    candidates = list(passages.with_any_term(terms)[:MAX_CANDIDATES])
+    by_words = bm25(terms, candidates, lambda row: terms_of(f"{row.file.name} {row.text}"), MAX_RANKED)
     best_passages = reciprocal_rank_fusion([by_words, _by_meaning(unit, passages, question, run)], MAX_RESULTS)
     return [
         CitedPassage(file=row.file_id, name=row.file.name, unit=row.file.unit, page=row.page, text=row.text)
         for row in best_passages
     ]
-
-
-def _terms(passage: LibraryPassage) -> list[str]:
-    return terms_of(f"{passage.file.name} {passage.text}")
 
 
 def _by_meaning(

@@ -72,15 +72,13 @@ def post_message(
         task = Task.objects.active_in(session)
         if not terminal:
             _require_agent(session, author)
-        if task and mode != Mode.QUEUE and not task.stop_requested_at:
+        if task is None:
+            return _start(message, max_iterations, terminal)
+        if mode != Mode.QUEUE and not task.stop_requested_at:
             return _deliver(task, message)
-        return _queue(task, message) if task else _start(message, max_iterations, terminal)
-
-
-def _queue(task: Task, message: InboxMessage) -> Delivered:
-    _save_to_inbox(message)
-    message.move_after(task.stop_requested_at)
-    return Delivered(task=None, delivered_as="queued")
+        _save_to_inbox(message)
+        message.move_after(task.stop_requested_at)
+        return Delivered(task=None, delivered_as="queued")
 
 
 def _start(message: InboxMessage, max_iterations: int | None, terminal: str) -> Delivered:

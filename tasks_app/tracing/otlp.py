@@ -42,7 +42,8 @@ def _spans(task: Task, events: Sequence[Event], with_content: bool) -> Iterator[
     yet.
     """
     call_ids = {event["data"]["llm_call"] for event in events if "llm_call" in event["data"]}
-    errors = {event["data"]["llm_call"]: event["data"]["error_type"] for event in events if _is_failed(event)}
+    failures = [event["data"] for event in events if event["type"] == EventType.ATTEMPT_FAILED]
+    errors = {data["llm_call"]: data["error_type"] for data in failures}
     for request in LLMLog.objects.filter(pk__in=call_ids).order_by("created_at"):
         yield _llm_call_span(task, request, errors.get(str(request.pk), ""))
     results = {event["data"]["id"]: event["data"] for event in events if event["type"] == EventType.TOOL_RESULT}
@@ -53,10 +54,6 @@ def _spans(task: Task, events: Sequence[Event], with_content: bool) -> Iterator[
     for event in events:
         if event["type"] == EventType.TASK_ENDED:
             yield _task_span(task, datetime.fromisoformat(event["at"]))
-
-
-def _is_failed(event: Event) -> bool:
-    return bool(event["type"] == EventType.ATTEMPT_FAILED)
 
 
 def _task_span(task: Task, end: datetime) -> Span:
