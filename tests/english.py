@@ -64,6 +64,7 @@ FINISHED: tuple[str, ...] = (
     "tests/acceptance",
     "tests/agentsite",
     "tests/recorded",
+    "tests/tasks_app/tracing",
     "tests/team",
     "tools_app/apps.py",
     "tools_app/browser",
