@@ -385,12 +385,12 @@ CLOSED = """
 import sys
 sys.path.append(sys.argv[1])
 from tools_app.matching import worker
-def become(uid, gid):
+def drop_privileges(uid, gid):
     def refuse(event, arguments):
         if event == "import":
             raise ImportError(f"{arguments[0]} is in a closed folder")
     sys.addaudithook(refuse)
-worker.become = become
+worker.drop_privileges = drop_privileges
 worker.main()
 """
 

@@ -84,7 +84,7 @@ async def test_what_is_no_picture_reaches_no_model(call: Call, workspace: Worksp
 async def test_a_missing_or_too_large_picture_of_the_web_is_refused(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools_app.tools.vision._MOST_BYTES", 1000)
+    monkeypatch.setattr("tools_app.tools.vision._MAX_BYTES", 1000)
 
     async def handler(request: web.Request) -> web.Response:
         return web.Response(body=bytes(2000)) if request.path == "/large" else web.Response(status=404)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tools_app.browser.page import OpenPage
     from tools_app.browser.pages import BrowserPages
 
-_ACTS = ("click", "input")
-_REQUIRED = {"visit": "url", "click": "ref", "input": "ref"}
-_PLACEHOLDER = "[secret:"
-_FOLDER = "screenshots"
-_MOST_SCREENSHOTS = 1000
+_CHANGING_ACTIONS = ("click", "input")
+_REQUIRED_ARGUMENTS = {"visit": "url", "click": "ref", "input": "ref"}
+_PLACEHOLDER_START = "[secret:"
+_SCREENSHOT_FOLDER = "screenshots"
+_MAX_SCREENSHOTS = 1000
 
 
 class VisitArguments(Arguments):
@@ -45,7 +45,7 @@ class BrowserArguments(Arguments):
 
     @model_validator(mode="after")
     def _belong_together(self) -> "BrowserArguments":
-        needed = _REQUIRED.get(self.action)
+        needed = _REQUIRED_ARGUMENTS.get(self.action)
         if needed and not getattr(self, needed):
             raise ValueError(f"{needed} is required for {self.action}")
         if (self.action == "input") != (self.text is not None):
@@ -56,9 +56,9 @@ class BrowserArguments(Arguments):
 
 
 def judge(arguments: BrowserArguments, workspace: Workspace) -> Judgement:
-    if _PLACEHOLDER in (arguments.text or ""):
+    if _PLACEHOLDER_START in (arguments.text or ""):
         return Judgement(danger=Danger.DANGEROUS, rule="gives a secret to a web page")
-    if arguments.action in _ACTS:
+    if arguments.action in _CHANGING_ACTIONS:
         return Judgement(danger=Danger.MODERATE, rule="acts on a web page")
     return Judgement(danger=Danger.SAFE)
 
@@ -126,7 +126,7 @@ async def _visit(url: str, pages: "BrowserPages", context: ToolContext) -> ToolR
     try:
         page.begin_action(context.network)
         await page.visit(url)
-        return await _seen(page)
+        return await _view(page)
     except PageLost:
         pages.abandon(context.session, close=True)
         raise
@@ -141,7 +141,7 @@ async def _visit(url: str, pages: "BrowserPages", context: ToolContext) -> ToolR
 async def _act(arguments: BrowserArguments, page: "OpenPage", context: ToolContext) -> ToolResult:
     ref = arguments.ref or ""
     if arguments.action == "screenshot":
-        path = await asyncio.to_thread(_keep, await page.screenshot(ref), context.workspace)
+        path = await asyncio.to_thread(_store_screenshot, await page.screenshot(ref), context.workspace)
         return ToolResult(content=f"{path} shows {page.url}.", images=[path], metadata={"url": page.url})
     if arguments.action == "click":
         await page.click(ref)
@@ -149,15 +149,15 @@ async def _act(arguments: BrowserArguments, page: "OpenPage", context: ToolConte
         await page.input(ref, with_values(arguments.text or "", context.secrets), submit=arguments.submit)
     elif arguments.action == "scroll":
         await page.scroll(ref, arguments.direction)
-    return await _seen(page)
+    return await _view(page)
 
 
-async def _seen(page: "OpenPage") -> ToolResult:
+async def _view(page: "OpenPage") -> ToolResult:
     return ToolResult(content=await page.view(), metadata={"url": page.url})
 
 
-def _keep(picture: bytes, workspace: Workspace) -> str:
-    paths = (f"{_FOLDER}/{number}.png" for number in range(1, _MOST_SCREENSHOTS))
-    path = next((path for path in paths if not workspace.is_file(path)), f"{_FOLDER}/1.png")
+def _store_screenshot(picture: bytes, workspace: Workspace) -> str:
+    paths = (f"{_SCREENSHOT_FOLDER}/{number}.png" for number in range(1, _MAX_SCREENSHOTS))
+    path = next((path for path in paths if not workspace.is_file(path)), f"{_SCREENSHOT_FOLDER}/1.png")
     workspace.write_bytes(path, picture)
     return path

@@ -13,10 +13,10 @@ from tools_app.errors import ToolError
 from tools_app.json_schema.external import schema_text
 
 NAME = "delegate"
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
+_INVALID_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9]+")
 
 
-class Part(Arguments):
+class DelegatedPart(Arguments):
     instruction: str = Field(
         min_length=1, description="All that it needs to know: it sees neither this conversation nor the other tasks."
     )
@@ -26,7 +26,7 @@ class Part(Arguments):
 
 
 class DelegateArguments(Arguments):
-    tasks: list[Part] = Field(min_length=1, description="Parts that do not need each other's results.")
+    tasks: list[DelegatedPart] = Field(min_length=1, description="Parts that do not need each other's results.")
     max_parallel: int | None = Field(None, ge=1, description="How many run at once.")
 
 
@@ -35,9 +35,9 @@ def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict
     part = parameters["properties"]["tasks"]["items"]
     properties = dict(part["properties"])
     if visibility.agents:
-        known = "; ".join(f"{name}: {about}" if about else name for name, about in visibility.agents)
-        said = f"{properties['agent']['description']} There are {known}."
-        properties["agent"] = {**properties["agent"], "description": said}
+        agents = "; ".join(f"{name}: {about}" if about else name for name, about in visibility.agents)
+        description = f"{properties['agent']['description']} There are {agents}."
+        properties["agent"] = {**properties["agent"], "description": description}
     else:
         del properties["agent"]
     tasks = {**parameters["properties"]["tasks"], "items": {**part, "properties": properties}}
@@ -68,15 +68,16 @@ async def delegate(arguments: DelegateArguments, context: ToolContext) -> ToolRe
         for part in arguments.tasks
     ]
     for number, part in enumerate(parts, 1):
-        if why := _why_not(part, context.delegation):
-            raise ToolError(f"Nothing was delegated: task {number} {why}")
+        if objection := _objection(part, context.delegation):
+            raise ToolError(f"Nothing was delegated: task {number} {objection}")
     return _delegated(parts, context.delegation, arguments.max_parallel)
 
 
-def _why_not(part: DelegatedTask, delegation: Delegation) -> str:
+def _objection(part: DelegatedTask, delegation: Delegation) -> str:
+    """Return why this part cannot be delegated, or ""."""
     if part.agent and part.agent not in delegation.agents:
-        known = ", ".join(sorted(delegation.agents)) or "none"
-        return f"names the agent {part.agent!r}, which does not exist. The agents are: {known}."
+        agents = ", ".join(sorted(delegation.agents)) or "none"
+        return f"names the agent {part.agent!r}, which does not exist. The agents are: {agents}."
     if unknown := set(part.tools or ()) - delegation.tools:
         return f"names tools that you do not have: {', '.join(sorted(unknown))}."
     return ""
@@ -103,7 +104,7 @@ def agent_tool(agent: str, description: str) -> ToolDefinition:
         return _delegated([DelegatedTask(instruction=arguments.instruction, agent=agent)], context.delegation)
 
     return ToolDefinition(
-        name=f"ask_{_NOT_IN_NAMES.sub('_', agent).strip('_')}"[:64],
+        name=f"ask_{_INVALID_NAME_CHARACTERS.sub('_', agent).strip('_')}"[:64],
         description=f"Gives a task to the agent {agent} and returns its result. {description}".strip(),
         arguments=AskArguments,
         handler=ask,

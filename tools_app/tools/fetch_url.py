@@ -41,8 +41,8 @@ _HINTS = {
     429: "The site gets too many requests. Wait, or try another source.",
 }
 
-_WORDS = 250  # bytes of the texts around a page
-_LITTLE = 100  # characters: "Loading…", "Please enable JavaScript"
+_FRAME_BYTES = 250  # bytes of the texts around a page
+_MIN_TEXT = 100  # characters: "Loading…", "Please enable JavaScript"
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 
 
@@ -65,27 +65,27 @@ class FetchURLArguments(Arguments):
     activity={"": "read {url}|read # pages"},
 )
 async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolResult:
-    reads_on = arguments.offset or arguments.skip
-    read = recent_pages.get(context.session, arguments.url) if reads_on else None
-    for address in (arguments.url, read.url) if read else ():
+    is_continued = arguments.offset or arguments.skip
+    source = recent_pages.get(context.session, arguments.url) if is_continued else None
+    for address in (arguments.url, source.url) if source else ():
         check_url(address, context.network)  # the network policy can have changed
-    if read is None:
+    if source is None:
         fetched = await fetch(
             arguments.url, context.network, max_bytes=_MAX_DOCUMENT, timeout_s=_TIMEOUT_S, headers=_HEADERS
         )
         if not 200 <= fetched.status < 300:
             return ToolResult(content=_refusal(fetched), status="failed")
-        read = web_document(fetched) or await _read(truncated(fetched, _MAX_BYTES), context)
-    if isinstance(read, WebDocument):
-        return await _document_page(read, arguments, context)
-    page, end = read.page, _end(read, arguments, context.page_bytes)
+        source = web_document(fetched) or await _read(truncated(fetched, _MAX_BYTES), context)
+    if isinstance(source, WebDocument):
+        return await _document_page(source, arguments, context)
+    page, end = source.page, _page_end(source, arguments, context.page_bytes)
     if end < len(page.text):
-        recent_pages.add(context.session, arguments.url, read)
+        recent_pages.add(context.session, arguments.url, source)
     return ToolResult(
-        content="\n".join([_shown(read, arguments.offset, end), *_notes(read, arguments, end)]),
+        content="\n".join([_enclosed(source, arguments.offset, end), *_notes(source, arguments, end)]),
         cut="none",
-        metadata={"url": read.url, "title": page.title},
-        summary=f"{page.title or read.url}, {len(page.text):,} characters",
+        metadata={"url": source.url, "title": page.title},
+        summary=f"{page.title or source.url}, {len(page.text):,} characters",
     )
 
 
@@ -111,7 +111,7 @@ async def _document_page(document: WebDocument, arguments: FetchURLArguments, co
 
 async def _read(fetched: FetchedResponse, context: ToolContext) -> ReadPage:
     page = await read_page(fetched)
-    if shows_nothing(page, fetched):
+    if needs_javascript(page, fetched):
         page = await read_with_javascript(fetched, context.network, context.reader, context.started) or page
     return ReadPage(page=page, url=fetched.url, truncated=fetched.truncated)
 
@@ -122,14 +122,14 @@ def _refusal(fetched: FetchedResponse) -> str:
     return f"{fetched.url} answered with HTTP status {fetched.status}. {hint}".strip()
 
 
-def _end(read: ReadPage, arguments: FetchURLArguments, room: int) -> int:
+def _page_end(read: ReadPage, arguments: FetchURLArguments, max_bytes: int) -> int:
     """Return the index of the text's character at which this page of the result ends."""
-    said = size(_shown(read, 0, 0)) + size(_next_page(arguments, arguments.offset)) + _WORDS
-    end = end_of_page(read.page.text, arguments.offset, max(room - said, room // 4))
+    frame_bytes = size(_enclosed(read, 0, 0)) + size(_next_page(arguments, arguments.offset)) + _FRAME_BYTES
+    end = end_of_page(read.page.text, arguments.offset, max(max_bytes - frame_bytes, max_bytes // 4))
     return min(end, arguments.offset + arguments.max_chars) if arguments.max_chars else end
 
 
-def _shown(read: ReadPage, begin: int, end: int) -> str:
+def _enclosed(read: ReadPage, begin: int, end: int) -> str:
     heading = f"Title: {read.page.title}\n\n" if read.page.title else ""
     return enclose(read.url, heading + read.page.text[begin:end])
 
@@ -137,19 +137,16 @@ def _shown(read: ReadPage, begin: int, end: int) -> str:
 def _notes(read: ReadPage, arguments: FetchURLArguments, end: int) -> list[str]:
     """Return notes about text that is not shown, and the call for the next page."""
     page = read.page
-    notes, begin, total = (
-        [f"({page.method}: it needs JavaScript)"] if page.method else [],
-        arguments.offset,
-        len(page.text),
-    )
+    notes = [f"({page.method}: it needs JavaScript)"] if page.method else []
+    begin, total = arguments.offset, len(page.text)
     if not page.text:
         notes.append("The page has no text without JavaScript.")
     elif begin >= total:
         notes.append(f"There is nothing at this offset: the text has {total} characters.")
     elif end < total:
-        more = _next_page(arguments, end)
+        call = _next_page(arguments, end)
         notes.append(
-            f"[characters {begin:,} to {end:,} of {'more than ' if read.truncated else ''}{total:,}. Next page: {more}]"
+            f"[characters {begin:,} to {end:,} of {'more than ' if read.truncated else ''}{total:,}. Next page: {call}]"
         )
     if read.truncated:
         notes.append(f"Only the first {_MAX_BYTES // 1024**2} MB of it were read.")
@@ -160,8 +157,8 @@ def _next_page(arguments: FetchURLArguments, offset: int) -> str:
     return next_call("fetch_url", url=arguments.url, offset=offset)
 
 
-def shows_nothing(page: WebPage, fetched: FetchedResponse) -> bool:
-    return len(page.text) < _LITTLE and bool(_SCRIPT.search(fetched.body))
+def needs_javascript(page: WebPage, fetched: FetchedResponse) -> bool:
+    return len(page.text) < _MIN_TEXT and bool(_SCRIPT.search(fetched.body))
 
 
 async def read_with_javascript(
@@ -185,7 +182,7 @@ async def read_with_javascript(
     try:
         pages = (await asyncio.to_thread(import_module, "tools_app.browser.pages")).pages
         url, html = await pages.read_once(fetched.url, policy, started)
-        read_page = await extract_page(html, url)
+        extracted = await extract_page(html, url)
     except ToolError:
         return None
-    return WebPage(title=visible(read_page["title"]), text=visible(read_page["text"]), method="read with the browser")
+    return WebPage(title=visible(extracted["title"]), text=visible(extracted["text"]), method="read with the browser")

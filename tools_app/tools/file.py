@@ -19,9 +19,9 @@ from tools_app.files.encoding import detect_encoding, read_sample
 from tools_app.paging import fitting_items, next_call, size
 from tools_app.shell.secrets import with_secrets
 
-_REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
-_WORDS = 120  # bytes around the call for the next page
-_NAMED = 3  # paths in a reason
+_REQUIRED_ACTIONS = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
+_FRAME_BYTES = 120  # bytes around the call for the next page
+_MAX_NAMED_PATHS = 3  # paths in a reason
 
 
 class FileArguments(Arguments):
@@ -56,7 +56,7 @@ class FileArguments(Arguments):
 
     @model_validator(mode="after")
     def _belong_together(self) -> "FileArguments":
-        for name, actions in _REQUIRED.items():
+        for name, actions in _REQUIRED_ACTIONS.items():
             if self.action in actions and getattr(self, name) is None:
                 raise ValueError(f"{name} is required for {self.action}")
             if self.action not in actions and getattr(self, name):
@@ -69,13 +69,13 @@ class FileArguments(Arguments):
 def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
     if arguments.action in ("read", "list"):
         return Judgement(danger=Danger.SAFE)
-    if arguments.action == "delete" and (lost := _lost(arguments.path, workspace)):
-        return Judgement(danger=Danger.DANGEROUS, rule=f"deletes {arguments.path}, {lost}")
+    if arguments.action == "delete" and (loss := _loss(arguments.path, workspace)):
+        return Judgement(danger=Danger.DANGEROUS, rule=f"deletes {arguments.path}, {loss}")
     verb = "deletes" if arguments.action == "delete" else "changes"
     return Judgement(danger=Danger.MODERATE, rule=f"{verb} files of the workspace")
 
 
-def _lost(path: str, workspace: Workspace) -> str:
+def _loss(path: str, workspace: Workspace) -> str:
     """Return what a deletion would lose, or "". The text names the files, so that an approval is not valid
     for others.
     """
@@ -83,8 +83,8 @@ def _lost(path: str, workspace: Workspace) -> str:
         lost = workspace.unrestorable(path)
     except ToolError:  # the call reports the error
         return ""
-    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-    return f"of which the file history does not keep {', '.join(lost[:_NAMED])}{more}" if lost else ""
+    more = f" and {len(lost) - _MAX_NAMED_PATHS} more" if len(lost) > _MAX_NAMED_PATHS else ""
+    return f"of which the file history does not keep {', '.join(lost[:_MAX_NAMED_PATHS])}{more}" if lost else ""
 
 
 @tool(
@@ -146,8 +146,8 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
         size = stream.seek(0, 2)
         stream.seek(0)
         if kind := picture_type(stream):
-            words = f"{arguments.path} is a picture ({kind}, {in_units(size)})."
-            return ToolResult(content=words, images=[arguments.path])
+            description = f"{arguments.path} is a picture ({kind}, {in_units(size)})."
+            return ToolResult(content=description, images=[arguments.path])
         sample = read_sample(stream)
         if arguments.view == "text" or (arguments.view is None and is_document(sample, arguments.path)):
             return None
@@ -161,8 +161,8 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
 def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResult:
     """Return whole lines, and the call for the next page."""
     begin = text_page.TextPosition(line=arguments.offset or 1, offset=arguments.skip or 0)
-    words = size(_next_page(arguments, arguments.limit, begin)) + _WORDS
-    page = text_page.read_text_page(stream, begin, arguments.limit, max(page_bytes - words, page_bytes // 2))
+    frame_bytes = size(_next_page(arguments, arguments.limit, begin)) + _FRAME_BYTES
+    page = text_page.read_text_page(stream, begin, arguments.limit, max(page_bytes - frame_bytes, page_bytes // 2))
     lines = [*page.lines, *_closing(arguments, page)]
     if clipped.is_clipped(arguments.path):
         lines.append("[this file is not all of the output: its middle was not kept, where a line says so]")
@@ -175,41 +175,41 @@ def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str
         return
     first = arguments.offset or 1
     last = page.next.line if page.next.offset else page.next.line - 1
-    shown = f"lines {first:,} to {last:,} of {'more than ' if page.has_more else ''}{page.total:,}"
+    position = f"lines {first:,} to {last:,} of {'more than ' if page.has_more else ''}{page.total:,}"
     if arguments.limit == len(page.lines) and not page.next.offset:
-        yield f"[{shown}; the next one is offset={page.next.line}]"
+        yield f"[{position}; the next one is offset={page.next.line}]"
         return
-    left = arguments.limit and arguments.limit - (page.next.line - first)
+    remaining = arguments.limit and arguments.limit - (page.next.line - first)
     within = f"; line {last} goes on" if page.next.offset else ""
-    yield f"[{shown}{within}. Next page: {_next_page(arguments, left, page.next)}]"
+    yield f"[{position}{within}. Next page: {_next_page(arguments, remaining, page.next)}]"
 
 
 def _next_page(arguments: FileArguments, limit: int | None, begin: text_page.TextPosition) -> str:
-    more = {"offset": begin.line, "skip": begin.offset or None, "limit": limit, "view": arguments.view}
-    return next_call("file", action="read", path=arguments.path, **more)
+    parameters = {"offset": begin.line, "skip": begin.offset or None, "limit": limit, "view": arguments.view}
+    return next_call("file", action="read", path=arguments.path, **parameters)
 
 
 def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
     entries, first = context.workspace.visible_entries(arguments.path), arguments.offset or 1
     if first > max(len(entries), 1):
         raise ToolError(f"There is no entry {first}: {arguments.path} has {len(entries)}.")
-    more = {"action": "list", "path": arguments.path}
-    room = context.page_bytes - size(next_call("file", **more, offset=first)) - _WORDS
-    lines = fitting_items(map(str, entries[first - 1 :]), room)
+    parameters = {"action": "list", "path": arguments.path}
+    max_bytes = context.page_bytes - size(next_call("file", **parameters, offset=first)) - _FRAME_BYTES
+    lines = fitting_items(map(str, entries[first - 1 :]), max_bytes)
     last = first - 1 + len(lines)
     if last < len(entries):
-        following = next_call("file", **more, offset=last + 1)
-        lines.append(f"[entries {first:,} to {last:,} of {len(entries):,}. Next page: {following}]")
+        call = next_call("file", **parameters, offset=last + 1)
+        lines.append(f"[entries {first:,} to {last:,} of {len(entries):,}. Next page: {call}]")
     return ToolResult(content="\n".join(lines) or "(empty)", cut="none")
 
 
 _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
-    "write": lambda given, workspace: changes.write(given.path, given.content or "", workspace),
-    "append": lambda given, workspace: changes.append(given.path, given.content or "", workspace),
-    "edit": lambda given, workspace: changes.edit(
-        given.path, given.old or "", given.new or "", workspace, everywhere=given.replace_all
+    "write": lambda arguments, workspace: changes.write(arguments.path, arguments.content or "", workspace),
+    "append": lambda arguments, workspace: changes.append(arguments.path, arguments.content or "", workspace),
+    "edit": lambda arguments, workspace: changes.edit(
+        arguments.path, arguments.old or "", arguments.new or "", workspace, everywhere=arguments.replace_all
     ),
-    "patch": lambda given, workspace: patch.patch(given.path, given.content or "", workspace),
-    "move": lambda given, workspace: changes.move(given.path, given.to or "", workspace),
-    "delete": lambda given, workspace: changes.delete(given.path, workspace),
+    "patch": lambda arguments, workspace: patch.patch(arguments.path, arguments.content or "", workspace),
+    "move": lambda arguments, workspace: changes.move(arguments.path, arguments.to or "", workspace),
+    "delete": lambda arguments, workspace: changes.delete(arguments.path, workspace),
 }

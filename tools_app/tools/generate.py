@@ -22,13 +22,13 @@ _KINDS = {
     "audio": "the prompt, spoken",
     "document": "a long text in Markdown, written section by section",
 }
-_MOST_SPOKEN = 4_000  # characters
+_MAX_SPOKEN = 4_000  # characters
 _MP3 = (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
 
 
 class GenerateArguments(Arguments):
     kind: Literal["image", "audio", "document"] = Field(
-        description=" ".join(f"{kind}: {what}." for kind, what in _KINDS.items())
+        description=" ".join(f"{kind}: {description}." for kind, description in _KINDS.items())
     )
     prompt: str = Field(
         min_length=1,
@@ -38,11 +38,12 @@ class GenerateArguments(Arguments):
     path: str = Field(min_length=1, description="The file to make, such as drawings/tree.png, intro.mp3 or report.md.")
 
 
-def possible(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
+def with_possible_kinds(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
     """Return the schema with the kinds that the person's models can make. All models can write documents."""
     kinds = [*(["image"] * visibility.makes_images), *(["audio"] * visibility.makes_audio), "document"]
-    said = {"enum": kinds, "description": " ".join(f"{kind}: {_KINDS[kind]}." for kind in kinds)}
-    return schema | {"properties": schema["properties"] | {"kind": schema["properties"]["kind"] | said}}
+    description = " ".join(f"{kind}: {_KINDS[kind]}." for kind in kinds)
+    kind_schema = schema["properties"]["kind"] | {"enum": kinds, "description": description}
+    return schema | {"properties": schema["properties"] | {"kind": kind_schema}}
 
 
 @tool(
@@ -54,14 +55,14 @@ def possible(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, An
     target=Target.ENGINE,
     compact_template="generate {kind} {path}: {prompt}",
     activity={"": "made {path}|made # files"},
-    extended=possible,
+    extended=with_possible_kinds,
 )
 async def generate(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
     suffix = PurePosixPath(arguments.path).suffix.lower()
     if suffix not in _SUFFIXES[arguments.kind]:
-        raise ToolError(
-            f"The path of {_with_article(arguments.kind)} ends in {' or '.join(_SUFFIXES[arguments.kind])}."
-        )
+        article = "a" if arguments.kind == "document" else "an"
+        suffixes = " or ".join(_SUFFIXES[arguments.kind])
+        raise ToolError(f"The path of {article} {arguments.kind} ends in {suffixes}.")
     if arguments.kind == "document":
         return await _document(arguments, context)
     if await asyncio.to_thread(context.workspace.is_file, arguments.path):
@@ -70,11 +71,13 @@ async def generate(arguments: GenerateArguments, context: ToolContext) -> ToolRe
 
 
 async def _document(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
-    before, now = await long_document.write(
+    previous_count, count = await long_document.write(
         arguments.prompt, arguments.path, workspace=context.workspace, ask=context.ask_model, report=context.report
     )
-    done = f" ({before} were there already)" if before else ""
-    return ToolResult(content=f"{arguments.path} is written: {now} sections{done}. Read it before you hand it over.")
+    remark = f" ({previous_count} were there already)" if previous_count else ""
+    return ToolResult(
+        content=f"{arguments.path} is written: {count} sections{remark}. Read it before you hand it over."
+    )
 
 
 async def _image(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
@@ -87,14 +90,10 @@ async def _image(arguments: GenerateArguments, context: ToolContext) -> ToolResu
 
 
 async def _audio(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
-    if len(arguments.prompt) > _MOST_SPOKEN:
-        raise ToolError(f"At most {_MOST_SPOKEN} characters can be spoken in one file. Make several files.")
+    if len(arguments.prompt) > _MAX_SPOKEN:
+        raise ToolError(f"At most {_MAX_SPOKEN} characters can be spoken in one file. Make several files.")
     data = await context.make_media(arguments.prompt, kind="audio")
     if not data.startswith(_MP3):
         raise ModelFailed("The model's answer is not an MP3 file.")
     await asyncio.to_thread(context.workspace.write_bytes, arguments.path, data)
     return ToolResult(content=f"Made {arguments.path} ({in_units(len(data))}).")
-
-
-def _with_article(kind: str) -> str:
-    return f"{'a' if kind == 'document' else 'an'} {kind}"

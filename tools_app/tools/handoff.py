@@ -22,8 +22,8 @@ def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict
     """Add the names and descriptions of the agents. They are in the schema, so that they cost nothing
     without the tool.
     """
-    named = "; ".join(f"{name}: {about}" if about else name for name, about in visibility.handoffs)
-    agent = {"type": "string", "enum": [name for name, _ in visibility.handoffs], "description": f"One of: {named}"}
+    agents = "; ".join(f"{name}: {about}" if about else name for name, about in visibility.handoffs)
+    agent = {"type": "string", "enum": [name for name, _ in visibility.handoffs], "description": f"One of: {agents}"}
     return {**parameters, "properties": {**parameters["properties"], "agent": agent}}
 
 

@@ -26,8 +26,8 @@ class LoadToolsArguments(Arguments):
 async def load_tools(arguments: LoadToolsArguments, context: ToolContext) -> ToolResult:
     names = context.groups.get(arguments.group)
     if not names:
-        known = ", ".join(context.groups) or "none"
-        raise ToolError(f"There is no group called {arguments.group!r}. The groups are: {known}.")
+        groups = ", ".join(context.groups) or "none"
+        raise ToolError(f"There is no group called {arguments.group!r}. The groups are: {groups}.")
     if arguments.unload:
         text = f"Unloaded: {', '.join(names)}. Load the group again when you need them."
         return ToolResult(content=text, effects=[UnloadGroup(group=arguments.group)])

@@ -21,11 +21,11 @@ from tools_app.paging import next_call, size
 from tools_app.sandbox import ProcessIdentity, supervision
 
 TIMEOUT_S = 20.0
-_WORDS = 400  # bytes of the texts around a page
-_HOUSE = Path(__file__).resolve().parents[2]
+_FRAME_BYTES = 400  # bytes of the texts around a page
+_PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 _START = "import sys; sys.path.append(sys.argv[1]); from tools_app.matching.worker import main; main()"
 # -I and -S: only the standard library and this project, without the server's environment
-COMMAND = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(_HOUSE)]
+COMMAND = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(_PROJECT_FOLDER)]
 
 
 class MatchArguments(Arguments):
@@ -66,12 +66,12 @@ class MatchArguments(Arguments):
 )
 async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
     root, names = await asyncio.to_thread(context.workspace.locate, arguments.path or ".")
-    whole = parts(arguments.path or ".")
+    path_names = parts(arguments.path or ".")
     query = MatchRequest(
         root=str(context.workspace.outermost),
         workspace_names=root.relative_to(context.workspace.outermost).parts,
         target_names=names,
-        view_prefix="".join(f"{name}/" for name in whole[: len(whole) - len(names)]),
+        view_prefix="".join(f"{name}/" for name in path_names[: len(path_names) - len(names)]),
         owner=context.workspace.owner,
         action=arguments.action,
         pattern=arguments.pattern,
@@ -79,15 +79,17 @@ async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
         ignore_case=arguments.ignore_case,
         context=arguments.context or 0,
         offset=arguments.offset,
-        room=max(context.page_bytes - size(_next_page(arguments, arguments.offset)) - _WORDS, context.page_bytes // 2),
+        room=max(
+            context.page_bytes - size(_next_page(arguments, arguments.offset)) - _FRAME_BYTES, context.page_bytes // 2
+        ),
     )
     answer = await search(query, context.started)
     if answer.documents:
         answer = await search_documents(query, answer, context.workspace)
-    return ToolResult(content=_content(arguments, answer), cut="none")
+    return ToolResult(content=_page_text(arguments, answer), cut="none")
 
 
-def _content(arguments: MatchArguments, answer: MatchResult) -> str:
+def _page_text(arguments: MatchArguments, answer: MatchResult) -> str:
     lines = [*answer.lines]
     first, last = arguments.offset, arguments.offset + answer.shown_matches - 1
     if not lines:
@@ -105,8 +107,8 @@ def _content(arguments: MatchArguments, answer: MatchResult) -> str:
 
 
 def _next_page(arguments: MatchArguments, offset: int) -> str:
-    given = arguments.model_dump(exclude_defaults=True, exclude_none=True)
-    return next_call("match", **(given | {"offset": offset}))
+    parameters = arguments.model_dump(exclude_defaults=True, exclude_none=True)
+    return next_call("match", **(parameters | {"offset": offset}))
 
 
 async def search(query: MatchRequest, on_start: Callable[[ProcessIdentity], None]) -> MatchResult:

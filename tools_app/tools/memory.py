@@ -38,12 +38,12 @@ class MemoryArguments(Arguments):
 )
 async def memory(arguments: MemoryArguments, context: ToolContext) -> ToolResult:
     if arguments.action == "search":
-        found = await context.memory.search(arguments.text)
-        return ToolResult(content=rendered(found) if found else "No note matches. Try other words.")
+        notes = await context.memory.search(arguments.text)
+        return ToolResult(content=rendered(notes) if notes else "No note matches. Try other words.")
     if arguments.action == "forget":
         note = await context.memory.own_note(arguments.text)
         return ToolResult(content=f"Forgotten: {note.text}", effects=[DeleteNote(number=note.number)])
     if await context.memory.is_new(arguments.text):
-        said = "Remembered. The person sees it and may delete it."
-        return ToolResult(content=said, effects=[SaveNote(text=arguments.text)], metadata={"remembered": True})
+        content = "Remembered. The person sees it and may delete it."
+        return ToolResult(content=content, effects=[SaveNote(text=arguments.text)], metadata={"remembered": True})
     return ToolResult(content="This is already remembered.")

@@ -11,7 +11,7 @@ from tools_app.errors import InvalidArguments
 from tools_app.json_schema.external import fitted_data, with_data
 
 
-class Words(Arguments):
+class VisibleArguments(Arguments):
     type: Literal["info", "ask", "result"] = Field(
         description="info: what the chat should keep; go on. ask: wait for the person's answer. result: the "
         "final answer, which ends the task."
@@ -24,7 +24,7 @@ class Words(Arguments):
     )
 
     @model_validator(mode="after")
-    def _belong_together(self) -> "Words":
+    def _belong_together(self) -> "VisibleArguments":
         if self.options and self.type != "ask":
             raise ValueError("options belong to type ask")
         if self.suggestions and self.type != "result":
@@ -32,7 +32,7 @@ class Words(Arguments):
         return self
 
 
-class MessageArguments(Words):
+class MessageArguments(VisibleArguments):
     data: Any = None  # models see it only with a schema
 
 
@@ -48,7 +48,7 @@ def _with_data(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[s
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="message ({type}): {text}",
-    shown=lambda visibility: Words,
+    shown=lambda visibility: VisibleArguments,
     extended=_with_data,
 )
 def message(arguments: MessageArguments, context: ToolContext) -> ToolResult | Coroutine[Any, Any, ToolResult]:
@@ -67,8 +67,8 @@ async def _result(arguments: MessageArguments, context: ToolContext) -> ToolResu
         return ToolResult(content="Not delivered: nobody asked for data. Say it in the text.", status="failed")
     try:
         data = await fitted_data(arguments.data, context.output_schema) if context.output_schema else None
-    except InvalidArguments as misfit:
-        content = f"Not delivered: data does not fit its schema. {misfit}. Send the whole result again, corrected."
+    except InvalidArguments as error:
+        content = f"Not delivered: data does not fit its schema. {error}. Send the whole result again, corrected."
         return ToolResult(content=content, status="failed", effects=[InvalidData()])
     finish = Finish(
         text=arguments.text,

@@ -51,9 +51,9 @@ def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
 
 def advanced(steps: Sequence[PlanStep]) -> list[PlanStep]:
     """Return the plan with the first open step done and the next one in progress."""
-    open_steps = [number for number, step in enumerate(steps) if step.status != "done"]
-    status: dict[int, StepStatus] = dict(zip(open_steps, ("done", "in_progress"), strict=False))
-    return [PlanStep(title=s.title, status=status.get(n, s.status)) for n, s in enumerate(steps)]
+    open_indices = [index for index, step in enumerate(steps) if step.status != "done"]
+    new_status: dict[int, StepStatus] = dict(zip(open_indices, ("done", "in_progress"), strict=False))
+    return [PlanStep(title=step.title, status=new_status.get(index, step.status)) for index, step in enumerate(steps)]
 
 
 def _listing(steps: Sequence[PlanStep]) -> str:

@@ -7,7 +7,7 @@ from tools_app.errors import ToolError
 from tools_app.files import clipped
 from tools_app.paging import end_of_page, next_call
 
-_WORDS = 120  # bytes of the texts around a page
+_FRAME_BYTES = 120  # bytes of the texts around a page
 
 
 class RecallArguments(Arguments):
@@ -31,7 +31,7 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult
     begin, total = arguments.offset, len(stored)
     if begin and begin >= total:
         raise ToolError(f"It has {total:,} characters only.")
-    end = end_of_page(stored, begin, context.page_bytes - _WORDS)
+    end = end_of_page(stored, begin, context.page_bytes - _FRAME_BYTES)
     if begin == 0 and end == total:
         return ToolResult(content=stored, cut="none")
     more = f" Next page: {next_call('recall', number=arguments.number, offset=end)}" if end < total else ""

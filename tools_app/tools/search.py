@@ -13,11 +13,11 @@ from pydantic import Field, field_validator
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import CacheSearch
 from tools_app.paging import fitting_items, next_call, size
-from tools_app.search_engines.asking import search as ask
+from tools_app.search_engines.asking import search as search_web
 from tools_app.search_engines.query import SearchQuery, SearchResult, SearchType, today
 from tools_app.web.untrusted import enclose_results
 
-_WORDS = 300  # bytes of the texts around a page
+_FRAME_BYTES = 300  # bytes of the texts around a page
 _HINT = "These are summaries. Open a source with fetch_url for its full text."
 _SITE = re.compile(r"(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}", re.IGNORECASE)
 _AGO = re.compile(r"(\d{1,4})([dwmy])")
@@ -75,16 +75,16 @@ def since(text: str) -> date:
     activity={"": "searched the web for {query}|made # web searches"},
 )
 async def search(arguments: SearchArguments, context: ToolContext) -> ToolResult:
-    asked = arguments.model_dump_json(exclude={"offset"})
-    key = hashlib.sha256(f"results {asked}".encode()).hexdigest()
-    kept = await context.searches.cached_result(key)
-    if kept:
-        found = [SearchResult(**each) for each in json.loads(kept)]
-        return _page(arguments, found, context.page_bytes, "(from the same search some minutes ago)", {"kept": True})
-    outcome = await ask(_query(arguments), await context.searches.engines(), context.network)
-    about = {"engine": outcome.engine, "results": len(outcome.results)}
-    page = _page(arguments, outcome.results, context.page_bytes, _course(outcome.engine, outcome.failures), about)
-    content = json.dumps([asdict(each) for each in outcome.results], ensure_ascii=False)
+    key = hashlib.sha256(f"results {arguments.model_dump_json(exclude={'offset'})}".encode()).hexdigest()
+    cached = await context.searches.cached_result(key)
+    if cached:
+        results = [SearchResult(**result) for result in json.loads(cached)]
+        return _page(arguments, results, context.page_bytes, "(from the same search some minutes ago)", {"kept": True})
+    outcome = await search_web(_query(arguments), await context.searches.engines(), context.network)
+    course = f"({', '.join(outcome.failures)}, asked {outcome.engine})" if outcome.failures else ""
+    metadata = {"engine": outcome.engine, "results": len(outcome.results)}
+    page = _page(arguments, outcome.results, context.page_bytes, course, metadata)
+    content = json.dumps([asdict(result) for result in outcome.results], ensure_ascii=False)
     return replace(page, effects=[CacheSearch(key=key, content=content)] if outcome.results else [])
 
 
@@ -99,35 +99,37 @@ def _query(arguments: SearchArguments) -> SearchQuery:
 
 
 def _page(
-    arguments: SearchArguments, results: Sequence[SearchResult], room: int, course: str, about: Mapping[str, Any]
+    arguments: SearchArguments,
+    results: Sequence[SearchResult],
+    page_bytes: int,
+    course: str,
+    metadata: Mapping[str, Any],
 ) -> ToolResult:
-    """Return as many complete results as fit, at least one, with their engine and the call for the next page."""
+    """Return as many complete results as fit, at least one, and the call for the next page.
+
+    `course` says which engines failed, or that the results were cached.
+    """
     if not results:
-        words = ["Nothing was found. Try other words, or drop site and since."]
+        lines = ["Nothing was found. Try other words, or drop site and since."]
     elif arguments.offset > len(results):
-        words = [f"There are {len(results)} results only."]
+        lines = [f"There are {len(results)} results only."]
     else:
         entries = (_entry(*item) for item in enumerate(results[arguments.offset - 1 :], arguments.offset))
-        shown = fitting_items(entries, room - _WORDS - size(_next_page(arguments, arguments.offset)))
-        end = arguments.offset + len(shown) - 1
-        words = [enclose_results("\n".join(shown)), _HINT]
+        page = fitting_items(entries, page_bytes - _FRAME_BYTES - size(_next_page(arguments, arguments.offset)))
+        end = arguments.offset + len(page) - 1
+        lines = [enclose_results("\n".join(page)), _HINT]
         if end < len(results):
-            more = _next_page(arguments, end + 1)
-            words.append(f"[results {arguments.offset} to {end} of {len(results)}. Next page: {more}]")
-    return ToolResult(content="\n".join([*words, *filter(None, [course])]), cut="none", metadata=about)
+            call = _next_page(arguments, end + 1)
+            lines.append(f"[results {arguments.offset} to {end} of {len(results)}. Next page: {call}]")
+    return ToolResult(content="\n".join([*lines, *filter(None, [course])]), cut="none", metadata=metadata)
 
 
 def _next_page(arguments: SearchArguments, offset: int) -> str:
-    given = arguments.model_dump(exclude_defaults=True, exclude_none=True)
-    return next_call("search", **(given | {"offset": offset}))
+    parameters = arguments.model_dump(exclude_defaults=True, exclude_none=True)
+    return next_call("search", **(parameters | {"offset": offset}))
 
 
-def _entry(number: int, item: SearchResult) -> str:
-    summary = " · ".join(filter(None, [item.date, item.summary]))
-    picture = f"picture: {item.image}" if item.image else ""
-    return "\n   ".join(filter(None, [f"{number}. {item.title or item.url}", item.url, picture, summary]))
-
-
-def _course(engine: str, failures: Sequence[str]) -> str:
-    """Return which engines failed before this one was asked, or ""."""
-    return f"({', '.join(failures)}, asked {engine})" if failures else ""
+def _entry(number: int, result: SearchResult) -> str:
+    summary = " · ".join(filter(None, [result.date, result.summary]))
+    picture = f"picture: {result.image}" if result.image else ""
+    return "\n   ".join(filter(None, [f"{number}. {result.title or result.url}", result.url, picture, summary]))

@@ -28,14 +28,14 @@ class SkillArguments(Arguments):
 )
 async def skill(arguments: SkillArguments, context: ToolContext) -> ToolResult:
     loaded = await context.skills.get(arguments.name)
-    await asyncio.to_thread(_lay_out, loaded, context.workspace)
+    await asyncio.to_thread(_write_files, loaded, context.workspace)
     if context.skills.is_in_view(loaded):
         return ToolResult(content=f"The skill {arguments.name} is already loaded: its full text is above.")
     files = ", ".join(f"{FOLDER}/{loaded.name}/{path}" for path in loaded.files)
-    said = [loaded.for_model, *([f"Its files: {files}"] if files else [])]
-    return ToolResult(content="\n".join(said), effects=[LoadSkill(name=loaded.name)])
+    lines = [loaded.for_model, *([f"Its files: {files}"] if files else [])]
+    return ToolResult(content="\n".join(lines), effects=[LoadSkill(name=loaded.name)])
 
 
-def _lay_out(loaded: SkillText, workspace: Workspace) -> None:
+def _write_files(loaded: SkillText, workspace: Workspace) -> None:
     for path, content in loaded.files.items():
         workspace.write_bytes(f"{FOLDER}/{loaded.name}/{path}", content, executable=path in loaded.executable)

@@ -13,22 +13,24 @@ from tools_app.documents.deck.page import Deck, Image, Slide, page
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, in_units, picture_type
 
-_MOST = 100  # slides
-_MOST_BODY = 5_000  # characters
-_LARGEST_IMAGE = 5 * 1000**2
-_LARGEST_IMAGES = 30 * 1000**2  # in total
+_MAX_SLIDES = 100  # slides
+_MAX_BODY = 5_000  # characters
+_MAX_IMAGE = 5 * 1000**2
+_MAX_IMAGES = 30 * 1000**2  # in total
 
 
 class SlideArguments(Arguments):
     title: str = Field(max_length=300, description="Its heading.")
-    body: str = Field("", max_length=_MOST_BODY, description="Markdown; a few short lines or bullets.")
-    notes: str = Field("", max_length=_MOST_BODY, description="What the speaker says.")
+    body: str = Field("", max_length=_MAX_BODY, description="Markdown; a few short lines or bullets.")
+    notes: str = Field("", max_length=_MAX_BODY, description="What the speaker says.")
     image: str | None = Field(None, min_length=1, description="A picture of the workspace, shown beside the body.")
 
 
 class SlidesArguments(Arguments):
     title: str = Field(min_length=1, max_length=300, description="Of the whole deck; it has a slide of its own.")
-    slides: list[SlideArguments] = Field(min_length=1, max_length=_MOST, description="In order, one thought each.")
+    slides: list[SlideArguments] = Field(
+        min_length=1, max_length=_MAX_SLIDES, description="In order, one thought each."
+    )
     path: str = Field(min_length=1, description="Ends in .html (also to print) or .pptx.")
 
     @field_validator("path")
@@ -61,24 +63,26 @@ async def slides(arguments: SlidesArguments, context: ToolContext) -> ToolResult
 
 
 def _deck(arguments: SlidesArguments, workspace: Workspace) -> Deck:
-    given = [Slide(**item.model_dump() | {"image": _image(item.image, workspace)}) for item in arguments.slides]
-    if sum(len(slide.image.data) * 3 // 4 for slide in given if slide.image) > _LARGEST_IMAGES:
-        raise ToolError(f"The pictures are larger than {in_units(_LARGEST_IMAGES)} in total. Make them smaller.")
-    return Deck(title=arguments.title, slides=tuple(given))
+    slides = [Slide(**item.model_dump() | {"image": _image(item.image, workspace)}) for item in arguments.slides]
+    if sum(len(slide.image.data) * 3 // 4 for slide in slides if slide.image) > _MAX_IMAGES:
+        raise ToolError(f"The pictures are larger than {in_units(_MAX_IMAGES)} in total. Make them smaller.")
+    return Deck(title=arguments.title, slides=tuple(slides))
 
 
 def _image(path: str | None, workspace: Workspace) -> Image | None:
     if path is None:
         return None
-    data = workspace.read_bytes(path, _LARGEST_IMAGE)
+    data = workspace.read_bytes(path, _MAX_IMAGE)
     if not (media_type := picture_type(BytesIO(data))):
         raise ToolError(f"{path} is not a PNG, JPEG, WebP or GIF file.")
     return Image(name=path.rpartition("/")[2], media_type=media_type, data=base64.b64encode(data).decode())
 
 
 async def _powerpoint(deck: Deck) -> bytes:
-    if odd := [slide.image.name for slide in deck.slides if slide.image and slide.image.media_type == "image/webp"]:
-        raise ToolError(f"PowerPoint does not support WebP: {', '.join(odd)}. Convert it to PNG first.")
+    if unsupported := [
+        slide.image.name for slide in deck.slides if slide.image and slide.image.media_type == "image/webp"
+    ]:
+        raise ToolError(f"PowerPoint does not support WebP: {', '.join(unsupported)}. Convert it to PNG first.")
     try:
         answer = await answer_of("tools_app.documents.deck.powerpoint", asdict(deck))
     except NoAnswer as error:

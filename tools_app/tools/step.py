@@ -44,8 +44,12 @@ class StepArguments(Arguments):
 async def step(arguments: StepArguments, context: ToolContext) -> ToolResult:
     if arguments.action == "blocked":
         return ToolResult(content="", effects=[WaitForReply()])
-    left = sum(one.status != "done" for one in context.plan) - 1
-    if left < 0:
+    remaining = sum(step.status != "done" for step in context.plan) - 1
+    if remaining < 0:
         return ToolResult(content="All steps are already done: hand over the result.", status="failed")
-    said = f"{left} more to go." if left else "That was the last one: check everything, then hand over the result."
-    return ToolResult(content=f"The step is done. {said}", effects=[EndStep()])
+    outlook = (
+        f"{remaining} more to go."
+        if remaining
+        else "That was the last one: check everything, then hand over the result."
+    )
+    return ToolResult(content=f"The step is done. {outlook}", effects=[EndStep()])

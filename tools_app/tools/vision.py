@@ -14,7 +14,7 @@ from tools_app.files import picture_type
 from tools_app.network.fetch import fetch
 from tools_app.web.untrusted import enclose
 
-_MOST_BYTES = 20 * 1000**2
+_MAX_BYTES = 20 * 1000**2
 _TIMEOUT_S = 30
 _HEADERS = {"Accept": "image/png,image/jpeg,image/webp,image/gif,application/pdf"}
 
@@ -48,25 +48,23 @@ class VisionArguments(Arguments):
 )
 async def vision(arguments: VisionArguments, context: ToolContext) -> ToolResult:
     name = arguments.path or arguments.url or ""
-    data = await _fetched(name, context) if arguments.url else await asyncio.to_thread(_read, name, context)
+    if arguments.url:
+        data = await _fetched(name, context)
+    else:
+        data = await asyncio.to_thread(context.workspace.read_bytes, name, _MAX_BYTES)
     if is_pdf(data):
         data = await page_picture(data, name, arguments.page or 1)
     elif not picture_type(BytesIO(data)):
         raise ToolError(f"{name} is no PNG, JPEG, WebP or GIF, and no PDF.")
-    answer = await context.ask_model(
-        arguments.question, purpose="vision", pictures=[NamedPicture(name=name, data=data)]
-    )
+    picture = NamedPicture(name=name, data=data)
+    answer = await context.ask_model(arguments.question, purpose="vision", pictures=[picture])
     return ToolResult(content=enclose(name, answer) if arguments.url else answer)
 
 
-def _read(path: str, context: ToolContext) -> bytes:
-    return context.workspace.read_bytes(path, _MOST_BYTES)
-
-
 async def _fetched(url: str, context: ToolContext) -> bytes:
-    fetched = await fetch(url, context.network, max_bytes=_MOST_BYTES, timeout_s=_TIMEOUT_S, headers=_HEADERS)
+    fetched = await fetch(url, context.network, max_bytes=_MAX_BYTES, timeout_s=_TIMEOUT_S, headers=_HEADERS)
     if fetched.status != 200:
         raise FetchFailed(f"{fetched.url} answered with HTTP status {fetched.status}.")
     if fetched.truncated:
-        raise FetchFailed(f"{fetched.url} is larger than {_MOST_BYTES // 1000**2} MB.")
+        raise FetchFailed(f"{fetched.url} is larger than {_MAX_BYTES // 1000**2} MB.")
     return fetched.body
