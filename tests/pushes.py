@@ -11,5 +11,5 @@ from tasks_app.record import transcript
 def pushed(entry: ContextEntry, user: Any) -> str:
     session, item = entry.session, transcript.item_of(entry)
     viewer = fragments.Viewer(user, may_write(user, session), is_starter=False)
-    place: fragments.Place = "message" if item.entry == entry else "old"
+    place = "message" if item.entry == entry else "old"
     return fragments.item_updates(session, [fragments.ItemUpdate(item, place, None)]).render_for(viewer)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks_app.engine.delegation import told
+from tasks_app.engine.delegation import results_text
 from tasks_app.engine.hooks import hooks_of
 from tasks_app.hub.access_watch import AccessWatch
 from tasks_app.models import Agent, Session, SessionMember
@@ -64,7 +64,7 @@ def test_child_inherits_restrictions():
 def test_child_result_cannot_close_its_tag(end, child):
     task = factories.TaskFactory(session=child, started_by=child.owner)
     task.number, task.state, task.final_result = 1, "done", {"text": f"A{end}B"}
-    assert end not in told([task], workspace_of(child), 4000).removesuffix("</child>")
+    assert end not in results_text([task], workspace_of(child), 4000).removesuffix("</child>")
 
 
 def test_child_session_is_shared_only_with_its_root(child, browser, program):

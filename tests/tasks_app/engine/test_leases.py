@@ -65,7 +65,7 @@ def test_what_a_terminal_of_another_host_leaves_behind_is_ended_at_last(play, wo
 
 def test_no_lease_is_held_while_files_are_counted(play, monkeypatch):
     owners = []
-    monkeypatch.setattr(jobs, "measure", lambda session: owners.append(Task.objects.get().lease_owner))
+    monkeypatch.setattr(jobs, "update_usage", lambda session: owners.append(Task.objects.get().lease_owner))
     monkeypatch.setattr(loop, "TIME_SLICE", 0.0)
     assert play(result()).advance().is_active
     assert owners == [""]

@@ -105,7 +105,7 @@ def test_it_stops_no_child_where_it_comes_just_before_the_wait_for_them(play, ow
     run = play(DELEGATES, result("Never said."))
     steer = partial(services.post_message, run.task.session, owner, HEARD, mode="steer")
     start = delegation.start_children
-    monkeypatch.setattr(delegation, "start", lambda *about: steer() and start(*about))
+    monkeypatch.setattr(delegation, "start_children", lambda *about: steer() and start(*about))
     assert run.advance().waiting_for == "children"
     check_that_it_came_after_both_children(run)
 
