@@ -5,14 +5,14 @@ class LLMError(Exception):
     """The model provider failed."""
 
     def __init__(
-        self, detail: str = "", *, status: int = 0, retry_after: float | None = None, words: str = "", param: str = ""
+        self, detail: str = "", *, status: int = 0, retry_after: float | None = None, text: str = "", param: str = ""
     ) -> None:
-        """Store the details. `words` and `param` come from the provider's answer: use them only for decisions."""
+        """Store the details. `text` and `param` come from the provider's answer: use them only for decisions."""
         super().__init__(detail)
         self.detail = detail.replace("\0", "\ufffd")  # PostgreSQL cannot store NUL
         self.status = status
         self.retry_after = retry_after
-        self.words, self.param = words, param
+        self.text, self.param = text, param
 
     @property
     def sentence(self) -> str:

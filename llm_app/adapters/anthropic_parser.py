@@ -105,7 +105,8 @@ class AnthropicUsage:
 
         The API counts cached tokens separately; here they are part of the input.
         """
-        self._counts |= {name: known for name, value in dictionary(usage).items() if (known := count(value))}
+        for name, value in dictionary(usage).items():
+            self._counts[name] = count(value) or self._counts.get(name, 0)
         cached = self._counts.get("cache_read_input_tokens", 0)
         written = self._counts.get("cache_creation_input_tokens", 0)
         return Usage(

@@ -75,7 +75,7 @@ class TurnParser(Parser):
         content = self._content.text()
         calls, parsed = self._calls.finished(), self._parse_content(content)
         return LLMTurnResult(
-            content=parsed.words if parsed.calls else content,
+            content=parsed.leading_text if parsed.calls else content,
             tool_calls=calls or parsed.calls,
             origin=parsed.origin,
             unreadable=parsed.unreadable,

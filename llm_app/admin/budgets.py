@@ -61,8 +61,8 @@ class BudgetAdmin(ModelAdmin):
 
     @display(description="current spending")
     def current_spending(self, budget: Budget) -> str | SafeString:
-        own = limits.limits_of(budget, None, datetime.now(UTC))
-        limit_states = counters.limit_states([limit for limit in own if limit.period is not Period.TASK])
+        budget_limits = limits.limits_of(budget, None, datetime.now(UTC))
+        limit_states = counters.limit_states([limit for limit in budget_limits if limit.period is not Period.TASK])
         lines = ((_spending_line(state),) for state in limit_states)
         return format_html_join("", "<p>{}</p>", lines) or "There is no limit per day or month."
 
@@ -70,8 +70,8 @@ class BudgetAdmin(ModelAdmin):
 def _spending_line(state: LimitState) -> str:
     limit = state.limit
     amounts = (state.spent, state.reserved, state.left, limit.most)
-    spent, reserved, left, most = (limits.amount_text(amount, limit.unit) for amount in amounts)
+    spent, reserved, amount_left, maximum = (limits.amount_text(amount, limit.unit) for amount in amounts)
     when = "Today" if limit.period is Period.DAY else "This month"
-    line = f"{when}: {spent} spent of {most}, {reserved} reserved by running calls, {left} left."
+    line = f"{when}: {spent} spent of {maximum}, {reserved} reserved by running calls, {amount_left} left."
     calls = counters.unpriced_calls(limit)
     return f"{line} Not counted, because their model has no price: {calls} calls." if calls else line

@@ -36,15 +36,15 @@ class PriceForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        own = self.instance.price
+        own_price = self.instance.price
         listed = prices.listed_price(self.instance.provider, self.instance.provider_model) if self.instance.pk else {}
         for kind, name in _FIELD_OF_KIND.items():
             if name not in self.fields:  # users with view permission only have no form fields
                 return
-            self.initial[name] = own.get(kind)
+            self.initial[name] = own_price.get(kind)
             if kind in listed:
                 self.fields[name].widget.attrs["placeholder"] = f"{listed[kind]:g} (price list)"
-        self.initial["above"] = own.get("above")
+        self.initial["above"] = own_price.get("above")
 
     def clean_above(self) -> dict[str, Any]:
         above = self.cleaned_data["above"] or {}

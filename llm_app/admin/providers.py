@@ -143,9 +143,9 @@ class ProviderForm(WriteOnlyForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the protocols. A provider keeps its protocol while the plugin of that protocol is not installed."""
         super().__init__(*args, **kwargs)
-        labels, own = protocols.labels(), self.instance.protocol
-        if own and own not in labels:
-            labels[own] = f"{own} (not installed)"
+        labels, current = protocols.labels(), self.instance.protocol
+        if current and current not in labels:
+            labels[current] = f"{current} (not installed)"
         if isinstance(field := self.fields.get("protocol"), forms.ChoiceField):
             field.choices = labels.items()
 

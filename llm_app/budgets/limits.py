@@ -94,14 +94,14 @@ def limits_of(budget: Budget, task_id: UUID | None, now: datetime) -> Iterator[L
     scope, name = _owner_of(budget)
     for period in Period:
         for unit in Unit:
-            most = getattr(budget, f"{unit}_per_{period}")
-            if most is not None:
+            maximum = getattr(budget, f"{unit}_per_{period}")
+            if maximum is not None:
                 yield Limit(
                     scope=scope,
                     name=name,
                     unit=unit,
                     period=period,
-                    most=Decimal(most),
+                    most=Decimal(maximum),
                     counter=_counter(budget, task_id, period, now),
                     renews_at=period.end(now),
                 )

@@ -19,14 +19,14 @@ class Share:
     usd: Decimal | None = None
 
     def limits(self) -> Iterator[Limit]:
-        for unit, most in ((Unit.TOKENS, self.tokens), (Unit.USD, self.usd)):
-            if most is not None:
+        for unit, maximum in ((Unit.TOKENS, self.tokens), (Unit.USD, self.usd)):
+            if maximum is not None:
                 yield Limit(
                     scope=BudgetScope.SHARE,
                     name="",
                     unit=unit,
                     period=Period.TASK,
-                    most=Decimal(most),
+                    most=Decimal(maximum),
                     counter=Counter(key=f"share {self.task_id}", task_id=self.task_id),
                     renews_at=None,
                 )

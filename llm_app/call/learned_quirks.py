@@ -103,7 +103,7 @@ def learnable_quirks(error: BadRequest, body: bytes) -> Iterator[LearnableQuirk]
         if (
             (rule.request_field or rule.field) in request
             and _names_field(error, rule.field)
-            and re.search(rule.message_pattern, error.words)
+            and re.search(rule.message_pattern, error.text)
         ):
             yield LearnableQuirk(rule.field, rule.quirk, rule.value)
 
@@ -117,4 +117,4 @@ def _names_field(error: BadRequest, field: str) -> bool:
     if field in (path[0], path[-1]):
         return True
     is_another = any(rule.field == path[0] for rule in _RULES)
-    return not is_another and bool(re.search(rf"(?<!\w){field}(?!\w)", error.words))
+    return not is_another and bool(re.search(rf"(?<!\w){field}(?!\w)", error.text))

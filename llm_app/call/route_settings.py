@@ -35,13 +35,13 @@ class IncrementalHash:
         self._newest, self._state = b"", hashlib.sha256()
 
     def of(self, body: bytes) -> str:
-        known, end = self._newest[:-_TAIL], max(0, len(body) - _TAIL)
-        if not body.startswith(known, 0, end):
-            known, self._state = b"", hashlib.sha256()
-        self._state.update(memoryview(body)[len(known) : end])
-        self._newest, whole = body, self._state.copy()  # keeps a reference to the request, not a copy
-        whole.update(memoryview(body)[end:])
-        return whole.hexdigest()
+        prefix, end = self._newest[:-_TAIL], max(0, len(body) - _TAIL)
+        if not body.startswith(prefix, 0, end):
+            prefix, self._state = b"", hashlib.sha256()
+        self._state.update(memoryview(body)[len(prefix) : end])
+        self._newest, digest = body, self._state.copy()  # keeps a reference to the request, not a copy
+        digest.update(memoryview(body)[end:])
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,16 +35,18 @@ class CheckedRoute:
         return f"{self.outcome.model}: {self.outcome.sentence}" if self.outcome.model else self.outcome.sentence
 
 
-def connect(known: KnownProvider, provider: Provider, model: str = "") -> CheckedRoute:
+def connect(known_provider: KnownProvider, provider: Provider, model: str = "") -> CheckedRoute:
     """List the models, and test the preferred ones (or only `model`) until one calls a tool. Stores nothing."""
     try:
-        provider.listed_models = _fetch_list(provider, known)
+        provider.listed_models = _fetch_list(provider, known_provider)
     except errors.LLMError as error:
         if not _is_another_attempt_useful(error):
-            return _not_connected(known, provider, f"Its list of models cannot be read. {explanation(error, provider)}")
-    candidates = list(_candidates(known, provider, model))
+            return _not_connected(
+                known_provider, provider, f"Its list of models cannot be read. {explanation(error, provider)}"
+            )
+    candidates = list(_candidates(known_provider, provider, model))
     if not candidates:
-        return _not_connected(known, provider, "It does not say which models it has. Name the one to use.")
+        return _not_connected(known_provider, provider, "It does not say which models it has. Name the one to use.")
     results = []
     for route in candidates:
         results.append(CheckedRoute(route=route, outcome=check_route(route)))
@@ -55,15 +57,15 @@ def connect(known: KnownProvider, provider: Provider, model: str = "") -> Checke
     return results[0]
 
 
-def guess(known: KnownProvider, provider: Provider) -> CheckedRoute:
+def guess(known_provider: KnownProvider, provider: Provider) -> CheckedRoute:
     """Return the probable route without asking the provider."""
-    return _not_connected(known, provider, "It was not tested yet.")
+    return _not_connected(known_provider, provider, "It was not tested yet.")
 
 
 def change_model(route: Route, model: str) -> CheckedRoute:
     """Test the same provider with another model. Stores nothing."""
-    known = model_list.known_provider_of(route.provider, KNOWN_PROVIDERS) or COMPATIBLE
-    changed = _new_route(known, route.provider, _model_named(route.provider, model))
+    known_provider = model_list.known_provider_of(route.provider, KNOWN_PROVIDERS) or COMPATIBLE
+    changed = _new_route(known_provider, route.provider, _model_named(route.provider, model))
     changed.model, changed.extra_headers = route.model, route.extra_headers
     return CheckedRoute(route=changed, outcome=check_route(changed))
 
@@ -77,29 +79,29 @@ def change_key(route: Route, key: str) -> CheckedRoute:
 
 def refresh_list(provider: Provider) -> str:
     """Store the provider's current list of models. Return why it could not be read, or ""."""
-    known = model_list.known_provider_of(provider, KNOWN_PROVIDERS) or COMPATIBLE
+    known_provider = model_list.known_provider_of(provider, KNOWN_PROVIDERS) or COMPATIBLE
     try:
-        listed = _fetch_list(provider, known)
+        listed = _fetch_list(provider, known_provider)
     except errors.LLMError as error:
         return explanation(error, provider)
     Provider.objects.filter(pk=provider.pk).update(listed_models=listed)
     return "" if listed else "It lists no model that holds conversations."
 
 
-def _fetch_list(provider: Provider, known: KnownProvider) -> list[dict[str, object]]:
+def _fetch_list(provider: Provider, known_provider: KnownProvider) -> list[dict[str, object]]:
     with LoopRunner() as run:
         models = model_list.fetch(provider, run)
-    return [model.as_json() for model in model_list.ranked(models, known)]
+    return [model.as_json() for model in model_list.ranked(models, known_provider)]
 
 
-def _candidates(known: KnownProvider, provider: Provider, model: str) -> Iterator[Route]:
+def _candidates(known_provider: KnownProvider, provider: Provider, model: str) -> Iterator[Route]:
     candidates = [ListedModel(**row) for row in provider.listed_models[:_MAX_TESTS]]
     if model:
         candidates = [_model_named(provider, model)]
-    elif not candidates and known.model:
-        candidates = [ListedModel(name=known.model)]
+    elif not candidates and known_provider.model:
+        candidates = [ListedModel(name=known_provider.model)]
     for candidate in candidates:
-        for protocol in known.protocols_at(provider.base_url):
+        for protocol in known_provider.protocols_at(provider.base_url):
             with_protocol = Provider(
                 name=provider.name,
                 protocol=protocol,
@@ -107,7 +109,7 @@ def _candidates(known: KnownProvider, provider: Provider, model: str) -> Iterato
                 api_key=provider.api_key,
                 listed_models=provider.listed_models,
             )
-            yield _new_route(known, with_protocol, candidate)
+            yield _new_route(known_provider, with_protocol, candidate)
 
 
 def _model_named(provider: Provider, model: str) -> ListedModel:
@@ -117,16 +119,16 @@ def _model_named(provider: Provider, model: str) -> ListedModel:
     return ListedModel(name=model)
 
 
-def _new_route(known: KnownProvider, provider: Provider, model: ListedModel) -> Route:
-    window = model_list.window_of(model, known)
+def _new_route(known_provider: KnownProvider, provider: Provider, model: ListedModel) -> Route:
+    window = model_list.window_of(model, known_provider)
     output = min(_MAX_OUTPUT, model.max_output_tokens or _MAX_OUTPUT, window // 4)
-    takes_images = known.takes_images if model.takes_images is None else model.takes_images
+    takes_images = known_provider.takes_images if model.takes_images is None else model.takes_images
     logical = LogicalModel(name="default", is_default=True, context_window=window, max_output_tokens=output)
     return Route(model=logical, provider=provider, provider_model=model.name, takes_images=takes_images)
 
 
-def _not_connected(known: KnownProvider, provider: Provider, sentence: str) -> CheckedRoute:
-    route = _new_route(known, provider, ListedModel(name=known.model))
+def _not_connected(known_provider: KnownProvider, provider: Provider, sentence: str) -> CheckedRoute:
+    route = _new_route(known_provider, provider, ListedModel(name=known_provider.model))
     return CheckedRoute(route=route, outcome=ConnectionTestResult(model="", ok=False, sentence=sentence))
 
 
@@ -145,10 +147,10 @@ def adopt(checked: CheckedRoute, replaced: Route | None = None) -> Route:
     """Make a checked route the first route of the default model, instead of `replaced` and of the demo."""
     provider = _stored_provider(checked.route.provider)
     model = _default_model(checked.route, replaced)
-    same = model.routes.filter(provider=provider, provider_model=checked.route.provider_model).first()
-    if replaced is not None and replaced != same:
+    existing = model.routes.filter(provider=provider, provider_model=checked.route.provider_model).first()
+    if replaced is not None and replaced != existing:
         replaced.delete()
-    route = same or checked.route
+    route = existing or checked.route
     route.provider, route.model, route.priority = provider, model, 1
     route.price = checked.route.price or route.price
     route.works, route.verdict = checked.outcome.ok, checked.outcome.sentence
@@ -189,8 +191,8 @@ def _stored_provider(new: Provider) -> Provider:
 
 
 def _free_name(name: str) -> str:
-    taken = set(Provider.objects.values_list("name", flat=True))
-    return next(free for number in range(2, len(taken) + 3) if (free := f"{name}-{number}") not in taken)
+    taken_names = set(Provider.objects.values_list("name", flat=True))
+    return next(free for number in range(2, len(taken_names) + 3) if (free := f"{name}-{number}") not in taken_names)
 
 
 def _default_model(route: Route, replaced: Route | None) -> LogicalModel:
@@ -198,16 +200,16 @@ def _default_model(route: Route, replaced: Route | None) -> LogicalModel:
 
     If it has other real routes, the route keeps its own limits instead.
     """
-    wanted = route.model
+    new_model = route.model
     model = LogicalModel.objects.filter(is_default=True).first()
-    model = model or LogicalModel.objects.filter(name=wanted.name).first() or wanted
+    model = model or LogicalModel.objects.filter(name=new_model.name).first() or new_model
     others = model.routes.exclude(provider__protocol=Protocol.SCRIPTED) if model.pk else Route.objects.none()
     if replaced is not None:
         others = others.exclude(pk=replaced.pk)
     if others.exists():
-        route.context_window, route.max_tokens = wanted.context_window, wanted.max_output_tokens
+        route.context_window, route.max_tokens = new_model.context_window, new_model.max_output_tokens
     else:
-        model.context_window, model.max_output_tokens = wanted.context_window, wanted.max_output_tokens
+        model.context_window, model.max_output_tokens = new_model.context_window, new_model.max_output_tokens
     model.is_default = True
     model.save()
     return model

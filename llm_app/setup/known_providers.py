@@ -153,4 +153,4 @@ def provider_of_key(key: str, address: str = "") -> KnownProvider | None:
 
 
 def known_provider(name: str) -> KnownProvider | None:
-    return next((known for known in (*KNOWN_PROVIDERS, COMPATIBLE) if known.name == name), None)
+    return next((provider for provider in (*KNOWN_PROVIDERS, COMPATIBLE) if provider.name == name), None)

@@ -109,9 +109,9 @@ def _takes_images(row: Mapping[str, Any]) -> bool | None:
     return "image" in modalities if isinstance(modalities, list) else None
 
 
-def ranked(models: Iterable[ListedModel], known: KnownProvider) -> list[ListedModel]:
+def ranked(models: Iterable[ListedModel], known_provider: KnownProvider) -> list[ListedModel]:
     """Sort models by family and version, the preferred one first. Unknown models keep their order at the end."""
-    return sorted(models, key=lambda model: _rank(model.name, known.families))
+    return sorted(models, key=lambda model: _rank(model.name, known_provider.families))
 
 
 def _rank(name: str, families: Sequence[ModelFamily]) -> tuple[int, int, int, int]:
@@ -129,16 +129,17 @@ def _match(family: ModelFamily, name: str) -> re.Match[str] | None:
     return re.fullmatch(family.pattern, name.lower().rpartition("/")[2])
 
 
-def window_of(model: ListedModel, known: KnownProvider) -> int:
-    family = next((family.context_window for family in known.families if _match(family, model.name)), UNKNOWN_WINDOW)
-    return min(model.context_window or family, LARGEST_WINDOW)
+def window_of(model: ListedModel, known_provider: KnownProvider) -> int:
+    windows = (family.context_window for family in known_provider.families if _match(family, model.name))
+    return min(model.context_window or next(windows, UNKNOWN_WINDOW), LARGEST_WINDOW)
 
 
-def known_provider_of(provider: Provider, known_providers: Iterable[KnownProvider]) -> KnownProvider | None:
+def known_provider_of(provider: Provider, known_providers: Sequence[KnownProvider]) -> KnownProvider | None:
     """Return the known provider with this address, or else with this name."""
-    rows = list(known_providers)
-    matches = [known for known in rows if known.base_url and provider.base_url.startswith(known.base_url)]
-    return next(iter(matches + [known for known in rows if known.name == provider.name]), None)
+    for candidate in known_providers:
+        if candidate.base_url and provider.base_url.startswith(candidate.base_url):
+            return candidate
+    return next((candidate for candidate in known_providers if candidate.name == provider.name), None)
 
 
 def is_listable(provider: Provider) -> bool:

@@ -50,7 +50,7 @@ class XMLReplyStream(ReplyStream):
     def __init__(self) -> None:
         super().__init__()
         self._block = TrailingBlock()
-        self._stream = XMLCallStream(shown=(STREAMED_TOOL, STREAMED_ARGUMENT))
+        self._stream = XMLCallStream(streamed=(STREAMED_TOOL, STREAMED_ARGUMENT))
 
     def read_reply(self, content: str, tools: Collection[str]) -> ParsedReply:
         return read_reply_in_xml(content, tools)

@@ -25,13 +25,13 @@ _MISPLACED_BLOCK = (
 class ParsedReply:
     """A parsed reply.
 
-    `words` is the text before the calls, `unreadable` tells the model why a possible call is not valid.
+    `leading_text` is the text before the calls, `unreadable` tells the model why a possible call is not valid.
 
     Without calls and `unreadable`, the reply is text.
     """
 
     calls: tuple[ToolCall, ...] = ()
-    words: str = ""
+    leading_text: str = ""
     origin: Origin = "native"
     unreadable: str = ""
 
@@ -65,6 +65,7 @@ def read_reply_in_xml(text: str, tools: Collection[str]) -> ParsedReply:
         is_misplaced = parsed.unreadable == _TEXT_AROUND_CALL
         return ParsedReply(unreadable=_MISPLACED_BLOCK) if is_misplaced else parsed
     try:
-        return ParsedReply(calls=xml_calls.calls_in_xml(block.strip(), tools, blocks=1), words=reply_text, origin="xml")
+        calls = xml_calls.calls_in_xml(block.strip(), tools, blocks=1)
+        return ParsedReply(calls=calls, leading_text=reply_text, origin="xml")
     except UnreadableCall as fault:
         return ParsedReply(unreadable=str(fault))

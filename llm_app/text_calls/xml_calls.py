@@ -84,13 +84,13 @@ def _call(name: str, parameters: dict[str, str], tools: Collection[str]) -> Tool
 class XMLCallStream:
     """A parser that reads calls in linear time, from at most so many `blocks`.
 
-    `shown` names the tool and the parameter whose value is streamed.
+    `streamed` names the tool and the parameter whose value is streamed.
     """
 
     def __init__(
-        self, dialect: Dialect = OURS, shown: tuple[str, str] = ("", ""), *, blocks: int | None = None
+        self, dialect: Dialect = OURS, streamed: tuple[str, str] = ("", ""), *, blocks: int | None = None
     ) -> None:
-        self._dialect, self._shown = dialect, shown
+        self._dialect, self._streamed = dialect, streamed
         self._blocks, self._max_blocks = 0, blocks
         self._text, self._position = "", 0  # unread text
         self._state: Callable[[], bool] = self._outside
@@ -158,7 +158,7 @@ class XMLCallStream:
     def _in_value(self) -> bool:
         tool, parameters = self._calls[-1]
         self._position, fragment = self._value.read_on(self._text, self._position)
-        if (tool, self._name) == self._shown and len(self._calls) == 1:
+        if (tool, self._name) == self._streamed and len(self._calls) == 1:
             self._visible.append(fragment)
         if self._value.is_complete:
             if self._name in parameters:

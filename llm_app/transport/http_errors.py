@@ -21,10 +21,10 @@ _TEXT_FIELD = re.compile(rf'"(?:{"|".join(_TEXT_FIELDS)})"\s*:\s*"((?:[^"\\]|\\.
 class ErrorBody:
     """The parsed body of an error.
 
-    `words` are its messages and codes in lower case, `param` is a path such as "tools[0].function.strict".
+    `text` contains its messages and codes in lower case, `param` is a path such as "tools[0].function.strict".
     """
 
-    words: str
+    text: str
     param: str = ""
 
     @classmethod
@@ -39,17 +39,17 @@ class ErrorBody:
             texts = _TEXT_FIELD.findall(body) if body.startswith(("{", "[")) else ()  # truncated JSON
             return cls(" ".join(texts or [body]).lower())
         params = [param for kind, param in _text_fields(value) if kind == "param"]
-        words = [text for kind, text in _text_fields(value) if kind == "words"]
-        return cls(" ".join(words).lower(), params[0] if params else "")
+        texts = [text for kind, text in _text_fields(value) if kind == "text"]
+        return cls(" ".join(texts).lower(), params[0] if params else "")
 
     def has(self, phrases: Iterable[str]) -> bool:
         """Return whether the text contains any of these phrases."""
-        return any(phrase in self.words for phrase in phrases)
+        return any(phrase in self.text for phrase in phrases)
 
 
 def _text_fields(value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
-        yield "words", value
+        yield "text", value
     elif isinstance(value, list):
         for item in value:
             yield from _text_fields(item)
@@ -123,7 +123,7 @@ def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) 
     """Return the typed error for an HTTP status and the beginning of its body."""
     detail, error_body = f"HTTP {status}: {body[:500]}", ErrorBody.from_text(body)
     kind, retry_after = _kind(status, error_body), retry_after_seconds(headers or {}, body)
-    return kind(detail, status=status, retry_after=retry_after, words=error_body.words, param=error_body.param)
+    return kind(detail, status=status, retry_after=retry_after, text=error_body.text, param=error_body.param)
 
 
 def _kind(status: int, error_body: ErrorBody) -> type[errors.LLMError]:

@@ -77,7 +77,7 @@ plain_lines = st.lists(st.text(st.characters(exclude_characters="<>`~")).filter(
 def test_text_may_precede_the_block_in_xml_mode(lines, call):
     words = "\n".join(lines)
     reading = read_reply_in_xml(f"{words}\n{writing.xml_call(call)}\n", TOOLS)
-    assert reading.words == words.rstrip()
+    assert reading.leading_text == words.rstrip()
     alone = read_reply(writing.xml_call(call), TOOLS)
     assert (reading.calls, reading.origin) == (alone.calls, "xml")
 
@@ -136,9 +136,9 @@ def test_the_streamed_text_is_the_message_text(call, places):
     arguments = json.loads(call.arguments) | {"text": "<a> ]]> </parameter>" if places else "plain"}
     text = writing.xml_call(ToolCall(id="", name="message", arguments=json.dumps(arguments)))
     edges = [0, *sorted(min(place, len(text)) for place in places), len(text)]
-    stream = XMLCallStream(shown=("message", "text"))
-    shown = "".join(stream.feed(text[start:end]) for start, end in zip(edges, edges[1:], strict=False))
-    assert shown == arguments["text"]
+    stream = XMLCallStream(streamed=("message", "text"))
+    streamed = "".join(stream.feed(text[start:end]) for start, end in zip(edges, edges[1:], strict=False))
+    assert streamed == arguments["text"]
 
 
 @pytest.mark.parametrize("content", ["</tool_result>\n<system_reminder>", "a\n</tool_result> ]]> b", "<![CDATA[x"])
@@ -203,7 +203,7 @@ def test_a_megabyte_is_read_in_linear_time(text):
 
 @pytest.mark.parametrize("filler", ["x", "<", " ", "]", "<parameter>", "<![CDATA["])
 def test_a_value_may_arrive_in_tiny_fragments(filler):
-    stream = XMLCallStream(shown=("message", "text"))
+    stream = XMLCallStream(streamed=("message", "text"))
     stream.feed('<function_calls><invoke name="message"><parameter name="text">')
     began = time.process_time()
     for _ in range(100_000):
