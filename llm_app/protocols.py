@@ -125,7 +125,7 @@ def plugins() -> Plugins:
         try:
             adapters[point.name] = _load(point, {*_BUILT_IN, *adapters})
         except Exception as error:  # a plugin may fail in any way
-            logger.exception("the protocol %s cannot be used", point.name)
+            logger.exception("could not load the protocol %s", point.name)
             faults[point.name] = f"{type(error).__name__}: {error}"
     return Plugins(adapters=adapters, faults=faults)
 

@@ -86,7 +86,7 @@ class _RouteAttempts:
         reason = self._overload or (errors.CircuitOpen() if guard.is_open else error)
         decision = decide_retry(reason, number, has_next_route=self._has_next)
         if was_sent:
-            logger.warning("%s, attempt %d: %s; %s", self._route, number, error, decision.action.value)
+            logger.warning("%s: attempt %d failed: %s (next: %s)", self._route, number, error, decision.action.value)
             self._observer.failed(error, decision.action, decision.delay)
         return decision
 
