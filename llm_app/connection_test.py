@@ -114,7 +114,7 @@ def _with_test_timeouts(route: Route) -> Route:
 
 def _call(route: Route) -> Completion:
     call = LLMCall(
-        purpose=Purpose.TEST, prompt_for=lambda recipient: stored_prompt.store_prompt(_PROMPT), model=route.model.name
+        purpose=Purpose.TEST, prompt_for=lambda target: stored_prompt.store_prompt(_PROMPT), model=route.model.name
     )
     with LoopRunner() as run:
         completion = ask(call, route, 1, Observer(), run)

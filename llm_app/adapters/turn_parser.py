@@ -124,9 +124,9 @@ class CallAssembly:
         return bool(self._calls)
 
     def add(self, index: int, *, call_id: str = "", name: str = "", fragment: str = "", is_index: bool = True) -> str:
-        """Add a fragment of the call at `place`, and return the new readable text of a first `message` call.
+        """Add a fragment of the call at `index`, and return the new readable text of a first `message` call.
 
-        Servers number their calls differently: some give all calls the same index, some give none (then `place` is only
+        Servers number their calls differently: some give all calls the same index, some give none (then `index` is only
         the position in the list), some omit ids or repeat names as ids. So another name or id begins another call, and
         so does an object after a complete one.
         """

@@ -3,7 +3,7 @@
 from llm_app.call.cached_routes import CachedRoutes
 from llm_app.call.llm_call import Completion, LLMCall, Observer, References, StoredPrompt
 from llm_app.call.retry import Action
-from llm_app.call.route_settings import Recipient
+from llm_app.call.route_settings import TargetModel
 from llm_app.types import Runner
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "Completion",
     "LLMCall",
     "Observer",
-    "Recipient",
     "References",
     "Runner",
     "StoredPrompt",
+    "TargetModel",
 ]

@@ -76,7 +76,7 @@ class Attempt:
     ) -> None:
         settings = call.routes.settings_of(route) if call.routes else RouteSettings.of(route)
         self._adapter, self._endpoint, self._price = settings.adapter, settings.endpoint, settings.price
-        self._stored = call.prompt_for(settings.recipient)
+        self._stored = call.prompt_for(settings.target)
         self._redactor = call.redactor or active_secrets.for_users([]).redactor
         self._redacted = redacted_prompt(self._stored.prompt, self._redactor)
         self._learned = learned  # during this call

@@ -9,7 +9,7 @@ from django.db import transaction
 from llm_app.budgets import Allowance, BudgetTree
 from llm_app.call.cached_routes import CachedRoutes
 from llm_app.call.retry import Action
-from llm_app.call.route_settings import Recipient
+from llm_app.call.route_settings import TargetModel
 from llm_app.errors import LLMError
 from llm_app.models import LLMLog
 from llm_app.redaction import Redactor
@@ -51,7 +51,7 @@ class LLMCall:
     """
 
     purpose: Purpose
-    prompt_for: Callable[[Recipient], StoredPrompt]
+    prompt_for: Callable[[TargetModel], StoredPrompt]
     redactor: Redactor | None = None
     model: str = ""
     user_id: int | None = None

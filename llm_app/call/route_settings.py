@@ -1,4 +1,4 @@
-"""Settings of a route for its requests: recipient, parameters, endpoint and price."""
+"""Settings of a route for its requests: target, parameters, endpoint and price."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _TAIL = 64  # bytes that may follow the newest message, such as a cache point
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipient:
+class TargetModel:
     """The model that receives a prompt. Sizes are in tokens, `model` is the name at the provider."""
 
     model: str
@@ -49,7 +49,7 @@ class RouteSettings:
     """The settings of a route as it was read, including learned quirks."""
 
     adapter: Adapter
-    recipient: Recipient
+    target: TargetModel
     parameters: RouteParameters
     endpoint: Endpoint
     price: Mapping[str, Any]
@@ -64,15 +64,15 @@ class RouteSettings:
         adapter = adapter_for(route.provider.protocol, route.model.kind)
         return cls(
             adapter=adapter,
-            recipient=_recipient(route, adapter),
+            target=_target_model(route, adapter),
             parameters=parameters_of(route),
             endpoint=_endpoint(route),
             price=prices.price_of(route),
         )
 
 
-def _recipient(route: Route, adapter: Adapter) -> Recipient:
-    return Recipient(
+def _target_model(route: Route, adapter: Adapter) -> TargetModel:
+    return TargetModel(
         model=route.provider_model,
         tool_mode=adapter.tool_mode,
         context_window=_window(route),

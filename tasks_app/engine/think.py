@@ -1,7 +1,7 @@
 """One turn of the LLM: from the context to the one call that will run."""
 
 from llm_app import errors
-from llm_app.call import Completion, LLMCall, Recipient, References, Runner, StoredPrompt, client
+from llm_app.call import Completion, LLMCall, References, Runner, StoredPrompt, TargetModel, client
 from llm_app.types import Purpose
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.apply import entries_to_cut, make_room, too_small
@@ -30,11 +30,11 @@ class StepRequests:
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
-        self._latest: Recipient | None = None
+        self._latest: TargetModel | None = None
         self._wants_summary = context.settings.agent is not None and context.settings.agent.summarise
         self._summary: Draft | None = None
 
-    def prompt_for(self, recipient: Recipient) -> StoredPrompt:
+    def prompt_for(self, recipient: TargetModel) -> StoredPrompt:
         """Return the prompt for a route, and move the cut if needed.
 
         Raises: Failed if a move does not help, SummaryDue if a summary should be written first.

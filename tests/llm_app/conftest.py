@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 from django.db.models.functions import Now
 
-from llm_app.call import Action, LLMCall, Recipient, References, Runner, StoredPrompt, client
+from llm_app.call import Action, LLMCall, References, Runner, StoredPrompt, TargetModel, client
 from llm_app.errors import LLMError
 from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
 from llm_app.redaction import Redactor
@@ -45,7 +45,7 @@ class Watcher:
         pass
 
 
-def prompt_for(recipient: Recipient) -> StoredPrompt:
+def prompt_for(recipient: TargetModel) -> StoredPrompt:
     prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content="Hello.")])
     return StoredPrompt(prompt=prompt, references=References())
 

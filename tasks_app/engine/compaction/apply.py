@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from llm_app.call import Recipient
+from llm_app.call import TargetModel
 from llm_app.models import Blob
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.plan import CutPlanner, Measured, Move, Strategies, Window, measure
@@ -14,7 +14,7 @@ from tasks_app.run import Failed, TaskContext, UnitOfWork
 from tools_app.contract.registry import compact_line
 
 
-def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summed_up: Draft | None = None) -> bool:
+def make_room(context: TaskContext, recipient: TargetModel, cause: Cause, summed_up: Draft | None = None) -> bool:
     """Move the cut of the recipient's window. Return whether it moved.
 
     `summed_up` is a model's summary of the cut turns, if one was requested.
@@ -46,7 +46,7 @@ def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summed_u
     return True
 
 
-def entries_to_cut(context: TaskContext, recipient: Recipient) -> list[ContextEntry]:
+def entries_to_cut(context: TaskContext, recipient: TargetModel) -> list[ContextEntry]:
     """Return the entries that a move with a summary would remove; none if shorter views are enough."""
     measured, record = measure(context, recipient), _redacted_record(context)
     current = measured.conversation.cut

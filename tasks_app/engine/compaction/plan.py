@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from llm_app.call import Recipient
+from llm_app.call import TargetModel
 from tasks_app.engine.compaction.summary import Line, Template, line_of, merged
 from tasks_app.engine.prompt.build import PromptHead, build_for
 from tasks_app.models import ContextEntry, ContextType
@@ -197,7 +197,7 @@ class Window:
         return min(self.size * self.tail_percent // 100, self.room // 2)
 
 
-def reserve_for(recipient: Recipient) -> int:
+def reserve_for(recipient: TargetModel) -> int:
     """Return the tokens reserved for the reply: its limit, but at least what a model needs to think."""
     return max(recipient.max_tokens, min(LEAST_RESERVE, recipient.context_window // 4))
 
@@ -225,7 +225,7 @@ class Measured:
         return self.length > self.window.full
 
 
-def measure(context: TaskContext, recipient: Recipient) -> Measured:
+def measure(context: TaskContext, recipient: TargetModel) -> Measured:
     head = build_for(context, recipient)
     conversation = context.history.conversation(recipient.context_window)
     factor = context.calibration.factor(recipient.model)

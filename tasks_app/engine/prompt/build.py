@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from llm_app.call import Recipient
+from llm_app.call import TargetModel
 from llm_app.models import LogicalModel
 from llm_app.redaction import Redactor, placeholder
 from llm_app.redaction.prompt import redacted_system, redacted_tools
@@ -34,7 +34,7 @@ class PromptHead(NamedTuple):
     tokens: int
 
 
-def build_for(context: TaskContext, recipient: Recipient) -> PromptHead:
+def build_for(context: TaskContext, recipient: TargetModel) -> PromptHead:
     """Return the head for the next request: the brief form if the full one takes over half of the window."""
     full = build(context, recipient.tool_mode)
     if 2 * full.tokens <= recipient.context_window:

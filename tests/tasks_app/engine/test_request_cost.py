@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from llm_app.call import Recipient
+from llm_app.call import TargetModel
 from llm_app.types import ToolCall, ToolMode
 from tasks_app.engine.think import StepRequests
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Task
@@ -20,8 +20,8 @@ from tasks_app.workspace.folders import sandbox, workspace_of
 from tests import factories
 from tools_app.policy import policy_for
 
-LARGE = Recipient(model="m", tool_mode=ToolMode.NATIVE, context_window=10_000_000, max_tokens=1_000)
-SMALL = Recipient(model="m", tool_mode=ToolMode.NATIVE, context_window=60_000, max_tokens=1_000)
+LARGE = TargetModel(model="m", tool_mode=ToolMode.NATIVE, context_window=10_000_000, max_tokens=1_000)
+SMALL = TargetModel(model="m", tool_mode=ToolMode.NATIVE, context_window=60_000, max_tokens=1_000)
 
 
 def task_with(owner: Any, turns: int) -> Task:
@@ -76,7 +76,7 @@ def test_after_a_cut_only_what_is_behind_it_is_read(owner: Any) -> None:
 
 
 @pytest.mark.parametrize("again", [LARGE, SMALL])
-def test_a_new_worker_sends_the_same_request(owner: Any, again: Recipient) -> None:
+def test_a_new_worker_sends_the_same_request(owner: Any, again: TargetModel) -> None:
     task = task_with(owner, 200)
     first = running(task)
     sent = [StepRequests(first).prompt_for(recipient) for recipient in (LARGE, SMALL, LARGE)]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_app.call.llm_call import Recipient
+from llm_app.call.llm_call import TargetModel
 from llm_app.models import Blob, LLMLog, LogicalModel
 from llm_app.stored_prompt import load_tools
 from llm_app.types import ToolMode
@@ -155,7 +155,7 @@ def test_the_short_forms_take_half_of_the_window_at_most_in_every_way_of_calling
     run.advance()
     claim = TaskContext(run.task, workspace_of(run.task.session), sandbox())
     step_settings.refresh_all(claim, claim.snapshot(fresh=True))
-    recipient = Recipient(model="m", tool_mode=mode, context_window=WINDOW, max_tokens=WINDOW // 4)
+    recipient = TargetModel(model="m", tool_mode=mode, context_window=WINDOW, max_tokens=WINDOW // 4)
     head = build.build_for(claim, recipient)
     assert 2 * head.tokens <= WINDOW
     assert head == build.build_for(claim, recipient)
