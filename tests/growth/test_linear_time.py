@@ -12,8 +12,8 @@ from llm_app.text_calls.whole_reply import read_reply, read_reply_in_xml
 from llm_app.transport.http_errors import error_for
 from llm_app.transport.sse import SSEDecoder
 from tasks_app.pages.markdown import markdown
+from tasks_app.pages.markdown.parser import words
 from tasks_app.pages.markdown.stream import StreamedMarkdown
-from tasks_app.pages.markdown.words import words
 from tasks_app.replay.readable import outline_lines
 from tasks_app.text.retrieval import terms_of
 from tests.growth.patterns import GrowthMeter

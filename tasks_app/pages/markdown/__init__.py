@@ -1,11 +1,17 @@
 """Markdown as safe HTML: rendered, then sanitised by an allow list."""
 
-from django.utils.safestring import SafeString, mark_safe
+import re
 
-from tasks_app.pages.markdown.plain import PLAIN, paragraphs
+from django.utils.safestring import SafeString, mark_safe
 
 LONGEST_PARAGRAPH = 2_000  # characters of a paragraph that `first_words` reads
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+# Words and signs without a meaning in Markdown, HTML or URLs. No line begins like a list item. A colon
+# ends a word or is between digits.
+_SIGNS = r"[^\s:\x00-\x1f\x7f-\x9f\ud800-\udfff\\`*_~[\]<>{}&|$^#+=]++"
+_WORD = rf"{_SIGNS}(?:(?<=\d):{_SIGNS})*+:?"
+PLAIN = re.compile(rf"(?:(?![-\d]){_WORD}(?: ++{_WORD})*+(?:\n++|\Z))+")
+_GAP = re.compile(r"\n{2,}")
 
 
 def markdown(text: str, files_url: str = "", *, is_whole: bool = True) -> SafeString:
@@ -27,9 +33,17 @@ def first_words(text: str) -> str:
     paragraph = text.strip().partition("\n\n")[0][:LONGEST_PARAGRAPH]
     if PLAIN.fullmatch(paragraph):
         return " ".join(paragraph.split())
-    from tasks_app.pages.markdown import words
+    from tasks_app.pages.markdown import parser
 
-    return words.words(paragraph)
+    return parser.words(paragraph)
 
 
-__all__ = ["PICTURES", "first_words", "markdown"]
+def paragraphs(text: str) -> str:
+    """Return the HTML of a plain text."""
+    return "".join(f'<p dir="auto">{one}</p>\n' for one in _GAP.split(text.rstrip("\n")))
+
+
+def last_paragraph(text: str) -> int:
+    """Return the position of the last paragraph of a plain text."""
+    before, gap, _ = text.rstrip("\n").rpartition("\n\n")
+    return len(before + gap)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from hashlib import sha256
 from html import escape
 from itertools import pairwise, takewhile
@@ -21,9 +21,8 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from tasks_app.pages.markdown.emphasis import cjk_friendly
-from tasks_app.pages.markdown.formulas import formulas
 from tasks_app.pages.markdown.sanitizer import OUTSIDE, ports_url
+from tasks_app.pages.markdown.syntax import cjk_friendly, formulas
 
 LONG = 30  # lines. A longer block is folded
 LONGEST_COLOURED = 20_000  # characters. Some lexers are slow on long lines
@@ -97,7 +96,7 @@ _SANDBOX = re.compile(r"http://sandbox:(\d{1,5})(?:/(.*))?", re.IGNORECASE)
 def rendered(text: str, files_url: str, *, is_whole: bool) -> str:
     """Return HTML that must be sanitised. Ids begin with a hash of the text, as a page shows many texts."""
     mark = sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
-    return str(_parser.render(text, {"files_url": files_url, "docId": mark, "is_whole": is_whole}))
+    return str(_renderer.render(text, {"files_url": files_url, "docId": mark, "is_whole": is_whole}))
 
 
 def _resolve_addresses(state: StateCore) -> None:
@@ -196,4 +195,31 @@ def _complete() -> MarkdownIt:
     return parser
 
 
-_parser = _complete()
+_renderer = _complete()
+_structure = structure()
+_OF_NAMES = re.compile(r"[A-Za-z0-9]\w*|[^_\n]*+_.*", re.ASCII)  # text between underscores that belong to a name
+_SOURCE = ("fence", "code_block", "formula_block")
+_BREAKS = ("softbreak", "hardbreak")
+
+
+def words(text: str) -> str:
+    """Return the words without Markdown marks. Names such as `__init__` keep their underscores."""
+    blocks = _structure.parse(text)
+    parts = []
+    for block in blocks:
+        if block.children:
+            parts.append("".join(_inline_words(block.children)))
+        elif block.type in _SOURCE:
+            parts.append(block.content)
+    return " ".join(" ".join(parts).split())
+
+
+def _inline_words(tokens: Sequence[Token]) -> Iterator[str]:
+    for number, token in enumerate(tokens):
+        if token.type in _BREAKS:
+            yield " "
+        elif token.markup in ("_", "__"):
+            neighbour = tokens[number + 1 : number + 2] if token.nesting > 0 else tokens[number - 1 : number]
+            yield token.markup if neighbour and _OF_NAMES.fullmatch(neighbour[0].content) else ""
+        else:
+            yield token.content

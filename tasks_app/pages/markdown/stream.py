@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tasks_app.pages.markdown import markdown
-from tasks_app.pages.markdown.plain import PLAIN, last_paragraph, paragraphs
+from tasks_app.pages.markdown import PLAIN, last_paragraph, markdown, paragraphs
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -9,8 +9,7 @@ from django.conf import settings
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tasks_app.pages.markdown import first_words, markdown, parser, sanitizer
-from tasks_app.pages.markdown.plain import PLAIN
+from tasks_app.pages.markdown import PLAIN, first_words, markdown, parser, sanitizer
 
 FILES = "/s/1/files/"
 ATTACKS = [

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_app.pages.markdown import markdown, stream
-from tasks_app.pages.markdown.plain import PLAIN, last_paragraph
+from tasks_app.pages.markdown import PLAIN, last_paragraph, markdown, stream
 from tasks_app.pages.markdown.stream import Change, StreamedMarkdown
 
 FILES = "/s/1/files/"
