@@ -12,7 +12,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from tasks_app.hub.updates import Delta, Event
-from tasks_app.pages.markdown.stream import Change, StreamedMarkdown
+from tasks_app.pages.markdown.stream import MarkdownChange, StreamedMarkdown
 from tasks_app.runtime import stream_buffer
 
 if TYPE_CHECKING:
@@ -96,14 +96,14 @@ class MarkdownStreams:
         if text is None:
             return
         try:
-            change = await asyncio.get_running_loop().run_in_executor(_thread, text.rendered)
+            change = await asyncio.get_running_loop().run_in_executor(_thread, text.render)
         except Exception:
             logger.exception("could not render streaming text (its entry will be rendered)")
             return
         if self._texts.get(key) is text:  # not withdrawn while it was rendered
             self._send(key, change)
 
-    def _send(self, key: Key, change: Change) -> None:
+    def _send(self, key: Key, change: MarkdownChange) -> None:
         if change:
             event = _event(key, change, is_whole=False)
             for subscriber in list(self._subscribers):  # a subscriber may leave in the loop
@@ -111,7 +111,7 @@ class MarkdownStreams:
                     subscriber.receive(event)
 
 
-def _event(key: Key, change: Change, *, is_whole: bool) -> Event:
+def _event(key: Key, change: MarkdownChange, *, is_whole: bool) -> Event:
     stream, kind = key
     html = {"closed": change.closed, "open": change.open, "tail": change.tail}
     return Event({"type": "prose", "stream": stream, "kind": kind, "whole": is_whole, **html})

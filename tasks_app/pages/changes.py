@@ -21,7 +21,7 @@ from tools_app.editing.changes import overwrite_diff
 from tools_app.errors import ToolError
 from tools_app.files import as_text
 
-MOST = 50  # files shown
+MAX_FILES = 50
 
 
 @signed_in
@@ -33,9 +33,9 @@ def show(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
     rows = change.files.select_related("change__session")
     files = [
         {"row": row, "shown": as_text(redactor.redacted(row.path)), "diff": file_history.diff_of(row, redactor)}
-        for row in rows[:MOST]
+        for row in rows[:MAX_FILES]
     ]
-    context = {"session": session, "change": change, "files": files, "more": max(0, rows.count() - MOST)}
+    context = {"session": session, "change": change, "files": files, "more": max(0, rows.count() - MAX_FILES)}
     template = "chat/_diffs.html" if request.htmx else "change.html"
     return render(request, template, {**context, "may_write": may_write(request.user, session)})
 
@@ -49,37 +49,38 @@ def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
         return render(request, "put_back.html", {"session": session, "path": path})
     try:
         redactor = redactor_of(session)
-        undone = file_history.undo(change, [path] if path else (), redactor)
+        result = file_history.undo(change, [path] if path else (), redactor)
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
-    count = undone.change.files.count()
-    said = ngettext("%(count)d file put back.", "%(count)d files put back.", count) % {"count": count}
-    said = f"{said} {_('The agent is told with its next step.')}"
-    if undone.unrestored:
-        left = _("Not put back, because the history does not keep them: %(files)s.")
-        said = f"{said} {left % {'files': as_text(redactor.redacted(', '.join(undone.unrestored[:3])))}}"
-    return done(request, session, said, also=fragments.files(session, request.user, oob=True))
+    count = result.change.files.count()
+    message = ngettext("%(count)d file put back.", "%(count)d files put back.", count) % {"count": count}
+    message = f"{message} {_('The agent is told with its next step.')}"
+    if result.unrestored:
+        warning = _("Not put back, because the history does not keep them: %(files)s.")
+        paths = as_text(redactor.redacted(", ".join(result.unrestored[:3])))
+        message = f"{message} {warning % {'files': paths}}"
+    return done(request, session, message, extra_html=fragments.files(session, request.user, oob=True))
 
 
-def proposed(item: Item, is_foreign: bool | str = False) -> str:
+def proposed_change(item: Item, is_foreign: bool | str = False) -> str:
     """Return the diff that a call of `file` proposes, against the current file if the viewer may see it."""
-    given = item.exact_arguments if item.call["name"] == "file" else {}
-    match given.get("action"):
+    arguments = item.exact_arguments if item.call["name"] == "file" else {}
+    match arguments.get("action"):
         case "patch":
-            return str(given["content"])
+            return str(arguments["content"])
         case "edit":
-            return f"{_marked('-', given['old'])}\n{_marked('+', given['new'])}"
+            return f"{_prefixed_lines('-', arguments['old'])}\n{_prefixed_lines('+', arguments['new'])}"
         case "append":
-            return _marked("+", given["content"])
+            return _prefixed_lines("+", arguments["content"])
         case "write":
             session = item.entry.session
-            beside = "" if is_foreign else overwrite_diff(given["path"], given["content"], workspace_of(session))
-            return redactor_of(session).redacted(beside) or _marked("+", given["content"])
+            diff = "" if is_foreign else overwrite_diff(arguments["path"], arguments["content"], workspace_of(session))
+            return redactor_of(session).redacted(diff) or _prefixed_lines("+", arguments["content"])
     return ""
 
 
-def _marked(mark: str, text: str) -> str:
-    return "\n".join(f"{mark}{line}" for line in text.split("\n"))
+def _prefixed_lines(prefix: str, text: str) -> str:
+    return "\n".join(f"{prefix}{line}" for line in text.split("\n"))
 
 
 def _change(session: Session, change_id: int) -> WorkspaceChange:

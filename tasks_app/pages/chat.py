@@ -18,7 +18,7 @@ from tasks_app.access import Request, owned_session, posted, signed_in, visible_
 from tasks_app.models import Approval, ApprovalScope, Decision, Mode, Project, Session, Task
 from tasks_app.models.errors import NothingToAnswer, Refusal
 from tasks_app.pages import choices, file_tree, fragments
-from tasks_app.pages.responses import done, has_come_before, refused, sent_before
+from tasks_app.pages.responses import done, earlier_submission, is_repeated, refused
 from tasks_app.record import transcript
 from tasks_app.runtime import admission
 from tasks_app.services import diagnosis, forks
@@ -42,8 +42,8 @@ class DecisionForm:
 
         Raises: Http404 for values that no form of ours sends.
         """
-        decision, _colon, wide = posted(request, "decision").partition(":")  # a button sends both as one value
-        scope = wide or posted(request, "scope") or ApprovalScope.ONCE
+        decision, _colon, posted_scope = posted(request, "decision").partition(":")  # a button sends both as one value
+        scope = posted_scope or posted(request, "scope") or ApprovalScope.ONCE
         if decision not in (Decision.APPROVED, Decision.REJECTED) or scope not in ApprovalScope.values:
             raise Http404()
         return cls(decision=decision, note=posted(request, "note"), scope=scope)
@@ -63,7 +63,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     context = {**fragments.now(session, request.user), "page": page}
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "chat/_items.html", context)
-    context |= choices.offered(request.user, session)
+    context |= choices.form_choices(request.user, session)
     context |= {
         "tree": file_tree.tree_of(session, is_folded="files" not in request.GET, opened=request.GET.get("files", "")),
         "project": Project.objects.find_visible(request.user, session.project_id),
@@ -80,26 +80,30 @@ def show_reasons(request: Request, session_id: UUID) -> HttpResponse:
     """Show why the newest task does not continue, or what it is doing."""
     session = visible_session(request.user, session_id)
     task = session.tasks.select_related("session__model").order_by("-created_at").first()
-    reasons, place = (diagnosis.reasons(task), admission.position_of(task)) if task else ([], None)
-    found = {"session": session, "task": task, "reasons": reasons, "queue_position": place}
-    return render(request, "reasons.html", found)
+    context = {
+        "session": session,
+        "task": task,
+        "reasons": diagnosis.reasons(task) if task else [],
+        "queue_position": admission.position_of(task) if task else None,
+    }
+    return render(request, "reasons.html", context)
 
 
 @signed_in
 @require_GET
 def show_step(request: Request, session_id: UUID, seq: int) -> HttpResponse:
     """Return a call's arguments and result, which a page fetches when the call's card is opened."""
-    return _shown(request, session_id, seq, "chat/_call.html", _("A step"))
+    return _render_part(request, session_id, seq, "chat/_call.html", _("A step"))
 
 
 @signed_in
 @require_GET
 def show_ways(request: Request, session_id: UUID, seq: int) -> HttpResponse:
     """Return the ways to branch from an entry, and the link to what the model saw."""
-    return _shown(request, session_id, seq, "chat/_ways.html", _("Branch from here"))
+    return _render_part(request, session_id, seq, "chat/_ways.html", _("Branch from here"))
 
 
-def _shown(request: Request, session_id: UUID, seq: int, part: str, heading: str) -> HttpResponse:
+def _render_part(request: Request, session_id: UUID, seq: int, part: str, heading: str) -> HttpResponse:
     """Render a part of an item: alone for htmx, otherwise as a page."""
     session = visible_session(request.user, session_id)
     if (item := transcript.item_at(session, seq)) is None:
@@ -121,12 +125,12 @@ def post_message(request: Request, session_id: UUID) -> HttpResponse:
     session = writable_session(request.user, session_id)
     try:
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
-        files = [] if has_come_before(request, content) else request.FILES.getlist("files")
-        attached = uploads.attach(session, files)
+        files = [] if is_repeated(request, content) else request.FILES.getlist("files")
+        attachments = uploads.attach(session, files)
         mode = posted(request, "mode") if posted(request, "mode") in Mode.values else Mode.INTERJECT
         with transaction.atomic():
-            if sent_before(request, content) is None:
-                services.post_message(session, request.user, content, mode=mode, workflow=workflow, **attached)
+            if earlier_submission(request, content) is None:
+                services.post_message(session, request.user, content, mode=mode, workflow=workflow, **attachments)
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
     return done(request, f"{session.get_absolute_url()}#end")
@@ -162,7 +166,7 @@ def reply(request: Request, session_id: UUID) -> HttpResponse:
     """Answer the question that the form showed."""
     session = writable_session(request.user, session_id)
     content, call_id = posted(request, "content"), posted(request, "call")
-    return _answered(request, session, lambda task: services.reply(task, request.user, content, call_id=call_id))
+    return _answer_once(request, session, lambda task: services.reply(task, request.user, content, call_id=call_id))
 
 
 @signed_in
@@ -172,23 +176,23 @@ def decide(request: Request, session_id: UUID) -> HttpResponse:
     user, form, call_id = request.user, DecisionForm.from_request(request), posted(request, "call")
     decidable = Approval.objects.decidable_by(user).filter(tool_call__task__session=session_id)
     session = visible_session(user, session_id) if decidable.exists() else writable_session(user, session_id)
-    return _answered(request, session, lambda task: services.decide(task, user, call_id=call_id, **vars(form)))
+    return _answer_once(request, session, lambda task: services.decide(task, user, call_id=call_id, **vars(form)))
 
 
-def _answered(request: Request, session: Session, answer: Callable[[Task], None]) -> HttpResponse:
+def _answer_once(request: Request, session: Session, answer: Callable[[Task], None]) -> HttpResponse:
     """Answer or decide once. Requests of htmx get the updated item of the call."""
     try:
         if (task := session.tasks.active().first()) is None or not posted(request, "call"):
             raise NothingToAnswer()
         answer(task)
     except Refusal as error:
-        return refused(request, session, error, also=_item(request, session, oob=True))
+        return refused(request, session, error, extra_html=_item_html(request, session, oob=True))
     if request.htmx:
-        return HttpResponse(_item(request, session))
+        return HttpResponse(_item_html(request, session))
     return redirect(f"{session.get_absolute_url()}#end")
 
 
-def _item(request: Request, session: Session, *, oob: bool = False) -> str:
+def _item_html(request: Request, session: Session, *, oob: bool = False) -> str:
     item = transcript.call_item(session, posted(request, "call"))
     return fragments.entry(item, request.user, oob=oob) if item else ""
 
@@ -204,8 +208,9 @@ def change(request: Request, session_id: UUID) -> HttpResponse:
     if "model" in request.POST:
         changes["model"] = choices.chosen_model(request, session)
     if "agent" in request.POST:
-        chosen = choices.chosen_agent(request, session.acting_agent)
-        changes |= {"agent": chosen} if chosen != session.acting_agent else {}
+        agent = choices.chosen_agent(request, session.acting_agent)
+        if agent != session.acting_agent:
+            changes["agent"] = agent
     services.change_session(session, **changes)
     return trigger_client_event(done(request, session), "sessions-changed")
 
@@ -214,8 +219,8 @@ def change(request: Request, session_id: UUID) -> HttpResponse:
 def delete(request: Request, session_id: UUID) -> HttpResponse:
     session = owned_session(request.user, session_id)
     if request.method != "POST":
-        what = _("the session “%(title)s”") % {"title": session}
-        return render(request, "question.html", {"session": session, "what": what, "back": session})
+        subject = _("the session “%(title)s”") % {"title": session}
+        return render(request, "question.html", {"session": session, "what": subject, "back": session})
     try:
         services.delete_session(session)
     except Refusal as error:
@@ -228,17 +233,15 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
 def fork(request: Request, session_id: UUID) -> HttpResponse:
     """Fork the session at entry `seq`. With `again`, send its message again, or the posted `content` in its place."""
     origin = visible_session(request.user, session_id)
-    if not (seq := posted(request, "seq")).isdecimal() or len(seq) > 9:
+    seq = posted(request, "seq")
+    if not seq.isdecimal() or len(seq) > 9:
         raise Http404()
     try:
-        copy = _forked(request, origin, int(seq))
+        if posted(request, "again"):
+            copy = forks.send_again(origin, int(seq), request.user, posted(request, "content"))
+        else:
+            copy = forks.fork(origin, int(seq), request.user)
     except (Refusal, ToolError) as error:
         return refused(request, origin, error)
     address = f"{copy.get_absolute_url()}#end"
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
-
-
-def _forked(request: Request, origin: Session, seq: int) -> Session:
-    if posted(request, "again"):
-        return forks.send_again(origin, seq, request.user, posted(request, "content"))
-    return forks.fork(origin, seq, request.user)

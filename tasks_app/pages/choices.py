@@ -12,24 +12,24 @@ from tasks_app.access import Request, posted, signed_in
 from tasks_app.models import Agent, AgentPicture, Project, Session, Workflow, agent_templates
 
 
-def offered(user: Any, session: Session | None = None, *, agent: Agent | None = None) -> dict[str, Any]:
+def form_choices(user: Any, session: Session | None = None, *, agent: Agent | None = None) -> dict[str, Any]:
     """Return the lists of a form. In a form for a new session, `agent` or the default agent is selected."""
-    usable = agents(user, session)
+    agents = usable_agents(user, session)
     return {
         "models": _models(user.pk, session and session.model_id),
-        "agents": usable,
-        "start_agent": None if session else agent or next((each for each in usable if each.is_default), None),
+        "agents": agents,
+        "start_agent": None if session else agent or next((agent for agent in agents if agent.is_default), None),
         "workflows": _workflows(),
     }
 
 
-def agents(user: Any, session: Session | None = None) -> list[Agent]:
+def usable_agents(user: Any, session: Session | None = None) -> list[Agent]:
     """Return the agents that the user may use, and the session's own agent."""
     return _agents(user.pk, session and (session.active_agent_id or session.agent_id))
 
 
 def agent_named(user: Any, name: str | None) -> Agent | None:
-    return next((agent for agent in agents(user) if agent.name == name), None)
+    return next((agent for agent in usable_agents(user) if agent.name == name), None)
 
 
 @cached_sql
@@ -53,8 +53,12 @@ def gallery(request: Request) -> HttpResponse:
     """Show the agents. Administrators can also create agents from templates here."""
     may_add = request.user.has_perm("tasks_app.add_agent") and request.user.is_staff
     templates = [
-        {"key": each.key, "face": Agent(**_drawn(each.values)), "tries": each.tries}
-        for each in agent_templates.load_all().values()
+        {
+            "key": template.key,
+            "face": Agent(**{name: template.values[name] for name in ("name", "description", "mark")}),
+            "tries": template.tries,
+        }
+        for template in agent_templates.load_all().values()
     ]
     usable = Agent.objects.usable_by(request.user.pk).select_related("model")
     context = {"agents": usable, "templates": templates if may_add else []}
@@ -62,24 +66,24 @@ def gallery(request: Request) -> HttpResponse:
     return render(request, "agents.html", {**context, "may_change": may_change})
 
 
-def _drawn(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: values[name] for name in ("name", "description", "mark")}
-
-
 def picture(request: Request, agent_id: int) -> HttpResponse:
     """Return an agent's uploaded picture to users who can see the agent. The URL changes with the picture."""
-    if not request.user.is_authenticated or not _may_see(request.user, agent_id):
+    if not request.user.is_authenticated or not _can_see_agent(request.user, agent_id):
         raise Http404()
-    found = get_object_or_404(AgentPicture, agent=agent_id)
+    agent_picture = get_object_or_404(AgentPicture, agent=agent_id)
     headers = {"Cache-Control": "private, max-age=31536000, immutable"}
-    return HttpResponse(bytes(found.png), content_type="image/png", headers=headers)
+    return HttpResponse(bytes(agent_picture.png), content_type="image/png", headers=headers)
 
 
-def _may_see(user: Any, agent_id: int) -> bool:
-    acts = Q(agent=agent_id) | Q(active_agent=agent_id) | Q(tasks__agent_version__agent=agent_id)
-    usable, of_sessions = Agent.objects.usable_by(user.pk).filter(pk=agent_id), Session.objects.visible_to(user)
-    seen = (usable, of_sessions.filter(acts), Project.objects.visible_to(user).filter(agent=agent_id))
-    return (user.is_staff and user.has_perm("tasks_app.view_agent")) or any(rows.exists() for rows in seen)
+def _can_see_agent(user: Any, agent_id: int) -> bool:
+    if user.is_staff and user.has_perm("tasks_app.view_agent"):
+        return True
+    is_agent = Q(agent=agent_id) | Q(active_agent=agent_id) | Q(tasks__agent_version__agent=agent_id)
+    return (
+        Agent.objects.usable_by(user.pk).filter(pk=agent_id).exists()
+        or Session.objects.visible_to(user).filter(is_agent).exists()
+        or Project.objects.visible_to(user).filter(agent=agent_id).exists()
+    )
 
 
 def chosen_agent(request: Request, own: Agent | None = None) -> Agent | None:

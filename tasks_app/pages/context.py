@@ -21,10 +21,10 @@ from tasks_app.record import Cut, redactor_of, transcript
 from tasks_app.replay import sent
 from tasks_app.replay.readable import RequestItem, compare, outline_lines
 
-BEHIND = 40  # entries shown after a linked one
-MOST = 1_000  # newest lines of an outline
-PIECES = 100  # parts on a page of unchanged messages
-REQUESTS = 25  # requests on a page
+ENTRIES_AFTER = 40  # shown after a linked entry
+MAX_LINES = 1_000  # of an outline, the newest ones
+PARTS_PER_PAGE = 100  # of unchanged messages
+REQUESTS_PER_PAGE = 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +52,19 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
     requests = _requests(session, request.GET.get("before", ""))
     cuts = list(ContextCut.objects.in_session(session))
-    chosen = next((cut for cut in cuts if str(cut.pk) == request.GET.get("cut")), cuts[0] if cuts else None)
+    shown_cut = next((cut for cut in cuts if str(cut.pk) == request.GET.get("cut")), cuts[0] if cuts else None)
     context: dict[str, Any] = {
         "session": session,
         "gauge": gauge_of(session),
-        "used": _used(session),
-        "requests": requests[:REQUESTS],
-        "older": requests[REQUESTS - 1].pk if len(requests) > REQUESTS else None,
+        "used": _totals(session),
+        "requests": requests[:REQUESTS_PER_PAGE],
+        "older": requests[REQUESTS_PER_PAGE - 1].pk if len(requests) > REQUESTS_PER_PAGE else None,
         "cuts": cuts,
-        "chosen": chosen,
+        "chosen": shown_cut,
     }
-    if chosen is not None:
-        cut = _readable(session, chosen)
-        context |= {"lines": list(outline_lines(cut.block))[-MOST:], "views": sorted(cut.views.items())}
+    if shown_cut is not None:
+        cut = _redacted_cut(session, shown_cut)
+        context |= {"lines": list(outline_lines(cut.block))[-MAX_LINES:], "views": sorted(cut.views.items())}
     return render(request, "context.html", context)
 
 
@@ -75,7 +75,7 @@ def _requests(session: Session, before: str) -> list[LLMLog]:
         newest = steps.filter(pk=UUID(before)).first() if before else None
     except ValueError:
         newest = None
-    return list((steps.filter(created_at__lt=newest.created_at) if newest else steps)[: REQUESTS + 1])
+    return list((steps.filter(created_at__lt=newest.created_at) if newest else steps)[: REQUESTS_PER_PAGE + 1])
 
 
 @signed_in
@@ -83,12 +83,12 @@ def _requests(session: Session, before: str) -> list[LLMLog]:
 def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
     """Redirect to the page of the conversation that has an entry."""
     session = visible_session(request.user, session_id)
-    found = ContextEntry.objects.in_session(session).filter(seq=seq).first()
-    if found is None:
+    row = ContextEntry.objects.in_session(session).filter(seq=seq).first()
+    if row is None:
         raise Http404()
     is_new = seq >= (transcript.newest_page(session).earlier or 0)
-    page = "" if is_new else f"?before={seq + BEHIND}"
-    return redirect(f"{session.get_absolute_url()}{page}#{transcript.item_of(found).id}")
+    page = "" if is_new else f"?before={seq + ENTRIES_AFTER}"
+    return redirect(f"{session.get_absolute_url()}{page}#{transcript.item_of(row).id}")
 
 
 def gauge_of(session: Session) -> Gauge | None:
@@ -106,7 +106,7 @@ def gauge_of(session: Session) -> Gauge | None:
     )
 
 
-def _used(session: Session) -> dict[str, object]:
+def _totals(session: Session) -> dict[str, object]:
     """Return the totals of all calls of the session. Calls without a price are not in the cost."""
     unpriced_calls = Count("pk", filter=UNPRICED)  # first, as the sums shadow the columns of these names
     sums = {name: Sum(name, default=0) for name in ("input_tokens", "cached_tokens", "output_tokens")}
@@ -114,7 +114,7 @@ def _used(session: Session) -> dict[str, object]:
     return logs.aggregate(unpriced_calls=unpriced_calls, **sums, cost_usd=Sum("cost_usd"))
 
 
-def _readable(session: Session, row: ContextCut) -> Cut:
+def _redacted_cut(session: Session, row: ContextCut) -> Cut:
     """Return a stored cut, redacted with the current secrets."""
     text = Blob.objects.get(pk=row.blob).content
     return Cut.from_text(row.seq, text, row.masked_with).redacted(redactor_of(session))
@@ -124,38 +124,40 @@ def _readable(session: Session, row: ContextCut) -> Cut:
 @require_GET
 def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
-    call = _call(session_id, call_id)
+    call = _llm_call(session_id, call_id)
     try:
-        found = sent.sent_request(call)
+        sent_request = sent.sent_request(call)
     except Refusal as error:
         return refused(request, session, error)
-    before = sent.before(call)
-    request_ = compare(_body_of(before), found.body)
-    if (number := request.GET.get("piece", "")).isdecimal() and len(number) < 10:
-        return _piece(request, [*request_.new, *request_.kept], int(number))
-    page = min(int(number), 999) if (number := request.GET.get("page", "")).isdecimal() and len(number) < 5 else 1
-    kept = request_.kept[::-1]
+    previous_call = sent.before(call)
+    comparison = compare(_body_of(previous_call), sent_request.body)
+    part_number = request.GET.get("piece", "")
+    if part_number.isdecimal() and len(part_number) < 10:
+        return _show_part(request, [*comparison.new, *comparison.kept], int(part_number))
+    page_number = request.GET.get("page", "")
+    page = min(int(page_number), 999) if page_number.isdecimal() and len(page_number) < 5 else 1
+    unchanged = comparison.kept[::-1]
     context = {
         "session": session,
         "call": call,
-        "before": before,
+        "before": previous_call,
         "after": sent.after(call),
-        "new": request_.new,
-        "gone": request_.gone,
-        "kept": kept[(page - 1) * PIECES : page * PIECES],
-        "kept_count": len(kept),
-        "further": page + 1 if len(kept) > page * PIECES else None,
-        "is_redacted": found.is_redacted,
+        "new": comparison.new,
+        "gone": comparison.gone,
+        "kept": unchanged[(page - 1) * PARTS_PER_PAGE : page * PARTS_PER_PAGE],
+        "kept_count": len(unchanged),
+        "further": page + 1 if len(unchanged) > page * PARTS_PER_PAGE else None,
+        "is_redacted": sent_request.is_redacted,
     }
     return render(request, "chat/call.html", context)
 
 
-def _piece(request: Request, pieces: Sequence[RequestItem], number: int) -> HttpResponse:
-    piece = next((piece for piece in pieces if piece.number == number), None)
-    if piece is None:
+def _show_part(request: Request, parts: Sequence[RequestItem], number: int) -> HttpResponse:
+    part = next((part for part in parts if part.number == number), None)
+    if part is None:
         raise Http404()
     template = "chat/_piece.html" if request.htmx else "chat/piece.html"
-    return render(request, template, {"piece": piece})
+    return render(request, template, {"piece": part})
 
 
 @signed_in
@@ -164,7 +166,7 @@ def download_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResp
     """Return the exact bytes of a request."""
     session = visible_session(request.user, session_id)
     try:
-        body = sent.sent_request(_call(session_id, call_id)).body
+        body = sent.sent_request(_llm_call(session_id, call_id)).body
     except Refusal as error:
         return refused(request, session, error)
     headers = {"Content-Disposition": f'attachment; filename="request-{call_id}.json"'}
@@ -185,7 +187,7 @@ def show_checks(request: Request, session_id: UUID, log_id: int) -> HttpResponse
     )
 
 
-def _call(session_id: UUID, call_id: UUID) -> LLMLog:
+def _llm_call(session_id: UUID, call_id: UUID) -> LLMLog:
     call = LLMLog.objects.filter(pk=call_id, session_id=session_id).first()
     if call is None:
         raise Http404()

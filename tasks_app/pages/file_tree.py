@@ -37,14 +37,14 @@ class Folder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree:
+class FileTree:
     """The file tree of a session. `has_earlier` says that some files have earlier versions."""
 
     top: Folder
     has_earlier: bool
 
 
-def tree_of(session: Session, *, is_folded: bool = False, opened: str = "") -> Tree:
+def tree_of(session: Session, *, is_folded: bool = False, opened: str = "") -> FileTree:
     """Return the outer folders up to a limit, or only the outermost one if `is_folded`.
 
     The folder `opened` is always read. The tree is empty if the workspace is a symbolic link.
@@ -54,7 +54,7 @@ def tree_of(session: Session, *, is_folded: bool = False, opened: str = "") -> T
         workspace = files_of(session)
         listings = {"": _entries(workspace, "")} if is_folded else _listings(workspace, opened)
         top = _folder("", listings, opened)
-    return Tree(top=top or Folder(), has_earlier=session.changes.exists())
+    return FileTree(top=top or Folder(), has_earlier=session.changes.exists())
 
 
 def folder_of(session: Session, path: str) -> Folder | None:
@@ -67,22 +67,22 @@ def folder_of(session: Session, path: str) -> Folder | None:
 def _listings(workspace: Workspace, opened: str) -> Mapping[str, Sequence[FolderEntry] | None]:
     """Read folders breadth first, with the folders above `opened` before all others. Ignored folders are not read."""
     listings: dict[str, Sequence[FolderEntry] | None] = {}
-    folders, room = deque([""]), MOST_ENTRIES
+    folders, remaining = deque([""]), MOST_ENTRIES
     while folders and len(listings) < MOST_FOLDERS:
         path = folders.popleft()
         entries = _entries(workspace, path)
-        shown = min(len(entries or ()), MOST_ENTRIES)
-        if shown > room and not _leads_to(opened, path):
+        count = min(len(entries or ()), MOST_ENTRIES)
+        if count > remaining and not _is_at_or_above(opened, path):
             continue
-        listings[path], room = entries, room - shown
-        for entry in (entries or ())[:shown]:
-            inner = _inner(path, entry)
+        listings[path], remaining = entries, remaining - count
+        for entry in (entries or ())[:count]:
+            child_path = _child_path(path, entry)
             if entry.kind != "folder":
                 continue
-            if _leads_to(opened, inner):
-                folders.appendleft(inner)
-            elif IGNORED.isdisjoint(inner.split("/")):
-                folders.append(inner)
+            if _is_at_or_above(opened, child_path):
+                folders.appendleft(child_path)
+            elif IGNORED.isdisjoint(child_path.split("/")):
+                folders.append(child_path)
     return listings
 
 
@@ -92,18 +92,18 @@ def _folder(path: str, listings: Mapping[str, Sequence[FolderEntry] | None], ope
         return None
     nodes = []
     for entry in entries[:MOST_ENTRIES]:
-        inner = _inner(path, entry)
-        is_open = entry.kind == "folder" and _leads_to(opened, inner)
-        inside = _folder(inner, listings, opened) if entry.kind == "folder" else None
-        nodes.append(Node(entry=entry, path=inner, inside=inside, is_open=is_open))
+        child_path = _child_path(path, entry)
+        is_open = entry.kind == "folder" and _is_at_or_above(opened, child_path)
+        inside = _folder(child_path, listings, opened) if entry.kind == "folder" else None
+        nodes.append(Node(entry=entry, path=child_path, inside=inside, is_open=is_open))
     return Folder(nodes=nodes, is_cut=len(entries) > MOST_ENTRIES)
 
 
-def _inner(path: str, entry: FolderEntry) -> str:
+def _child_path(path: str, entry: FolderEntry) -> str:
     return f"{path}/{as_text(entry.name)}".removeprefix("/")
 
 
-def _leads_to(opened: str, path: str) -> bool:
+def _is_at_or_above(opened: str, path: str) -> bool:
     return f"{opened}/".startswith(f"{path}/" if path else "")
 
 
@@ -123,10 +123,10 @@ def _entries(workspace: Workspace, path: str) -> Sequence[FolderEntry] | None:
     except ToolError:
         return None
     visible = [entry for entry in entries if not entry.name.startswith(".")]
-    return sorted(visible, key=lambda entry: (_rank(entry), entry.name.lower()))
+    return sorted(visible, key=lambda entry: (_sort_group(entry), entry.name.lower()))
 
 
-def _rank(entry: FolderEntry) -> int:
+def _sort_group(entry: FolderEntry) -> int:
     if entry.kind != "folder":
         return 1
     return 2 if entry.name in IGNORED else 0

@@ -20,9 +20,9 @@ from tools_app.documents.formats import is_document, is_pdf
 from tools_app.documents.reader import page_picture, read_document
 from tools_app.errors import ToolError
 
-SHOWN = 200_000  # bytes of a text
-LARGEST = 30 * 1000**2  # bytes of a document
-_HEAD = 2048
+MAX_TEXT_BYTES = 200_000
+MAX_DOCUMENT_BYTES = 30 * 1000**2
+_HEAD_BYTES = 2048
 
 
 @signed_in
@@ -30,13 +30,13 @@ _HEAD = 2048
 def show(request: Request, session_id: UUID, path: str) -> HttpResponse:
     """Show a file, or part `?page=` (from 1) of a document."""
     session, name = visible_session(request.user, session_id), path.rpartition("/")[2]
-    head = _read(session, path, SHOWN + 1)
+    head = _read(session, path, MAX_TEXT_BYTES + 1)
     context = {"session": session, "path": path, "name": redactor_of(session).redacted(name)}
     if name.lower().endswith(PICTURES):
         return render(request, "file.html", context | {"kind": "picture"})
     if name.lower().endswith((".html", ".htm")):
         return render(request, "file.html", context | {"kind": "page"})
-    if is_document(head[:_HEAD], name):
+    if is_document(head[:_HEAD_BYTES], name):
         return render(request, "file.html", context | _document(session, path, _number(request)))
     return render(request, "file.html", context | _text(session, name, head))
 
@@ -47,17 +47,17 @@ def page(request: Request, session_id: UUID, number: int, path: str) -> HttpResp
     """Return the picture of a PDF page, drawn in a child process."""
     session = visible_session(request.user, session_id)
     try:
-        data = workspace_of(session).read_bytes(path, LARGEST)
-        drawn = event_loop.submit(page_picture(data, path, number)).result()
+        data = workspace_of(session).read_bytes(path, MAX_DOCUMENT_BYTES)
+        png = event_loop.submit(page_picture(data, path, number)).result()
     except ToolError as error:
         raise Http404(str(error)) from error
-    return HttpResponse(drawn, content_type="image/png", headers=HEADERS)
+    return HttpResponse(png, content_type="image/png", headers=HEADERS)
 
 
-def _read(session: Session, path: str, most: int) -> bytes:
+def _read(session: Session, path: str, limit: int) -> bytes:
     try:
         with workspace_of(session).open_for_read(path) as file:
-            return file.read(most)
+            return file.read(limit)
     except ToolError as error:
         raise Http404(str(error)) from error
 
@@ -69,11 +69,11 @@ def _number(request: Request) -> int:
 
 def _document(session: Session, path: str, number: int) -> dict[str, Any]:
     try:
-        data = workspace_of(session).read_bytes(path, LARGEST)
-        document = event_loop.submit(read_document(data, path, part=number, line=1, room=SHOWN)).result()
+        data = workspace_of(session).read_bytes(path, MAX_DOCUMENT_BYTES)
+        document = event_loop.submit(read_document(data, path, part=number, line=1, room=MAX_TEXT_BYTES)).result()
     except ToolError as error:
         return {"kind": "", "problem": str(error)}
-    lines, has_pages = document.parts[0].lines if document.parts else (), is_pdf(data[:_HEAD])
+    lines, has_pages = document.parts[0].lines if document.parts else (), is_pdf(data[:_HEAD_BYTES])
     text = redactor_of(session).redacted("\n".join(lines if has_pages else _with_tables(lines)))
     return {
         "kind": "document",
@@ -91,31 +91,33 @@ def _document(session: Session, path: str, number: int) -> dict[str, Any]:
 
 def _with_tables(lines: Iterable[str]) -> Iterator[str]:
     """Add the separator lines that Markdown needs below the first row of a table."""
-    before = ""
+    previous_line = ""
     for line in lines:
         is_row = line.startswith("| ")
         yield line if is_row else f"{line}  "  # a line break in Markdown
-        if is_row and not before.startswith("| "):
+        if is_row and not previous_line.startswith("| "):
             yield "|" + " --- |" * (line.count(" |"))
-        before = line
+        previous_line = line
 
 
 def _decoded(head: bytes) -> str | None:
     """Return the text, or None for binary data. The last character may be cut."""
     try:
-        return None if b"\0" in head else head[:SHOWN].decode()
+        return None if b"\0" in head else head[:MAX_TEXT_BYTES].decode()
     except UnicodeDecodeError as error:
-        is_cut = len(head) > SHOWN and error.start > SHOWN - 4
+        is_cut = len(head) > MAX_TEXT_BYTES and error.start > MAX_TEXT_BYTES - 4
         return head[: error.start].decode() if is_cut else None
 
 
 def _text(session: Session, name: str, head: bytes) -> dict[str, Any]:
     """Return the context of a text: Markdown rendered, all else as code, highlighted if the language is known."""
-    if (text := _decoded(head)) is None:
+    text = _decoded(head)
+    if text is None:
         return {"kind": ""}
-    text, ending = redactor_of(session).redacted(text), name.rpartition(".")[2].lower()
-    if ending not in ("md", "markdown"):
+    text = redactor_of(session).redacted(text)
+    suffix = name.rpartition(".")[2].lower()
+    if suffix not in ("md", "markdown"):
         fence = "`" * (3 + max(map(len, re.findall("`+", text)), default=0))
-        text = f"{fence}{ending if ending.isalnum() else ''}\n{text}\n{fence}"
+        text = f"{fence}{suffix if suffix.isalnum() else ''}\n{text}\n{fence}"
     files = f"{session.get_absolute_url()}files/"
-    return {"kind": "text", "html": markdown(text, files), "is_cut": len(head) > SHOWN}
+    return {"kind": "text", "html": markdown(text, files), "is_cut": len(head) > MAX_TEXT_BYTES}

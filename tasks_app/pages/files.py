@@ -25,7 +25,7 @@ DIAGRAM_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; sandbox allow-scripts; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'self'"
 )
-MOST = 200  # versions shown
+MAX_VERSIONS = 200  # on a page
 
 
 @signed_in
@@ -36,8 +36,8 @@ def files(request: Request, session_id: UUID) -> HttpResponse:
         folder = request.GET.get("folder", "")
         if not request.htmx:
             return redirect(f"{session.get_absolute_url()}?{urlencode({'files': folder})}#files")
-        shown = fragments.folder(session, request.user, folder) if folder else fragments.files(session, request.user)
-        return HttpResponse(shown)
+        html = fragments.folder(session, request.user, folder) if folder else fragments.files(session, request.user)
+        return HttpResponse(html)
     session = writable_session(request.user, session_id)
     try:
         uploads.store(session, request.FILES.getlist("files"))
@@ -56,7 +56,7 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
     try:
         uploads.delete(session, path)
     except ToolError as error:
-        return refused(request, session, error, also=fragments.files(session, request.user, oob=True))
+        return refused(request, session, error, extra_html=fragments.files(session, request.user, oob=True))
     if request.htmx:
         return HttpResponse(fragments.files(session, request.user))
     return done(request, session, _("%(file)s is deleted.") % {"file": path})
@@ -68,13 +68,14 @@ def download(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
     """Return a file. Only pictures are shown in the page, including deleted ones from the history."""
     name, is_picture = path.rpartition("/")[2], path.lower().endswith(PICTURES)
     try:
-        file = _open(request, session_id, path)
+        file = _open_file(request, session_id, path)
     except Http404:
         if not is_picture:
             raise
-        if (held := _deleted(request, session_id, path)) is None:
+        deleted_file = _open_deleted(request, session_id, path)
+        if deleted_file is None:
             return render(request, "deleted_picture.svg", {"name": name}, "image/svg+xml", 404)
-        file = held
+        file = deleted_file
     return downloads.download(file, name, inline=is_picture)
 
 
@@ -84,7 +85,7 @@ def preview(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
     """Return an HTML page of the agent, in a sandbox."""
     if not path.lower().endswith(".html"):
         raise Http404("Only HTML pages have a preview.")
-    return downloads.preview(_open(request, session_id, path))
+    return downloads.preview(_open_file(request, session_id, path))
 
 
 @require_GET
@@ -97,14 +98,14 @@ def diagram(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _open(request: Request, session_id: UUID, path: str) -> BinaryIO:
+def _open_file(request: Request, session_id: UUID, path: str) -> BinaryIO:
     try:
         return workspace_of(visible_session(request.user, session_id)).open_for_read(path)
     except ToolError as error:
         raise Http404(str(error)) from error
 
 
-def _deleted(request: Request, session_id: UUID, path: str) -> BinaryIO | None:
+def _open_deleted(request: Request, session_id: UUID, path: str) -> BinaryIO | None:
     """Return the contents of a deleted file, if the history has them."""
     session = visible_session(request.user, session_id)
     version = FileChange.objects.versions_of(session).filter(path=path, after_mode=None).first()
@@ -116,7 +117,8 @@ def _deleted(request: Request, session_id: UUID, path: str) -> BinaryIO | None:
 def show_versions(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
     redactor = redactor_of(session)
-    rows = [(row, as_text(redactor.redacted(row.path))) for row in FileChange.objects.versions_of(session)[:MOST]]
+    versions = FileChange.objects.versions_of(session)[:MAX_VERSIONS]
+    rows = [(version, as_text(redactor.redacted(version.path))) for version in versions]
     history = file_history.history_of(workspace_of(session))
     look = history.load()
     left_out = [as_text(redactor.redacted(folder)) for folder in look.snapshot.left_out] if look else []
@@ -142,8 +144,8 @@ def restore_version(request: Request, session_id: UUID, version_id: int) -> Http
         file_history.undo(version.change, [version.path])
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
-    said = _("%(file)s has been restored.") % {"file": as_text(redactor_of(session).redacted(version.path))}
-    return done(request, session, said)
+    message = _("%(file)s has been restored.") % {"file": as_text(redactor_of(session).redacted(version.path))}
+    return done(request, session, message)
 
 
 def _version(session: Session, version_id: int) -> FileChange:

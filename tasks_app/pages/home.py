@@ -16,7 +16,7 @@ from tasks_app.access import Request, posted, signed_in, writable_project
 from tasks_app.models import Project, Session
 from tasks_app.models.errors import Refusal
 from tasks_app.pages import choices, provider
-from tasks_app.pages.responses import refused, sent_before
+from tasks_app.pages.responses import earlier_submission, refused
 from tasks_app.pages.sessions import not_archived
 from tasks_app.workspace import uploads
 from tools_app.errors import ToolError
@@ -41,10 +41,17 @@ def home(request: Request) -> HttpResponse:
         return _start(request)
     if "q" in request.GET:
         return redirect(f"{reverse('sessions')}?{request.GET.urlencode()}")
-    chosen = choices.agent_named(request.user, name) if (name := request.GET.get("agent")) else None
-    offered = choices.offered(request.user, agent=chosen) | provider.panel(request.user)
-    start = {"examples": EXAMPLES, "key": uuid4().hex, "chosen_agent": chosen, **offered}
-    return render(request, "home/home.html", {"sessions": _newest_sessions(request.user), **start})
+    agent_name = request.GET.get("agent")
+    agent = choices.agent_named(request.user, agent_name) if agent_name else None
+    context = {
+        "sessions": _newest_sessions(request.user),
+        "examples": EXAMPLES,
+        "key": uuid4().hex,
+        "chosen_agent": agent,
+        **choices.form_choices(request.user, agent=agent),
+        **provider.model_context(request.user),
+    }
+    return render(request, "home/home.html", context)
 
 
 @signed_in
@@ -56,38 +63,40 @@ def keys(request: Request) -> HttpResponse:
 def _start(request: Request) -> HttpResponse:
     """Create a session with its first message, and delete it again if the message is refused."""
     fields: dict[str, Any] = {"agent": choices.chosen_agent(request)} if "agent" in request.POST else {}
-    fields |= {"project": _project(request), "off_record": bool(posted(request, "off_record"))}
+    fields |= {"project": _posted_project(request), "off_record": bool(posted(request, "off_record"))}
     try:
         session = services.create_session(request.user, model=choices.chosen_model(request), **fields)
     except Refusal as error:
         return refused(request, "home", error)
     try:
-        attached = uploads.attach(session, request.FILES.getlist("files"))
+        attachments = uploads.attach(session, request.FILES.getlist("files"))
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
         with transaction.atomic():
-            first = _first(request, content, session)
-            if first == session:
-                services.post_message(session, request.user, content, workflow=workflow, **attached)
+            original = _original_session(request, content, session)
+            if original == session:
+                services.post_message(session, request.user, content, workflow=workflow, **attachments)
     except (Refusal, ToolError) as error:
         services.delete_session(session)
         return refused(request, "home", error)
-    if first != session:
+    if original != session:
         services.delete_session(session)
-    return HttpResponseClientRedirect(first.get_absolute_url()) if request.htmx else redirect(first)
+    return HttpResponseClientRedirect(original.get_absolute_url()) if request.htmx else redirect(original)
 
 
-def _project(request: Request) -> Project | None:
+def _posted_project(request: Request) -> Project | None:
     """Return the project whose page has the form.
 
     Raises: Http404, PermissionDenied.
     """
+    project_id = request.GET.get("project")
     try:
-        return writable_project(request.user, UUID(wanted)) if (wanted := request.GET.get("project")) else None
+        return writable_project(request.user, UUID(project_id)) if project_id else None
     except ValueError as error:
         raise Http404() from error
 
 
-def _first(request: Request, content: str, session: Session) -> Session:
+def _original_session(request: Request, content: str, session: Session) -> Session:
     """Return the session of an earlier submission of the same form, or this session if there was none."""
-    row = sent_before(request, content, answer=str(session.pk))
-    return (row and Session.objects.visible_to(request.user).filter(pk=str(row.answer)).first()) or session
+    row = earlier_submission(request, content, answer=str(session.pk))
+    original = Session.objects.visible_to(request.user).filter(pk=str(row.answer)).first() if row else None
+    return original or session

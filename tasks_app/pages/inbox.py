@@ -25,7 +25,7 @@ from tasks_app.pages.sessions import CHANGED
 from tasks_app.record import transcript
 from tasks_app.run.next_task import all_waiting_for
 
-MOST_NEWS = 50
+MAX_NOTIFICATIONS = 50
 _LATEST = timedelta(minutes=10)
 _ENDED = {TaskState.DONE: gettext_lazy("Done"), TaskState.FAILED: gettext_lazy("Failed")}
 
@@ -33,11 +33,11 @@ _ENDED = {TaskState.DONE: gettext_lazy("Done"), TaskState.FAILED: gettext_lazy("
 @signed_in
 def show(request: Request) -> HttpResponse:
     tasks = all_waiting_for(request.user)
-    mine = _visible(request.user, tasks)
+    visible_ids = _visible_session_ids(request.user, tasks)
     items = [item for task in tasks if (item := transcript.newest_call(task.session)) is not None]
     context = {
-        "waiting": [item for item in items if item.entry.session_id in mine],
-        "foreign": [item for item in items if item.entry.session_id not in mine and item.needs_approval],
+        "waiting": [item for item in items if item.entry.session_id in visible_ids],
+        "foreign": [item for item in items if item.entry.session_id not in visible_ids and item.needs_approval],
         "viewer": request.user,
         "may_write": True,
     }
@@ -45,13 +45,13 @@ def show(request: Request) -> HttpResponse:
 
 
 @signed_in
-def news(request: Request) -> HttpResponse:
+def notifications(request: Request) -> HttpResponse:
     """Return waiting items and recently ended tasks, for browser notifications."""
-    own = Task.objects.without_copies().filter(started_by=request.user, parent_call=None, stopped=False)
-    ended = own.filter(ended_at__gt=timezone.now() - _LATEST)
-    found = [*all_waiting_for(request.user), *ended.select_related("session")][:MOST_NEWS]
-    mine = _visible(request.user, found)
-    return JsonResponse({"news": [_told(task, is_mine=task.session_id in mine) for task in found]})
+    own_tasks = Task.objects.without_copies().filter(started_by=request.user, parent_call=None, stopped=False)
+    ended = own_tasks.filter(ended_at__gt=timezone.now() - _LATEST)
+    tasks = [*all_waiting_for(request.user), *ended.select_related("session")][:MAX_NOTIFICATIONS]
+    visible_ids = _visible_session_ids(request.user, tasks)
+    return JsonResponse({"news": [_notification(task, is_mine=task.session_id in visible_ids) for task in tasks]})
 
 
 @cached_sql
@@ -59,33 +59,33 @@ def _visible_keys(user: Any, sessions: Collection[UUID]) -> list[UUID]:
     return fetch_all(Session.objects.visible_to(user).filter(pk__in=sessions).order_by().values_list("pk", flat=True))
 
 
-def _visible(user: Any, tasks: Iterable[Task]) -> set[UUID]:
+def _visible_session_ids(user: Any, tasks: Iterable[Task]) -> set[UUID]:
     """Return the ids of the tasks' sessions that the user can see."""
     return set(_visible_keys(user, {task.session_id for task in tasks}))
 
 
-def _told(task: Task, *, is_mine: bool) -> dict[str, str]:
+def _notification(task: Task, *, is_mine: bool) -> dict[str, str]:
     """Return a notification. An approver who cannot see the session learns only that a call waits."""
-    words = _ENDED[TaskState(task.state)] if task.ended_at else _("Waits for you")
+    body = _ENDED[TaskState(task.state)] if task.ended_at else _("Waits for you")
     address = task.session.get_absolute_url() if is_mine else reverse("inbox")
     title = str(task.session) if is_mine else _("A call waits for your approval")
-    return {"id": f"{task.pk}:{task.state}:{task.iteration}", "title": title, "body": str(words), "address": address}
+    return {"id": f"{task.pk}:{task.state}:{task.iteration}", "title": title, "body": str(body), "address": address}
 
 
 @signed_in
 @require_POST
 def decide(request: Request, approval_id: int) -> HttpResponse:
     """Decide on a call as an approver who may not see its session."""
-    approval = Approval.objects.decidable_by(request.user).select_related("tool_call__task__session")
-    if (found := approval.filter(pk=approval_id).first()) is None:
+    approvals = Approval.objects.decidable_by(request.user).select_related("tool_call__task__session")
+    if (approval := approvals.filter(pk=approval_id).first()) is None:
         raise Http404()
     form = DecisionForm.from_request(request)
     try:
-        services.decide(found.tool_call.task, request.user, call_id=found.tool_call.call_id, **vars(form))
+        services.decide(approval.tool_call.task, request.user, call_id=approval.tool_call.call_id, **vars(form))
     except Refusal as error:
         return refused(request, "inbox", error)
     was_approved = form.decision == Decision.APPROVED
-    said = _("Approved. The call runs now.") if was_approved else _("Rejected. The agent has been told.")
+    message = _("Approved. The call runs now.") if was_approved else _("Rejected. The agent has been told.")
     if request.htmx:
-        return trigger_client_event(render(request, "chat/_foreign_decided.html", {"said": said}), CHANGED)
-    return done(request, "inbox", said)
+        return trigger_client_event(render(request, "chat/_foreign_decided.html", {"said": message}), CHANGED)
+    return done(request, "inbox", message)

@@ -25,31 +25,31 @@ def files(request: Request, project_id: UUID) -> HttpResponse:
     """Show the list, which polls while files are being read. A POST adds files."""
     if request.method != "POST":
         project = visible_project(request.user, project_id)
-        return (
-            render(request, "projects/_files.html", shown(project, request.user)) if request.htmx else redirect(project)
-        )
+        if not request.htmx:
+            return redirect(project)
+        return render(request, "projects/_files.html", list_context(project, request.user))
     project = writable_project(request.user, project_id)
     try:
         library.add_files(project, request.user, request.FILES.getlist("files"))
     except Refusal as error:
         return refused(request, project, error)
     if request.htmx:
-        return render(request, "projects/_files.html", shown(project, request.user))
+        return render(request, "projects/_files.html", list_context(project, request.user))
     return redirect(f"{project.get_absolute_url()}#library")
 
 
-def shown(project: Project, user: Any) -> dict[str, Any]:
+def list_context(project: Project, user: Any) -> dict[str, Any]:
     """Return the context of the list."""
-    found = list(LibraryFile.objects.of_project(project).select_related("added_by"))
+    files = list(LibraryFile.objects.of_project(project).select_related("added_by"))
     rights = Project.objects.rights([project.pk]).get(project.pk, {})
     may_write = rights.get(user.pk, False)
-    is_reading = any(file.state in (LibraryFile.State.WAITING, LibraryFile.State.READING) for file in found)
-    return {"project": project, "files": found, "may_write": may_write, "is_reading": is_reading}
+    is_reading = any(file.state in (LibraryFile.State.WAITING, LibraryFile.State.READING) for file in files)
+    return {"project": project, "files": files, "may_write": may_write, "is_reading": is_reading}
 
 
 @signed_in
 def delete(request: Request, file_id: int) -> HttpResponse:
-    file = _visible(request, file_id)
+    file = _visible_file(request, file_id)
     project = writable_project(request.user, file.project_id)
     if request.method != "POST":
         return render(request, "question.html", {"project": project, "what": file.name, "back": project})
@@ -61,7 +61,7 @@ def delete(request: Request, file_id: int) -> HttpResponse:
 @require_GET
 def show(request: Request, file_id: int) -> HttpResponse:
     """Show one page of a file (from 1): its picture for a PDF, and its text."""
-    file = _visible(request, file_id)
+    file = _visible_file(request, file_id)
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and len(number) < 10 else 1
     page = min(max(page, 1), max(file.count, 1))
@@ -75,27 +75,27 @@ def show(request: Request, file_id: int) -> HttpResponse:
 @signed_in
 @require_GET
 def picture(request: Request, file_id: int, page: int) -> HttpResponse:
-    file = _visible(request, file_id)
+    file = _visible_file(request, file_id)
     if not file.is_pdf or not 0 < page <= file.count:
         raise Http404()
     try:
-        drawn = event_loop.submit(page_picture(file.read(), file.name, page)).result()
+        png = event_loop.submit(page_picture(file.read(), file.name, page)).result()
     except (ToolError, OSError) as error:
         raise Http404() from error
-    return HttpResponse(drawn, content_type="image/png", headers=HEADERS | {"Cache-Control": "private, max-age=3600"})
+    return HttpResponse(png, content_type="image/png", headers=HEADERS | {"Cache-Control": "private, max-age=3600"})
 
 
 @signed_in
 @require_GET
 def save(request: Request, file_id: int) -> HttpResponseBase:
-    file = _visible(request, file_id)
+    file = _visible_file(request, file_id)
     try:
         return download(file.open(), file.name)
     except OSError as error:
         raise Http404() from error
 
 
-def _visible(request: Request, file_id: int) -> LibraryFile:
+def _visible_file(request: Request, file_id: int) -> LibraryFile:
     file = LibraryFile.objects.visible_to(request.user).select_related("project__owner").filter(pk=file_id).first()
     if file is None:
         raise Http404()

@@ -28,7 +28,7 @@ def show(request: Request) -> HttpResponse:
 @signed_in
 @require_POST
 def add(request: Request) -> HttpResponse:
-    project = _project(request)
+    project = _posted_project(request)
     try:
         edit.add(request.user, posted(request, "text"), for_team=bool(posted(request, "team")), project=project)
     except Refusal as error:
@@ -36,13 +36,14 @@ def add(request: Request) -> HttpResponse:
     return done(request, project or "memory", _("Saved. New tasks get this note when it matches their message."))
 
 
-def _project(request: Request) -> Project | None:
+def _posted_project(request: Request) -> Project | None:
     """Return the project whose page has the form.
 
     Raises: Http404, PermissionDenied.
     """
+    project_id = posted(request, "project")
     try:
-        return writable_project(request.user, UUID(wanted)) if (wanted := posted(request, "project")) else None
+        return writable_project(request.user, UUID(project_id)) if project_id else None
     except ValueError as error:
         raise Http404() from error
 
@@ -71,8 +72,8 @@ def delete(request: Request, note_id: int) -> HttpResponse:
 def undo(request: Request, session_id: UUID) -> HttpResponse:
     """Delete the notes that a call in the chat has saved for the user."""
     session = visible_session(request.user, session_id)
-    own = MemoryNote.objects.of_user(request.user)
-    notes = own | MemoryNote.objects.of_projects(Project.objects.writable_by(request.user))
+    own_notes = MemoryNote.objects.of_user(request.user)
+    notes = own_notes | MemoryNote.objects.of_projects(Project.objects.writable_by(request.user))
     deleted = notes.filter(task__session=session, call_id=posted(request, "call")).delete()[0]
     return done(request, session, _("The note is deleted.") if deleted else _("This note no longer exists."))
 

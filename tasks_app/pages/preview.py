@@ -32,15 +32,15 @@ from django.views.decorators.http import require_GET, require_POST
 
 from tasks_app.access import Request, may_write, posted, signed_in, visible_session
 from tasks_app.models import Session
-from tasks_app.pages.preview_exchange import Answer, Question
+from tasks_app.pages.preview_exchange import PortRequest, PortResponse
 from tasks_app.runtime import process
 from tools_app.errors import ToolError
 from tools_app.sandbox.ports import connect
 
-SECONDS = 15 * 60  # validity of a token since it was made or renewed
-LONGEST_S = 24 * 3600  # maximum validity with renewals
-RENEWED_EACH_S = 5 * 60
-MOST_AT_ONCE = 24  # open requests of one session
+VALID_SECONDS = 15 * 60  # validity of a token since it was made or renewed
+MAX_SECONDS = 24 * 3600  # maximum validity with renewals
+RENEWAL_SECONDS = 5 * 60
+MAX_OPEN_REQUESTS = 24  # open requests of one session
 _SALT = "a preview of a port"
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _READING = ("GET", "HEAD", "OPTIONS")
@@ -49,7 +49,7 @@ _running: Counter[str] = Counter()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class PreviewLink:
     """The user, session and port that a preview token stands for."""
 
     user: int
@@ -61,7 +61,7 @@ class Link:
         return signing.dumps([self.user, self.session, self.port], salt=_SALT)
 
     @classmethod
-    def of(cls, token: str, max_age: int = SECONDS) -> "Link":
+    def from_token(cls, token: str, max_age: int = VALID_SECONDS) -> "PreviewLink":
         """Return the link of a token.
 
         Raises: SignatureExpired, and BadSignature for a token that this server has not signed.
@@ -70,20 +70,20 @@ class Link:
         return cls(user=user, session=session, port=port)
 
     @classmethod
-    async def renewed_or_new(cls, token: str) -> "Link":
+    async def from_renewed_token(cls, token: str) -> "PreviewLink":
         """Return the link of a valid or renewed token.
 
         Raises: SignatureExpired, BadSignature.
         """
         try:
-            return cls.of(token)
+            return cls.from_token(token)
         except signing.SignatureExpired:
-            if not await cache.aget(_renewed(token)):
+            if not await cache.aget(_renewal_key(token)):
                 raise
-            return cls.of(token, LONGEST_S)
+            return cls.from_token(token, MAX_SECONDS)
 
 
-def _renewed(token: str) -> str:
+def _renewal_key(token: str) -> str:
     """Return the cache key of a token's renewal. The token cannot be derived from it."""
     return f"preview:{hashlib.sha256(token.encode()).hexdigest()}"
 
@@ -93,14 +93,14 @@ def _renewed(token: str) -> str:
 def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpResponse:
     """Show the frame with a new token."""
     session = visible_session(request.user, session_id)
-    if not 0 < port < 65536 or _climbs(path):
+    if not 0 < port < 65536 or _leaves_preview(path):
         raise Http404()
-    link = Link(user=request.user.pk, session=str(session.pk), port=port)
+    link = PreviewLink(user=request.user.pk, session=str(session.pk), port=port)
     query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
     token = link.token
     source = reverse("port_proxy", args=[token, ""]) + quote(path, safe=_SAFE_IN_PATHS) + query
     elsewhere = process.other_host(session.held_by)  # a sandbox can only be reached from its own machine
-    frame = {"source": source, "token": token, "renewed_each_s": RENEWED_EACH_S, "elsewhere": elsewhere}
+    frame = {"source": source, "token": token, "renewed_each_s": RENEWAL_SECONDS, "elsewhere": elsewhere}
     return render(request, "port.html", {"session": session, "port": port, "path": path, **frame})
 
 
@@ -110,14 +110,14 @@ def renew(request: Request, session_id: UUID, port: int) -> HttpResponse:
     """Renew the frame's token while its page is open and the user can see the session."""
     session, token = visible_session(request.user, session_id), posted(request, "token")
     try:
-        link = Link.of(token, LONGEST_S)
+        link = PreviewLink.from_token(token, MAX_SECONDS)
     except signing.SignatureExpired:
         return HttpResponse(status=204)  # the frame shows that it has expired
     except (signing.BadSignature, ValueError) as error:
         raise Http404() from error
-    if link != Link(user=request.user.pk, session=str(session.pk), port=port):
+    if link != PreviewLink(user=request.user.pk, session=str(session.pk), port=port):
         raise Http404()
-    cache.set(_renewed(token), True, SECONDS)
+    cache.set(_renewal_key(token), True, VALID_SECONDS)
     return HttpResponse(status=204)
 
 
@@ -125,29 +125,29 @@ def renew(request: Request, session_id: UUID, port: int) -> HttpResponse:
 async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase:
     """Pass one request on. Access to the session is checked for each request."""
     try:
-        link = await Link.renewed_or_new(token)
+        link = await PreviewLink.from_renewed_token(token)
     except signing.SignatureExpired:
-        return _said(request, 410, _("This preview has expired. Reload it."))
+        return _text_response(request, 410, _("This preview has expired. Reload it."))
     except (signing.BadSignature, ValueError) as error:
         raise Http404() from error
-    if _climbs(path):
+    if _leaves_preview(path):
         raise Http404()
     if request.headers.get("Sec-Fetch-Dest") == "document":  # only the frame keeps a page from navigating elsewhere
         return HttpResponseRedirect(reverse("port", args=[link.session, link.port, *filter(None, [path])]))
     if request.method not in _METHODS:
-        return _said(request, 405, _("A preview does not pass this method on."))
+        return _text_response(request, 405, _("A preview does not pass this method on."))
     await sync_to_async(_authorize)(link, request.method)
     if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
-        return _guarded(request, token, HttpResponse(status=204))
-    return await _passed_on(request, link, token, path)
+        return _with_headers(request, token, HttpResponse(status=204))
+    return await _forward(request, link, token, path)
 
 
-def _climbs(path: str) -> bool:
+def _leaves_preview(path: str) -> bool:
     """Return whether a browser would resolve the path above the preview. An encoded slash (`..%2f`) is decoded here."""
     return not {".", ".."}.isdisjoint(path.split("/"))
 
 
-def _authorize(link: Link, method: str) -> None:
+def _authorize(link: PreviewLink, method: str) -> None:
     """Check that the user can see the session, and can write in it for methods that change things.
 
     Raises: Http404, PermissionDenied.
@@ -160,9 +160,9 @@ def _authorize(link: Link, method: str) -> None:
         raise PermissionDenied(_("You have read-only access to this session."))
 
 
-async def _passed_on(request: HttpRequest, link: Link, token: str, path: str) -> HttpResponseBase:
+async def _forward(request: HttpRequest, link: PreviewLink, token: str, path: str) -> HttpResponseBase:
     query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
-    question = Question(
+    port_request = PortRequest(
         method=request.method or "GET",
         target=f"/{quote(path, safe=_SAFE_IN_PATHS)}{query}",
         port=link.port,
@@ -170,36 +170,36 @@ async def _passed_on(request: HttpRequest, link: Link, token: str, path: str) ->
         headers=request.headers,
         body=request.body,
     )
-    if _running[link.session] >= MOST_AT_ONCE:
-        return _said(request, 503, _("Too many requests of this preview are open. Try again."))
-    place = _Place(link.session)
+    if _running[link.session] >= MAX_OPEN_REQUESTS:
+        return _text_response(request, 503, _("Too many requests of this preview are open. Try again."))
+    open_request = _OpenRequest(link.session)
     try:
-        answer = await Answer(question, *await connect(link.session, link.port)).begin()
+        port_response = await PortResponse(port_request, *await connect(link.session, link.port)).begin()
     except ToolError as error:
-        place.close()
-        return _said(request, 502, str(error))
+        open_request.close()
+        return _text_response(request, 502, str(error))
     except BaseException:
-        place.close()
+        open_request.close()
         raise
-    place.answer = answer
-    response = StreamingHttpResponse(place, status=answer.status, headers=answer.headers)
-    if "content-type" not in answer.headers:
+    open_request.port_response = port_response
+    response = StreamingHttpResponse(open_request, status=port_response.status, headers=port_response.headers)
+    if "content-type" not in port_response.headers:
         del response["Content-Type"]
-    return _guarded(request, token, response)
+    return _with_headers(request, token, response)
 
 
-class _Place:
+class _OpenRequest:
     """One of the limited open requests of a session, held until its response is closed."""
 
     def __init__(self, session: str) -> None:
-        self.answer: Answer | None = None
+        self.port_response: PortResponse | None = None
         self._session, self._is_open = session, True
         _running[session] += 1
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        assert self.answer is not None
+        assert self.port_response is not None
         try:
-            async for part in self.answer:
+            async for part in self.port_response:
                 yield part
         finally:
             self.close()
@@ -210,25 +210,25 @@ class _Place:
             _running.subtract([self._session])
             if not _running[self._session]:
                 del _running[self._session]
-        if self.answer is not None:
-            self.answer.close()
+        if self.port_response is not None:
+            self.port_response.close()
 
 
-def _said(request: HttpRequest, status: int, sentence: str) -> HttpResponseBase:
+def _text_response(request: HttpRequest, status: int, sentence: str) -> HttpResponseBase:
     """Return a text response. It is not logged, as the URL contains the token."""
     response = HttpResponse(sentence, status=status, content_type="text/plain; charset=utf-8")
     response._has_been_logged = True  # type: ignore[attr-defined]
-    return _guarded(request, "", response)
+    return _with_headers(request, "", response)
 
 
-def _guarded(request: HttpRequest, token: str, response: HttpResponseBase) -> HttpResponseBase:
+def _with_headers(request: HttpRequest, token: str, response: HttpResponseBase) -> HttpResponseBase:
     """Add headers that give the page an opaque origin, and access only to URLs below its token."""
-    place = f"http://{request.get_host()}{reverse('port_proxy', args=[token, ''])}" if token else "'none'"
-    allowed = f"{place} 'unsafe-inline' 'unsafe-eval' data: blob:" if token else "'none'"
+    preview_url = f"http://{request.get_host()}{reverse('port_proxy', args=[token, ''])}" if token else "'none'"
+    sources = f"{preview_url} 'unsafe-inline' 'unsafe-eval' data: blob:" if token else "'none'"
     policy = {
         "sandbox": "allow-scripts allow-forms",
-        "default-src": allowed,
-        "form-action": place,
+        "default-src": sources,
+        "form-action": preview_url,
         "base-uri": "'none'",
         "frame-ancestors": "'self'",
         "webrtc": "'block'",

@@ -58,18 +58,18 @@ def show(request: Request, project_id: UUID) -> HttpResponse:
     sessions = (
         with_filing(Session.objects.filter(project=project), request.user).with_newest_task().select_related("owner")
     )
-    found = list(sessions[max(page - 1, 0) * ON_PAGE :][: ON_PAGE + 1])
+    page_sessions = list(sessions[max(page - 1, 0) * ON_PAGE :][: ON_PAGE + 1])
     context = {
-        **library.shown(project, request.user),
+        **library.list_context(project, request.user),
         "members": project.memberships.select_related("user", "role").order_by("pk"),
-        "sessions": found[:ON_PAGE],
+        "sessions": page_sessions[:ON_PAGE],
         "page": page,
-        "next": page + 1 if len(found) > ON_PAGE else None,
+        "next": page + 1 if len(page_sessions) > ON_PAGE else None,
         "longest": Project.MAX_INSTRUCTIONS,
         "notes": edit.redacted_notes(request.user, project.notes.select_related("task__session")),
         "key": uuid4().hex,
     }
-    return render(request, "projects/project.html", context | choices.offered(request.user, agent=project.agent))
+    return render(request, "projects/project.html", context | choices.form_choices(request.user, agent=project.agent))
 
 
 @signed_in
@@ -91,9 +91,9 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
     """Delete a project after a confirmation. Its sessions stay with their owners."""
     project = owned_project(request.user, project_id)
     if request.method != "POST":
-        said = _("Its sessions are kept, each by its owner; the other people of the project no longer see them.")
-        what = _("the project “%(name)s”") % {"name": project}
-        question = {"project": project, "what": what, "back": project, "said": said}
+        warning = _("Its sessions are kept, each by its owner; the other people of the project no longer see them.")
+        subject = _("the project “%(name)s”") % {"name": project}
+        question = {"project": project, "what": subject, "back": project, "said": warning}
         return render(request, "question.html", question)
     services.delete_project(project)
     return done(request, "projects", _("“%(name)s” is deleted.") % {"name": project.name})
@@ -125,40 +125,44 @@ def move(request: Request, session_id: UUID) -> HttpResponse:
         "here": reverse("session_move", args=[session.pk]),
     }
     if request.method == "POST":
-        chosen = _chosen(request, projects)
-        newly = _who_would_see(session, chosen) if chosen and not posted(request, "confirmed") else 0
-        if not newly:
-            return _moved(request, session, chosen)
-        says = ngettext("One more person will see it.", "%(count)d more people will see it.", newly)
-        context |= {"chosen": chosen, "says": says % {"count": newly}}
+        project = _chosen_project(request, projects)
+        new_reader_count = _count_new_readers(session, project) if project and not posted(request, "confirmed") else 0
+        if not new_reader_count:
+            return _move_session(request, session, project)
+        warning = ngettext("One more person will see it.", "%(count)d more people will see it.", new_reader_count)
+        context |= {"chosen": project, "says": warning % {"count": new_reader_count}}
     return render(
         request, "projects/move.html", context | {"base": "sessions/_sheet.html" if request.htmx else "base.html"}
     )
 
 
-def _chosen(request: Request, projects: Any) -> Project | None:
+def _chosen_project(request: Request, projects: Any) -> Project | None:
     """Return the chosen project, or None to leave all projects.
 
     Raises: Http404.
     """
-    if not (wanted := posted(request, "project")):
+    project_id = posted(request, "project")
+    if not project_id:
         return None
-    project: Project | None = next((each for each in projects if str(each.pk) == wanted), None)
+    project: Project | None = next((project for project in projects if str(project.pk) == project_id), None)
     if project is None:
         raise Http404()
     return project
 
 
-def _who_would_see(session: Session, project: Project) -> int:
+def _count_new_readers(session: Session, project: Project) -> int:
     """Return how many people would newly see the session."""
-    seen = Session.objects.filter(pk=session.pk).rights().get(session.pk, {})
-    return len(Project.objects.rights([project.pk]).get(project.pk, {}).keys() - seen.keys())
+    readers = Session.objects.filter(pk=session.pk).rights().get(session.pk, {})
+    return len(Project.objects.rights([project.pk]).get(project.pk, {}).keys() - readers.keys())
 
 
-def _moved(request: Request, session: Session, project: Project | None) -> HttpResponse:
+def _move_session(request: Request, session: Session, project: Project | None) -> HttpResponse:
     try:
         services.move_session(session, project)
     except Refusal as error:
         return refused(request, session, error)
-    said = _("It is in the project “%(name)s” now.") % {"name": project} if project else _("It is in no project now.")
-    return done(request, project or "sessions", said)
+    if project:
+        message = _("It is in the project “%(name)s” now.") % {"name": project}
+    else:
+        message = _("It is in no project now.")
+    return done(request, project or "sessions", message)

@@ -26,9 +26,11 @@ from tasks_app.text.sentences import translated
 
 _KINDS = [
     ("", gettext_lazy("Recognized from the key")),
-    *((one.name, one.label) for one in (*known_providers.KNOWN_PROVIDERS, known_providers.COMPATIBLE)),
+    *((provider.name, provider.label) for provider in (*known_providers.KNOWN_PROVIDERS, known_providers.COMPATIBLE)),
 ]
-_RIGHTS = [f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in ("provider", "route", "logicalmodel")]
+_PERMISSIONS = [
+    f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in ("provider", "route", "logicalmodel")
+]
 
 
 class KeyForm(forms.Form):
@@ -57,18 +59,18 @@ class KeyForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         key, kind, address = (self.cleaned_data.get(name, "") for name in ("key", "kind", "address"))
-        found = known_providers.known_provider(kind) or known_providers.provider_of_key(key, address)
-        if found is None:
+        known_provider = known_providers.known_provider(kind) or known_providers.provider_of_key(key, address)
+        if known_provider is None:
             raise ValidationError(
                 _("Choose the provider: it cannot be recognized from this key.") if key else _("Enter a key.")
             )
-        if found is known_providers.COMPATIBLE and not address:
+        if known_provider is known_providers.COMPATIBLE and not address:
             raise ValidationError({"address": _("Enter the address of the server, such as http://127.0.0.1:9000/v1")})
-        if found is not known_providers.COMPATIBLE and not key:
+        if known_provider is not known_providers.COMPATIBLE and not key:
             raise ValidationError({"key": _("Enter a key.")})
         if (self.cleaned_data.get("input_price") is None) != (self.cleaned_data.get("output_price") is None):
             raise ValidationError({"output_price": _("Enter both prices, or none.")})
-        self.known, self.provider = found, found.provider(key, address)
+        self.known, self.provider = known_provider, known_provider.provider(key, address)
         self._check_address()
         return self.cleaned_data
 
@@ -86,34 +88,36 @@ class KeyForm(forms.Form):
 
 
 def may_set_up(user: Any) -> bool:
-    return bool(user.is_staff and user.has_perms(_RIGHTS))
+    return bool(user.is_staff and user.has_perms(_PERMISSIONS))
 
 
-def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
+def model_context(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
     """Return the context about the default model, with forms for administrators."""
     route = Route.objects.find_default()
-    about: dict[str, Any] = {
+    context: dict[str, Any] = {
         "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
         "has_no_model": route is None,
         "may_set_up": may_set_up(user),
     }
-    if not about["may_set_up"]:
-        return about
-    about["key_form"] = (form or KeyForm(initial=_place_of(route))) if _needs_key(route) else None
-    if route is not None and not about["is_demo"]:
-        about["status"] = status_of(route)
-        about |= {"route": route, "is_listable": is_listable(route.provider)}
-        about["has_price"] = prices.is_known(prices.price_of(route))
-    return about
+    if not context["may_set_up"]:
+        return context
+    context["key_form"] = (form or KeyForm(initial=_known_address(route))) if _needs_key(route) else None
+    if route is not None and not context["is_demo"]:
+        context["status"] = status_of(route)
+        context |= {"route": route, "is_listable": is_listable(route.provider)}
+        context["has_price"] = prices.is_known(prices.price_of(route))
+    return context
 
 
-def _place_of(route: Route | None) -> dict[str, str]:
+def _known_address(route: Route | None) -> dict[str, str]:
     """Return the provider kind and address for a new key, empty if the key itself implies them."""
     if route is None or not route.provider.base_url:
         return {}
-    found = model_list.known_provider_of(route.provider, known_providers.KNOWN_PROVIDERS) or known_providers.COMPATIBLE
-    is_usual = bool(found.base_url) and route.provider.base_url.startswith(found.base_url)
-    return {} if is_usual else {"kind": found.name, "address": route.provider.base_url}
+    known_provider = (
+        model_list.known_provider_of(route.provider, known_providers.KNOWN_PROVIDERS) or known_providers.COMPATIBLE
+    )
+    is_usual = bool(known_provider.base_url) and route.provider.base_url.startswith(known_provider.base_url)
+    return {} if is_usual else {"kind": known_provider.name, "address": route.provider.base_url}
 
 
 def _needs_key(route: Route | None) -> bool:
@@ -133,38 +137,37 @@ def enter_key(request: Request) -> HttpResponse:
         )
     form = KeyForm(request.POST)
     if not form.is_valid():
-        return _again(request, form)
+        return _show_errors(request, form)
     seen_values.remember(form.provider.api_key)
-    has_worked = route is not None and _is_same(route, form)
+    has_worked = route is not None and _is_key_for(route, form)
     if route is not None and has_worked:
         connection = connect.change_key(route, form.provider.api_key)
     else:
         connection = connect.connect(form.known, form.provider, form.cleaned_data["model"])
     if not connection.outcome.ok:
         form.add_error(None, translated(connection.verdict))
-        return _again(request, form)
+        return _show_errors(request, form)
     connection.route.price = form.price or connection.route.price
-    adopted = connect.adopt_key(connection) if has_worked else connect.adopt(connection, replaced=_replaced(route))
-    said = "Its key was changed on the first page." if has_worked else "Set up on the first page, with its key."
-    _log(request, adopted.provider, CHANGE if has_worked else ADDITION, said)
-    return done(request, "home", _answers(adopted.provider_model, connection))
+    if has_worked:
+        adopted = connect.adopt_key(connection)
+    else:
+        is_demo = route is not None and route.provider.protocol == Protocol.SCRIPTED
+        adopted = connect.adopt(connection, replaced=None if is_demo else route)  # the demo is replaced without it
+    log_text = "Its key was changed on the first page." if has_worked else "Set up on the first page, with its key."
+    _log(request, adopted.provider, CHANGE if has_worked else ADDITION, log_text)
+    return done(request, "home", _success_message(adopted.provider_model, connection))
 
 
-def _is_same(route: Route, form: KeyForm) -> bool:
+def _is_key_for(route: Route, form: KeyForm) -> bool:
     """Return whether the form has a new key for the current provider and its settings are not known to be wrong."""
     is_open_question = route.works is False or route.provider.protocol == Protocol.SCRIPTED
     asks_for_more = form.cleaned_data["model"] not in ("", route.provider_model)
     return route.provider.base_url == form.provider.base_url and not is_open_question and not asks_for_more
 
 
-def _answers(model: str, connection: connect.CheckedRoute) -> str:
-    said = _("%(model)s answers from now on.") % {"model": model}
-    return f"{said} {translated(connection.outcome.sentence)}"
-
-
-def _replaced(route: Route | None) -> Route | None:
-    """Return the route to replace: one that failed its test. The demo is replaced without it."""
-    return None if route is None or route.provider.protocol == Protocol.SCRIPTED else route
+def _success_message(model: str, connection: connect.CheckedRoute) -> str:
+    message = _("%(model)s answers from now on.") % {"model": model}
+    return f"{message} {translated(connection.outcome.sentence)}"
 
 
 @signed_in
@@ -188,7 +191,7 @@ def choose_model(request: Request) -> HttpResponse:
         return refused(request, "home", Refusal(f"{stays} {connection.verdict}"))
     adopted = connect.adopt(connection, replaced=route)
     _log(request, adopted, CHANGE, f"{model} answers instead of {route.provider_model}, chosen on the first page.")
-    return done(request, "home", _answers(model, connection))
+    return done(request, "home", _success_message(model, connection))
 
 
 def _set_up_route(request: Request) -> Route | None:
@@ -201,9 +204,9 @@ def _set_up_route(request: Request) -> Route | None:
     return Route.objects.find_default()
 
 
-def _again(request: Request, form: KeyForm) -> HttpResponse:
+def _show_errors(request: Request, form: KeyForm) -> HttpResponse:
     """Show the form with its errors. The key is never sent back."""
-    return render(request, "home/key.html", panel(request.user, form), status=422)
+    return render(request, "home/key.html", model_context(request.user, form), status=422)
 
 
 def _log(request: Request, row: Provider | Route, flag: int, sentence: str) -> None:

@@ -12,23 +12,25 @@ from tasks_app.models.errors import Refusal
 from tasks_app.text import sentences
 from tools_app.errors import ToolError
 
-LONGEST_KEY = 40  # characters. Pages make shorter keys
+MAX_KEY_LENGTH = 40  # characters. Pages make shorter keys
 
 
-def done(request: Request, to: Any, said: str = "", *, also: str = "") -> HttpResponse:
-    """Report success. The page gets other changes as live updates, and `also` as extra fragments."""
+def done(request: Request, to: Any, message: str = "", *, extra_html: str = "") -> HttpResponse:
+    """Report success. The page gets changes as live updates, and `extra_html` with this response."""
     if request.htmx:
-        return render(request, "_toast.html", {"text": said, "also": also}) if said else HttpResponse(status=204)
-    if said:
-        messages.success(request, said)
+        if not message:
+            return HttpResponse(status=204)
+        return render(request, "_toast.html", {"text": message, "also": extra_html})
+    if message:
+        messages.success(request, message)
     return redirect(to)
 
 
-def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str = "") -> HttpResponse:
-    """Report the reason of a refusal. `also` are fragments with the current state."""
+def refused(request: Request, to: Any, error: Refusal | ToolError, *, extra_html: str = "") -> HttpResponse:
+    """Report the reason of a refusal. `extra_html` has fragments with the current state."""
     if request.htmx:
         status = error.status if isinstance(error, Refusal) else 409
-        toast = {"text": sentences.translated(str(error)), "level": "error", "also": also}
+        toast = {"text": sentences.translated(str(error)), "level": "error", "also": extra_html}
         response = render(request, "_toast.html", toast, status=status)
         if seconds := getattr(error, "retry_after", None):
             response.headers["Retry-After"] = str(seconds)
@@ -37,25 +39,26 @@ def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str 
     return redirect(to)
 
 
-def sent_before(request: Request, content: str, answer: str | None = None) -> IdempotencyKey | None:
+def earlier_submission(request: Request, content: str, answer: str | None = None) -> IdempotencyKey | None:
     """Return the row of an earlier submission of this form, or None. Call it in the transaction of the work.
 
     A form is submitted again if the first response was lost. The key of the form is stored with the `answer`.
     """
-    if not (key := _key(request)):
+    key = _key(request)
+    if not key:
         return None
-    row, is_new = IdempotencyKey.objects.get_or_store(request.user, key, _sent(request, content), answer)
+    row, is_new = IdempotencyKey.objects.get_or_store(request.user, key, _fingerprint(request, content), answer)
     return None if is_new else row
 
 
-def has_come_before(request: Request, content: str) -> bool:
+def is_repeated(request: Request, content: str) -> bool:
     """Return whether the form was submitted before, for work outside the transaction."""
-    return IdempotencyKey.objects.has(request.user, _key(request), _sent(request, content))
+    return IdempotencyKey.objects.has(request.user, _key(request), _fingerprint(request, content))
 
 
 def _key(request: Request) -> str:
-    return posted(request, "key")[:LONGEST_KEY]
+    return posted(request, "key")[:MAX_KEY_LENGTH]
 
 
-def _sent(request: Request, content: str) -> str:
+def _fingerprint(request: Request, content: str) -> str:
     return f"{request.path}\n{content}"

@@ -46,9 +46,9 @@ MOST_PINNED = 10
 PROJECTS_BESIDE = 5
 ON_PAGE = 40
 FOUND = 20  # search results while the user types
-LINE = 160  # characters of the line that contains the searched words
+FOUND_LINE_CHARS = 160  # characters of the line that contains the searched words
 CHANGED = "sessions-changed"  # the event on which a page reloads its lists
-_VERBS = {  # fields that a button of the sheet sets
+_FIELDS_OF_VERBS = {  # fields that a button of the sheet sets
     "pin": {"is_pinned": True},
     "unpin": {"is_pinned": False},
     "archive": {"is_archived": True},
@@ -57,20 +57,20 @@ _VERBS = {  # fields that a button of the sheet sets
 
 
 @cached_sql
-def projects_beside(user: Any) -> list[Project]:
+def sidebar_projects(user: Any) -> list[Project]:
     """Return the projects of the sidebar, newest first."""
     return fetch_all(Project.objects.visible_to(user).order_by("-changed_at")[:PROJECTS_BESIDE])
 
 
 @dataclass(frozen=True)
-class Group:
+class SessionGroup:
     """Sessions of the same period, with the period's name."""
 
     name: str
     sessions: list[Any]
 
 
-def beside(user: Any, current: Session | None = None) -> list[Group]:
+def sidebar_groups(user: Any, current: Session | None = None) -> list[SessionGroup]:
     """Return the groups of the sidebar: pinned sessions, the newest ones, and the open one.
 
     Sessions that others started in a project are listed only on the project's page.
@@ -115,15 +115,15 @@ def _project_keys(user: Any) -> list[UUID]:
     return fetch_all(Project.objects.visible_to(user).order_by().values_list("pk", flat=True))
 
 
-def grouped(sessions: Iterable[Any]) -> list[Group]:
+def grouped(sessions: Iterable[Any]) -> list[SessionGroup]:
     """Group sessions: pinned ones first, then by the day, week or month of the last change."""
     today = timezone.localdate()
     ordered = sorted(sessions, key=lambda session: not session.is_pinned)
-    names = groupby(ordered, key=lambda session: _("Pinned") if session.is_pinned else _day(session, today))
-    return [Group(name, list(members)) for name, members in names]
+    names = groupby(ordered, key=lambda session: _("Pinned") if session.is_pinned else _period_name(session, today))
+    return [SessionGroup(name, list(members)) for name, members in names]
 
 
-def _day(session: Session, today: date) -> str:
+def _period_name(session: Session, today: date) -> str:
     day = timezone.localdate(session.updated_at)
     for name, days in ((_("Today"), 0), (_("Yesterday"), 1), (_("Last 7 days"), 7), (_("Last 30 days"), 30)):
         if day >= today - timedelta(days=days):
@@ -139,10 +139,10 @@ def show(request: Request) -> HttpResponse:
     """
     query = request.GET.get("q", "").replace("\0", "").strip()[:500]
     if request.htmx and "find" in request.GET:
-        return _show_first(request, query)
+        return _show_suggestions(request, query)
     if request.htmx and "beside" in request.GET:
         session = _open_session(request)
-        fresh = {"groups": beside(request.user, session), "projects": projects_beside(request.user)}
+        fresh = {"groups": sidebar_groups(request.user, session), "projects": sidebar_projects(request.user)}
         return render(request, "sessions/_beside.html", {**fresh, "session": session, "is_again": True})
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and len(number) < 6 and int(number) else 1
@@ -169,18 +169,18 @@ def _set_found_lines(sessions: Iterable[Any], words: str) -> None:
 
     Markdown is removed from the line unless that would lose a word.
     """
-    wanted = parse_words(words)
-    for session in sessions if wanted else ():
-        given = [word for word, _ in wanted]
-        line = matching_line(session, wanted)
+    word_terms = parse_words(words)
+    for session in sessions if word_terms else ():
+        search_words = [word for word, _ in word_terms]
+        line = matching_line(session, word_terms)
         plain = first_words(line)
-        line = plain if count_matches(plain, given) == count_matches(line, given) else line
-        session.found_line = highlighted(line, given, LINE) if line else []
+        line = plain if count_matches(plain, search_words) == count_matches(line, search_words) else line
+        session.found_line = highlighted(line, search_words, FOUND_LINE_CHARS) if line else []
 
 
-def _show_first(request: Request, query: str) -> HttpResponse:
+def _show_suggestions(request: Request, query: str) -> HttpResponse:
     try:
-        sessions, problem = _first_found(request.user, query) if query else [], ""
+        sessions, problem = _suggestions(request.user, query) if query else [], ""
     except ImpossibleSearch as error:
         sessions, problem = [], str(error)
     return render(request, "sessions/_found.html", {"groups": grouped(sessions), "query": query, "problem": problem})
@@ -195,12 +195,12 @@ def _page(user: Any, query: str, page: int) -> list[Any]:
 
 def _found(user: Any, query: str) -> Any:
     """Return the search results among all sessions, or without a query the sessions that are not archived."""
-    found = SessionSearch.parse(query).apply(Session.objects.visible_to(user).started_by_people(), user)
-    return _listed(found if query else found.exclude(is_archived=True))
+    sessions = SessionSearch.parse(query).apply(Session.objects.visible_to(user).started_by_people(), user)
+    return _listed(sessions if query else sessions.exclude(is_archived=True))
 
 
-def _listed(found: Any) -> Any:
-    return found.with_newest_task().select_related("owner", "project").order_by("-updated_at")
+def _listed(sessions: Any) -> Any:
+    return sessions.with_newest_task().select_related("owner", "project").order_by("-updated_at")
 
 
 @cached_sql
@@ -208,7 +208,7 @@ def _first_page(user: Any) -> list[Session]:
     return fetch_all(_found(user, "")[: ON_PAGE + 1])
 
 
-def _first_found(user: Any, query: str) -> Iterable[Any]:
+def _suggestions(user: Any, query: str) -> Iterable[Any]:
     """Return the first search results. SQL of a search for words alone is cached by the number of words."""
     search = SessionSearch.parse(query)
     if not search.has_only_words:
@@ -254,13 +254,19 @@ def _change(request: Request, session: Session) -> HttpResponse:
 def file(request: Request, session_id: UUID) -> HttpResponse:
     """Pin, unpin, archive or unarchive, by `verb`. After archiving, the toast offers to undo it."""
     session = visible_session(request.user, session_id)
-    if (verb := posted(request, "verb")) not in _VERBS:
+    verb = posted(request, "verb")
+    if verb not in _FIELDS_OF_VERBS:
         raise Http404()
-    file_session(session, request.user, **_VERBS[verb])
+    file_session(session, request.user, **_FIELDS_OF_VERBS[verb])
     if not request.htmx:
         return redirect("sessions")
-    said = {"pin": _("Pinned."), "unpin": _("Unpinned."), "archive": _("Archived."), "unarchive": _("Not archived.")}
-    context = {"text": said[verb], "session": session, "can_undo": verb == "archive"}
+    messages_of_verbs = {
+        "pin": _("Pinned."),
+        "unpin": _("Unpinned."),
+        "archive": _("Archived."),
+        "unarchive": _("Not archived."),
+    }
+    context = {"text": messages_of_verbs[verb], "session": session, "can_undo": verb == "archive"}
     return trigger_client_event(render(request, "sessions/_toast.html", context), CHANGED)
 
 
@@ -286,8 +292,8 @@ def import_(request: Request) -> HttpResponse:
         return refused(request, "session_import", error)
     messages.success(request, _("Imported: %(count)d") % {"count": len(imported.sessions)})
     if imported.left_out:
-        said = _("Older conversations left out: %(count)d. Import them from a file of their own.")
-        messages.warning(request, said % {"count": imported.left_out})
+        warning = _("Older conversations left out: %(count)d. Import them from a file of their own.")
+        messages.warning(request, warning % {"count": imported.left_out})
     return redirect(f"{reverse('sessions')}?q=tag:{transfer.TAG}")
 
 

@@ -33,8 +33,8 @@ from tools_app.json_schema.model_schemas import first_sentence
 from tools_app.models import UserPolicy
 from tools_app.policy import policy_for
 
-DAYS = 30
-MAILS = {
+USAGE_DAYS = 30
+MAIL_KINDS = {
     "waiting": _("A task waits for me: a question, or a call to approve"),
     "done": _("A task is done"),
     "failed": _("A task has failed"),
@@ -43,7 +43,7 @@ _EXAMPLE = _("Write to me in German, briefly and without jargon. Numbers in tabl
 
 
 @cache
-def _zones() -> list[tuple[str, Any]]:
+def _time_zones() -> list[tuple[str, Any]]:
     names = sorted(name for name in zoneinfo.available_timezones() if name.partition("/")[0] in _REGIONS)
     return [("", _("That of this browser")), ("UTC", "UTC"), *((name, name.replace("_", " ")) for name in names)]
 
@@ -54,7 +54,7 @@ _REGIONS = {"Africa", "America", "Antarctica", "Asia", "Atlantic", "Australia", 
 class ProfileForm(forms.Form):
     email = forms.EmailField(required=False, label=_("E-mail"), help_text=_("For messages about your tasks."))
     time_zone = forms.ChoiceField(
-        choices=_zones,
+        choices=_time_zones,
         required=False,
         label=_("Time zone"),
         help_text=_("Of the times on pages, and of the agent’s day."),
@@ -79,7 +79,7 @@ class ProfileForm(forms.Form):
 
 class MailForm(forms.Form):
     mails = forms.MultipleChoiceField(
-        choices=list(MAILS.items()),
+        choices=list(MAIL_KINDS.items()),
         required=False,
         label=_("Send me an e-mail when"),
         widget=forms.CheckboxSelectMultiple,
@@ -95,7 +95,7 @@ class TokenForm(forms.Form):
     )
 
 
-class SecretForm(forms.Form):
+class OwnSecretForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         help_text=_("Tools get the value where the agent writes [secret:NAME], in sessions that only you write in."),
@@ -116,15 +116,15 @@ def profile(request: Request) -> HttpResponse:
     form = ProfileForm(request.POST)
     if not form.is_valid():
         return _page(request, profile=form)
-    user, given = request.user, form.cleaned_data
-    user.preferences = active_secrets.for_users([user.pk]).redactor.redacted(given["preferences"])
-    user.email, user.time_zone, user.language = given["email"], given["time_zone"], given["language"]
+    user, data = request.user, form.cleaned_data
+    user.preferences = active_secrets.for_users([user.pk]).redactor.redacted(data["preferences"])
+    user.email, user.time_zone, user.language = data["email"], data["time_zone"], data["language"]
     user.save(update_fields=["preferences", "email", "time_zone", "language"])
     translation.activate(user.language or translation.get_language_from_request(request))
-    answer = done(request, "settings", gettext("Saved. It applies from your next task on."))
+    response = done(request, "settings", gettext("Saved. It applies from your next task on."))
     if user.time_zone:
-        answer.set_cookie("timezone", user.time_zone, samesite="Lax")  # for the next page, too
-    return answer
+        response.set_cookie("timezone", user.time_zone, samesite="Lax")  # for the next page, too
+    return response
 
 
 @signed_in
@@ -142,9 +142,10 @@ def choose_mails(request: Request) -> HttpResponse:
 @require_POST
 def switch_tools(request: Request) -> HttpResponse:
     """Switch the ticked tools off. Tools that the page does not list keep their setting."""
-    offered = {tool.name for tool in policy_for(request.user.pk).switchable_tools()}
+    listed_tools = {tool.name for tool in policy_for(request.user.pk).switchable_tools()}
     policy, _ = UserPolicy.objects.get_or_create(user=request.user)
-    policy.switched_off = sorted(offered & set(request.POST.getlist("off")) | set(policy.switched_off) - offered)
+    unlisted_off = set(policy.switched_off) - listed_tools
+    policy.switched_off = sorted(unlisted_off | (listed_tools & set(request.POST.getlist("off"))))
     policy.save(update_fields=["switched_off"])
     return done(request, "settings", gettext("Saved. It applies from the next step of your tasks on."))
 
@@ -171,15 +172,15 @@ def delete_token(request: Request) -> HttpResponse:
 @require_POST
 def save_secret(request: Request) -> HttpResponse:
     """Store a secret. The response lists the entries that already contain its value."""
-    form = SecretForm(request.POST)
+    form = OwnSecretForm(request.POST)
     if not form.is_valid():
         return _page(request, secret=form)
     try:
-        kept = secrets.create(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
+        saved = secrets.create(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
     except Refusal as error:
         form.add_error(error.field, sentences.translated(str(error)))
         return _page(request, secret=form)
-    return _page(request, kept=kept)
+    return _page(request, kept=saved)
 
 
 @signed_in
@@ -192,12 +193,12 @@ def delete_secret(request: Request) -> HttpResponse:
 def _page(request: Request, **context: Any) -> HttpResponse:
     """Return the settings page. `context` has an invalid form, if any."""
     user = request.user
-    known = {name: getattr(user, name) for name in ProfileForm.base_fields}
-    forms_shown = {
-        "profile": ProfileForm(known),
+    initial = {name: getattr(user, name) for name in ProfileForm.base_fields}
+    page_forms = {
+        "profile": ProfileForm(initial),
         "mails": MailForm({"mails": user.mails}),
         "token": TokenForm(),
-        "secret": SecretForm(),
+        "secret": OwnSecretForm(),
     }
     policy = policy_for(request.user.pk)
     rows = {
@@ -208,30 +209,30 @@ def _page(request: Request, **context: Any) -> HttpResponse:
         "tokens": get_token_model().objects.filter(user=request.user).order_by("-created"),
         "secrets": Secret.objects.filter(owner=request.user),
         "sends_mail": bool(settings.EMAIL_HOST),
-        **sign_ins.panel(request),
+        **sign_ins.settings_context(request),
     }
-    refused = any(isinstance(value, forms.Form) for value in context.values())
-    return render(request, "settings.html", {**forms_shown, **rows, **context}, status=422 if refused else 200)
+    is_invalid = any(isinstance(value, forms.Form) for value in context.values())
+    return render(request, "settings.html", {**page_forms, **rows, **context}, status=422 if is_invalid else 200)
 
 
 @signed_in
 def show_usage(request: Request) -> HttpResponse:
     """Show usage by day, newest first. Days are in UTC, as budgets count them."""
-    user_id, since = request.user.pk, usage.beginning(DAYS)
-    days = list(usage.usage_by_day(user_id, DAYS))[::-1]
+    user_id, since = request.user.pk, usage.beginning(USAGE_DAYS)
+    days = list(usage.usage_by_day(user_id, USAGE_DAYS))[::-1]
     for day in days:
         day["tokens"] = day["input_tokens"] + day["output_tokens"]
     context: dict[str, Any] = {
         "days": days,
         "total": usage.total_usage(user_id),
         "bars": _bars(days, since.date()),
-        "models": usage.usage_by_model(user_id, DAYS),
+        "models": usage.usage_by_model(user_id, USAGE_DAYS),
         "tools": ToolCallLog.objects.filter(task__started_by=user_id, started_at__gte=since)
         .values("name")
         .annotate(calls=Count("pk"), failed=Count("pk", filter=Q(status="failed")), total_ms=Sum("duration_ms"))
         .order_by("-calls", "name"),
         "most": max((day["tokens"] for day in days), default=0),
-        "span": DAYS,
+        "span": USAGE_DAYS,
         "standings": counters.limit_states(limits.limits_for_call(user_id, None)),
     }
     return render(request, "usage.html", context)
@@ -240,11 +241,21 @@ def show_usage(request: Request) -> HttpResponse:
 def _bars(days: list[dict[str, Any]], first: date) -> list[dict[str, Any]]:
     """Return a bar for each day in chart units: 20 wide, at most 100 high, input tokens below output tokens."""
     by_date = {day["date"]: day for day in days}
-    most = max((day["tokens"] for day in days), default=0) or 1
+    largest = max((day["tokens"] for day in days), default=0) or 1
     bars = []
-    for number in range(DAYS):
-        day = by_date.get(first + timedelta(days=number), {})
-        into, out = (round(100 * day.get(name, 0) / most, 2) for name in ("input_tokens", "output_tokens"))
-        place = {"date": first + timedelta(days=number), "x": number * 20, "tokens": day.get("tokens", 0)}
-        bars.append(place | {"in": into, "in_y": round(100 - into, 2), "out": out, "out_y": round(100 - into - out, 2)})
+    for index in range(USAGE_DAYS):
+        day = by_date.get(first + timedelta(days=index), {})
+        input_height = round(100 * day.get("input_tokens", 0) / largest, 2)
+        output_height = round(100 * day.get("output_tokens", 0) / largest, 2)
+        bars.append(
+            {
+                "date": first + timedelta(days=index),
+                "x": index * 20,
+                "tokens": day.get("tokens", 0),
+                "in": input_height,
+                "in_y": round(100 - input_height, 2),
+                "out": output_height,
+                "out_y": round(100 - input_height - output_height, 2),
+            }
+        )
     return bars

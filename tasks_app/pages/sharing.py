@@ -19,47 +19,47 @@ from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import refused
 from tasks_app.services import sharing, transfer
 
-TRIES = 60  # wrong links from one IP address in a minute
+MAX_WRONG_LINKS = 60  # wrong links from one IP address in a minute
 
 
 @signed_in
 def share(request: Request, session_id: UUID) -> HttpResponse:
     """Show or change who can read a session, for its owner. A new link is shown once."""
     session, new_link = owned_session(request.user, session_id), ""
-    here = reverse("session_share", args=[session.pk])
+    page_url = reverse("session_share", args=[session.pk])
     if request.method == "POST":
         try:
             if not change_members(request, session):
                 new_link = _change_links(request, session)
         except Refusal as error:
-            return refused(request, here, error)
+            return refused(request, page_url, error)
         if not (request.htmx or new_link):
-            return redirect(here)
+            return redirect(page_url)
     links = {"links": ShareLink.objects.filter(session=session), "days": sharing.DAYS, "new_link": new_link}
-    return _shown(request, session, here, {"session": session, **links})
+    return _render_page(request, session, page_url, {"session": session, **links})
 
 
 @signed_in
 def share_project(request: Request, project_id: UUID) -> HttpResponse:
     """Show or change the members of a project, for its owner."""
     project = owned_project(request.user, project_id)
-    here = reverse("project_share", args=[project.pk])
+    page_url = reverse("project_share", args=[project.pk])
     if request.method == "POST":
         try:
             if not change_members(request, project):
                 raise Http404()
             project.publish_change()
         except Refusal as error:
-            return refused(request, here, error)
+            return refused(request, page_url, error)
         if not request.htmx:
-            return redirect(here)
-    return _shown(request, project, here, {"project": project})
+            return redirect(page_url)
+    return _render_page(request, project, page_url, {"project": project})
 
 
-def _shown(request: Request, shared: Any, here: str, more: dict[str, Any]) -> HttpResponse:
+def _render_page(request: Request, shared: Any, page_url: str, more: dict[str, Any]) -> HttpResponse:
     context = {
         "shared": shared,
-        "here": here,
+        "here": page_url,
         "members": shared.memberships.select_related("user", "role").order_by("pk"),
         "roles": sharing.roles_open_to(request.user),
         "in_sheet": bool(request.htmx),
@@ -75,10 +75,10 @@ def change_members(request: Request, shared: Any) -> bool:
     """
     match posted(request, "do"):
         case "add":
-            who = {name: posted(request, name) for name in ("person", "role")}
-            sharing.add_member(request.user, shared, **who, may_write=posted(request, "rights") == "write")
+            member = {name: posted(request, name) for name in ("person", "role")}
+            sharing.add_member(request.user, shared, **member, may_write=posted(request, "rights") == "write")
         case "remove":
-            shared.memberships.filter(pk=_number(request)).delete()
+            shared.memberships.filter(pk=_posted_id(request)).delete()
         case _:
             return False
     return True
@@ -95,29 +95,29 @@ def _change_links(request: Request, session: Session) -> str:
             token = sharing.make_link(session, int(days) if days in map(str, sharing.DAYS) else sharing.DAYS[0])
             return origins.public_address(request, reverse("shared", args=[token]))
         case "revoke":
-            session.links.filter(pk=_number(request)).delete()
+            session.links.filter(pk=_posted_id(request)).delete()
             return ""
         case _:
             raise Http404()
 
 
-def _number(request: Request) -> int:
+def _posted_id(request: Request) -> int:
     number = posted(request, "id")
     return int(number) if number.isdecimal() and len(number) < 18 else 0
 
 
-def _wrong_link(request: HttpRequest) -> HttpResponse:
+def _reject_link(request: HttpRequest) -> HttpResponse:
     """Count a wrong link, and answer 429 after too many. Valid links still open: their readers may share an address.
 
     Raises: Http404.
     """
     address = f"shared-{request.META.get('REMOTE_ADDR', '')}"
-    tries = caches["tries"]  # works without Redis, too
-    if tries.get(address, 0) >= TRIES:
+    attempts = caches["tries"]  # works without Redis, too
+    if attempts.get(address, 0) >= MAX_WRONG_LINKS:
         return HttpResponse(_("Too many attempts. Try again in a minute."), status=429, headers={"Retry-After": "60"})
-    tries.add(address, 0, 60)
+    attempts.add(address, 0, 60)
     with suppress(ValueError):  # the key expired in between
-        tries.incr(address)
+        attempts.incr(address)
     raise Http404()
 
 
@@ -127,10 +127,16 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a session's messages, redacted and paged, to anyone who has the link. Search engines must not index it."""
     link = ShareLink.objects.valid_with_token(token)
     if link is None:
-        return _wrong_link(request)
+        return _reject_link(request)
     session, after = link.session, request.GET.get("after", "")
-    said, later = transfer.messages_page(session, int(after) if after.isdecimal() and len(after) < 10 else 0)
-    context = {"title": transfer.redacted_title(session), "said": said, "after": after, "later": later, "link": link}
+    chat_messages, later = transfer.messages_page(session, int(after) if after.isdecimal() and len(after) < 10 else 0)
+    context = {
+        "title": transfer.redacted_title(session),
+        "said": chat_messages,
+        "after": after,
+        "later": later,
+        "link": link,
+    }
     response = render(request, "sessions/shared.html", context)
     response["X-Robots-Tag"], response["Referrer-Policy"] = "noindex, nofollow", "no-referrer"
     return response

@@ -25,7 +25,7 @@ _SYSTEMS = (
 )
 
 
-def panel(request: Request) -> dict[str, Any]:
+def settings_context(request: Request) -> dict[str, Any]:
     """Return the context of the settings page."""
     factors = {row.type: row for row in Authenticator.objects.filter(user=request.user)}
     codes = factors.get(Authenticator.Type.RECOVERY_CODES)
@@ -42,10 +42,11 @@ def panel(request: Request) -> dict[str, Any]:
 
 def browser_of(user_agent: str) -> str:
     """Return the browser and system that a user agent names, as text."""
-    found = [next((name for sign, name in table if re.search(sign, user_agent)), "") for table in (_BROWSERS, _SYSTEMS)]
-    if all(found):
-        return _("{browser} on {system}").format(browser=found[0], system=found[1])
-    return found[0] or found[1] or _("A browser")
+    browser = next((name for sign, name in _BROWSERS if re.search(sign, user_agent)), "")
+    system = next((name for sign, name in _SYSTEMS if re.search(sign, user_agent)), "")
+    if browser and system:
+        return _("{browser} on {system}").format(browser=browser, system=system)
+    return browser or system or _("A browser")
 
 
 @signed_in
@@ -56,5 +57,5 @@ def end(request: Request) -> HttpResponse:
     if login := posted(request, "login"):
         others = others.filter(pk=login) if login.isdecimal() else others.none()
     ended = [other.end() for other in others]
-    logger.warning("%s has signed out %d other browsers", request.user, len(ended))
+    logger.warning("user %s signed out %d other browsers", request.user, len(ended))
     return done(request, f"{reverse('settings')}#sign-in", _("Signed out there."))

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from tasks_app.models import Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import changes, choices, markdown
 from tasks_app.pages.context import Gauge, gauge_of
-from tasks_app.pages.sessions import beside, projects_beside
+from tasks_app.pages.sessions import sidebar_groups, sidebar_projects
 from tasks_app.record import delegated
 from tasks_app.record.item import Item
 from tasks_app.run import decisions
@@ -28,8 +28,8 @@ register = template.Library()
 register.simple_tag(entries.icon)
 register.simple_tag(entries.prose)
 register.simple_tag(delegated.delegating_session, name="origin_of")
-register.simple_tag(choices.agents, name="usable_agents")
-register.simple_tag(changes.proposed, name="proposed_change")
+register.simple_tag(choices.usable_agents, name="usable_agents")
+register.simple_tag(changes.proposed_change, name="proposed_change")
 # Unicode categories of invisible characters (bidi controls, zero widths, separators …), and invisible letters.
 _HIDDEN_CATEGORIES, _BLANK_LETTERS = ("Cc", "Cf", "Co", "Zl", "Zp"), "\u034f\u115f\u1160\u2800\u3164\uffa0"
 
@@ -241,7 +241,12 @@ def session_list(context: template.Context) -> dict[str, Any]:
     user, session = page_context["request"].user, page_context.get("session")
     if not isinstance(session, Session):
         session = None
-    return {**page_context, "session": session, "groups": beside(user, session), "projects": projects_beside(user)}
+    return {
+        **page_context,
+        "session": session,
+        "groups": sidebar_groups(user, session),
+        "projects": sidebar_projects(user),
+    }
 
 
 @register.simple_tag

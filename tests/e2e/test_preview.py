@@ -68,7 +68,7 @@ def test_a_page_in_a_preview_is_not_shown_outside_of_its_frame(open_page: Callab
     page.clock.install()
     page.goto(place)
     with page.expect_response(re.compile("/port-renewal/")) as renewed:
-        page.clock.run_for(preview.RENEWED_EACH_S * 1000 + 1000)
+        page.clock.run_for(preview.RENEWAL_SECONDS * 1000 + 1000)
     assert renewed.value.status == 204
     source = page.locator("iframe.port").get_attribute("src")
     expect(page.frame_locator("iframe.port").locator("body")).to_contain_text("sandbox")  # why there is nothing

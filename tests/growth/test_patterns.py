@@ -27,9 +27,9 @@ EXAMPLES = {
     "llm_app/text_calls/xml_calls.py: self.sign": "[each.sign for each in DIALECTS]",
     "llm_app/text_calls/xml_value.py: _tags": "[XMLValue('</parameter>', '<parameter')._tags.pattern]",
     "tasks_app/pages/markdown/sanitizer.py: pattern": "[_MATH_CLASS, *_CLASSES.values()]",
-    "tasks_app/pages/preview_exchange.py: it": "[each.pattern for each in _BEGINNINGS]",
+    "tasks_app/pages/preview_exchange.py: pattern": "[pattern.pattern for pattern in _PAGE_BEGINNINGS]",
     "tasks_app/pages/preview_exchange.py: "
-    "f'https?://(localhost|127\\\\.0\\\\.0\\\\.1|0\\\\.0\\\\.0\\\\.0|sandbox):{self._question.port}(?=/|$)'": (
+    "f'https?://(localhost|127\\\\.0\\\\.0\\\\.1|0\\\\.0\\\\.0\\\\.0|sandbox):{self._request.port}(?=/|$)'": (
         "['https?://(localhost|sandbox):80(?=/|$)']"
     ),
     "tasks_app/pages/sign_ins.py: sign": "[sign for sign, _ in (*_BROWSERS, *_SYSTEMS)]",

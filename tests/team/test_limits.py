@@ -10,7 +10,7 @@ from django.core.cache import cache
 from agentsite import rates
 from agentsite.accounts.login_limits import PAIR_LIMIT, _AttemptCounter
 from agentsite.rates import Rates
-from tasks_app.pages.preview import SECONDS, Link, _renewed
+from tasks_app.pages.preview import VALID_SECONDS, PreviewLink, _renewal_key
 
 pytestmark = pytest.mark.team
 
@@ -67,8 +67,8 @@ def test_renewed_preview_works_without_redis(settings, monkeypatch):
     settings.CACHES = {
         "default": {"BACKEND": "agentsite.team_cache.RedisOrLocalCache", "LOCATION": "redis://127.0.0.1:9/0"}
     }
-    link = Link(user=1, session="s", port=8000)
-    token, later = link.token, time.time() + SECONDS + 1
+    link = PreviewLink(user=1, session="s", port=8000)
+    token, later = link.token, time.time() + VALID_SECONDS + 1
     monkeypatch.setattr(signing.time, "time", lambda: later)
-    cache.set(_renewed(token), True, SECONDS)
-    assert asyncio.run(Link.renewed_or_new(token)) == link
+    cache.set(_renewal_key(token), True, VALID_SECONDS)
+    assert asyncio.run(PreviewLink.renewed_or_new(token)) == link

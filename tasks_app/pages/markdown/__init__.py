@@ -4,7 +4,7 @@ import re
 
 from django.utils.safestring import SafeString, mark_safe
 
-LONGEST_PARAGRAPH = 2_000  # characters of a paragraph that `first_words` reads
+MAX_PARAGRAPH_CHARS = 2_000  # characters of a paragraph that `first_words` reads
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 # Words and signs without a meaning in Markdown, HTML or URLs. No line begins like a list item. A colon
 # ends a word or is between digits.
@@ -24,13 +24,13 @@ def markdown(text: str, files_url: str = "", *, is_whole: bool = True) -> SafeSt
         return SafeString(paragraphs(text))
     from tasks_app.pages.markdown import parser, sanitizer  # imported on first use: they take 5 MB
 
-    html = parser.rendered(text, files_url, is_whole=is_whole)
+    html = parser.render(text, files_url, is_whole=is_whole)
     return mark_safe(sanitizer.sanitised(html, files_url))  # noqa: S308  sanitised on this line
 
 
 def first_words(text: str) -> str:
     """Return the first paragraph in one line, without Markdown marks."""
-    paragraph = text.strip().partition("\n\n")[0][:LONGEST_PARAGRAPH]
+    paragraph = text.strip().partition("\n\n")[0][:MAX_PARAGRAPH_CHARS]
     if PLAIN.fullmatch(paragraph):
         return " ".join(paragraph.split())
     from tasks_app.pages.markdown import parser
@@ -40,7 +40,7 @@ def first_words(text: str) -> str:
 
 def paragraphs(text: str) -> str:
     """Return the HTML of a plain text."""
-    return "".join(f'<p dir="auto">{one}</p>\n' for one in _GAP.split(text.rstrip("\n")))
+    return "".join(f'<p dir="auto">{paragraph}</p>\n' for paragraph in _GAP.split(text.rstrip("\n")))
 
 
 def last_paragraph(text: str) -> int:

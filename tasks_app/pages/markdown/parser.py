@@ -24,28 +24,28 @@ from pygments.util import ClassNotFound
 from tasks_app.pages.markdown.sanitizer import OUTSIDE, ports_url
 from tasks_app.pages.markdown.syntax import cjk_friendly, formulas
 
-LONG = 30  # lines. A longer block is folded
-LONGEST_COLOURED = 20_000  # characters. Some lexers are slow on long lines
-LONGEST_NAME = 30  # characters of a language's name
+FOLDED_LINES = 30  # a longer block is folded
+MAX_HIGHLIGHTED_CHARS = 20_000  # some lexers are slow on long lines
+MAX_LANGUAGE_CHARS = 30
 
 
 def fence(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
     """Render a code block. The last block of a text that is not whole is still being written."""
     token, is_written = tokens[number], env["is_whole"] or number < len(tokens) - 1
-    language = (token.info.split() or [""])[0].lower()[:LONGEST_NAME]
+    language = (token.info.split() or [""])[0].lower()[:MAX_LANGUAGE_CHARS]
     lexer = _lexer(language) if is_written else None
-    html = f'<pre><code class="language-{escape(language or "text")}">{_coloured(token.content, lexer)}</code></pre>'
+    html = f'<pre><code class="language-{escape(language or "text")}">{_highlighted(token.content, lexer)}</code></pre>'
     name = gettext("Diagram") if language == "mermaid" else escape(lexer.name if lexer else language)
     count = token.content.count("\n")
     if language == "mermaid" and is_written:
         return f'<figure class="code diagram"><figcaption>{name}</figcaption>{html}</figure>\n'
-    if count > LONG and is_written:
+    if count > FOLDED_LINES and is_written:
         head = f"<summary>{name or gettext('Text')} <small>{gettext('{} lines').format(count)}</small></summary>"
         return f'<details class="code" id="code-{env["docId"]}-{number}">{head}{html}</details>\n'
     return f'<figure class="code">{f"<figcaption>{name}</figcaption>" if name else ""}{html}</figure>\n'
 
 
-def indented(self: Any, tokens: Sequence[Token], number: int, *about: Any) -> str:
+def code_block(self: Any, tokens: Sequence[Token], number: int, *about: Any) -> str:
     return f'<figure class="code"><pre><code>{escape(tokens[number].content)}</code></pre></figure>\n'
 
 
@@ -56,47 +56,47 @@ def _lexer(language: str) -> Lexer | None:
         return None
 
 
-def _coloured(code: str, lexer: Lexer | None) -> str:
+def _highlighted(code: str, lexer: Lexer | None) -> str:
     """Return highlighted code as spans with Pygments' classes, or escaped code without a lexer."""
-    if lexer is None or len(code) > LONGEST_COLOURED:
+    if lexer is None or len(code) > MAX_HIGHLIGHTED_CHARS:
         return escape(code)
     return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
 
 
 _BLOCKS = ("paragraph_open", "heading_open", "th_open", "td_open")
-_HOLDERS = ("bullet_list_open", "ordered_list_open", "blockquote_open", "table_open")
-_TO_THE_RIGHT, _TO_THE_LEFT = ("L",), ("R", "AL")
+_CONTAINERS = ("bullet_list_open", "ordered_list_open", "blockquote_open", "table_open")
+_LEFT_TO_RIGHT, _RIGHT_TO_LEFT = ("L",), ("R", "AL")
 
 
 def set_directions(state: StateCore) -> None:
     """Set `dir` of each block. Lists need an explicit one: `dir=auto` ignores inner blocks that have a `dir`."""
-    reads_left = False
+    is_right_to_left = False
     for token in reversed(state.tokens):
-        if token.type == "inline" and (side := _side(token)):
-            reads_left = side in _TO_THE_LEFT
+        if token.type == "inline" and (direction := _first_direction(token)):
+            is_right_to_left = direction in _RIGHT_TO_LEFT
         elif token.type in _BLOCKS:
             token.attrSet("dir", "auto")
-        elif token.type in _HOLDERS:
-            token.attrSet("dir", "rtl" if reads_left else "auto")
+        elif token.type in _CONTAINERS:
+            token.attrSet("dir", "rtl" if is_right_to_left else "auto")
 
 
-def _side(inline: Token) -> str:
+def _first_direction(inline: Token) -> str:
     """Return the direction of the first letter, or '' if there is none."""
-    sides = map(unicodedata.bidirectional, inline.content)
-    return next((side for side in sides if side in _TO_THE_RIGHT + _TO_THE_LEFT), "")
+    directions = map(unicodedata.bidirectional, inline.content)
+    return next((direction for direction in directions if direction in _LEFT_TO_RIGHT + _RIGHT_TO_LEFT), "")
 
 
-LONGEST_LABEL = 80  # characters of a table's label for screen readers
-SHORT = 24  # characters of a cell that is never wrapped, such as a date or a number with its unit
+MAX_LABEL_CHARS = 80  # of a table's label for screen readers
+NOWRAP_CHARS = 24  # up to which a cell is never wrapped, such as a date or a number with its unit
 _RELATIVE = re.compile(r"(?![a-z][a-z0-9+.-]*:)[^/\\?#][^?#]*", re.IGNORECASE)
 _LIBRARY = re.compile(r"library:(\d{1,18})/(\d{1,9})", re.ASCII)
 _SANDBOX = re.compile(r"http://sandbox:(\d{1,5})(?:/(.*))?", re.IGNORECASE)
 
 
-def rendered(text: str, files_url: str, *, is_whole: bool) -> str:
+def render(text: str, files_url: str, *, is_whole: bool) -> str:
     """Return HTML that must be sanitised. Ids begin with a hash of the text, as a page shows many texts."""
-    mark = sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
-    return str(_renderer.render(text, {"files_url": files_url, "docId": mark, "is_whole": is_whole}))
+    text_hash = sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+    return str(_renderer.render(text, {"files_url": files_url, "docId": text_hash, "is_whole": is_whole}))
 
 
 def _resolve_addresses(state: StateCore) -> None:
@@ -104,28 +104,30 @@ def _resolve_addresses(state: StateCore) -> None:
         for token in block.children or []:
             for attribute in ("href", "src"):
                 if isinstance(address := token.attrGet(attribute), str):
-                    token.attrSet(attribute, _resolved(address, state.env["files_url"]))
+                    token.attrSet(attribute, _resolve_address(address, state.env["files_url"]))
             if token.type == "link_open":
                 token.attrSet("target", "_blank")
 
 
-def _resolved(address: str, files_url: str) -> str:
+def _resolve_address(address: str, files_url: str) -> str:
     """Return the address of a workspace file, sandbox preview or library page, or the address unchanged."""
-    if cited := _LIBRARY.fullmatch(address):
-        return f"/library/{cited[1]}/?page={cited[2]}"
-    if files_url and (served := _SANDBOX.fullmatch(address)):
-        return f"{ports_url(files_url)}{served[1]}/{served[2] or ''}"
-    if files_url and (path := _RELATIVE.match(address)):
-        return files_url + quote(unquote(path[0]).removeprefix("./"))
+    if library_link := _LIBRARY.fullmatch(address):
+        return f"/library/{library_link[1]}/?page={library_link[2]}"
+    if not files_url:
+        return address
+    if sandbox_link := _SANDBOX.fullmatch(address):
+        return f"{ports_url(files_url)}{sandbox_link[1]}/{sandbox_link[2] or ''}"
+    if relative_path := _RELATIVE.match(address):
+        return files_url + quote(unquote(relative_path[0]).removeprefix("./"))
     return address
 
 
-def _set_cells(state: StateCore) -> None:
+def _set_cell_classes(state: StateCore) -> None:
     """Set the alignment of cells as classes: the content security policy forbids inline styles."""
-    for cell, inside in pairwise(state.tokens):
+    for cell, inline in pairwise(state.tokens):
         if cell.type in ("th_open", "td_open"):
-            side = str(cell.attrs.pop("style", "")).removeprefix("text-align:")
-            classes = [side, "short" if len(inside.content) <= SHORT else ""]
+            alignment = str(cell.attrs.pop("style", "")).removeprefix("text-align:")
+            classes = [alignment, "short" if len(inline.content) <= NOWRAP_CHARS else ""]
             if any(classes):
                 cell.attrSet("class", " ".join(filter(None, classes)))
 
@@ -134,7 +136,7 @@ def _table_open(self: Any, tokens: Sequence[Token], number: int, options: Any, e
     """Open a table in a frame that is labelled with the column headings."""
     head = takewhile(lambda token: token.type != "thead_close", tokens[number:])
     names = ("".join(word.content for word in token.children) for token in head if token.children)
-    label = escape(", ".join(names)[:LONGEST_LABEL])
+    label = escape(", ".join(names)[:MAX_LABEL_CHARS])
     return f'<div aria-label="Table: {label}"><table dir="{tokens[number].attrGet("dir")}">\n'
 
 
@@ -155,15 +157,17 @@ def _footnotes_open(self: Any, *about: Any) -> str:
     return '<section class="footnotes" aria-label="Footnotes">\n<ol class="footnotes-list">\n'
 
 
-def _number(self: Any, tokens: Sequence[Token], number: int, *about: Any) -> str:
+def _footnote_number(self: Any, tokens: Sequence[Token], number: int, *about: Any) -> str:
     return f"[{tokens[number].meta['id'] + 1}]"
 
 
-def _way_back(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
+def _footnote_back_link(
+    self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
     meta = tokens[number].meta
-    place = f"{env['docId']}-{meta['id'] + 1}" + (f":{meta['subId']}" if meta["subId"] > 0 else "")
+    target = f"{env['docId']}-{meta['id'] + 1}" + (f":{meta['subId']}" if meta["subId"] > 0 else "")
     sign = "↩\N{VARIATION SELECTOR-15}"  # text instead of the emoji
-    return f' <a href="#fnref-{place}" class="footnote-backref" aria-label="Back to the text">{sign}</a>'
+    return f' <a href="#fnref-{target}" class="footnote-backref" aria-label="Back to the text">{sign}</a>'
 
 
 def structure() -> MarkdownIt:
@@ -178,24 +182,24 @@ def structure() -> MarkdownIt:
     return parser
 
 
-def _complete() -> MarkdownIt:
+def _make_renderer() -> MarkdownIt:
     parser = structure().use(tasklists_plugin)
     parser.core.ruler.push("resolve_addresses", _resolve_addresses)
-    parser.core.ruler.push("set_cells", _set_cells)
+    parser.core.ruler.push("set_cells", _set_cell_classes)
     parser.core.ruler.push("set_directions", set_directions)
     rules: dict[str, Any] = {"image": _image, "table_open": _table_open, "table_close": _table_close, "fence": fence}
     notes = {
         "footnote_block_open": _footnotes_open,
-        "footnote_caption": _number,
-        "footnote_anchor": _way_back,
-        "code_block": indented,
+        "footnote_caption": _footnote_number,
+        "footnote_anchor": _footnote_back_link,
+        "code_block": code_block,
     }
     for name, rule in {**rules, **notes}.items():
         parser.add_render_rule(name, rule)
     return parser
 
 
-_renderer = _complete()
+_renderer = _make_renderer()
 _structure = structure()
 _OF_NAMES = re.compile(r"[A-Za-z0-9]\w*|[^_\n]*+_.*", re.ASCII)  # text between underscores that belong to a name
 _SOURCE = ("fence", "code_block", "formula_block")

@@ -20,13 +20,13 @@ _TAGS = {
     *("strong", "em", "s", "a", "img", "div", "table", "thead", "tbody", "tr", "th", "td", "sup", "section", "input"),
     *("figure", "figcaption", "details", "summary", "small"),
 }
-_DIRECTED = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "blockquote", "table", "th", "td")
-_OF_MATH = {
+_WITH_DIRECTION = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "blockquote", "table", "th", "td")
+_MATH_ATTRIBUTES = {
     *("class", "display", "displaystyle", "scriptlevel", "mathvariant", "mathcolor", "stretchy", "fence", "separator"),
     *("form", "lspace", "rspace", "minsize", "maxsize", "symmetric", "largeop", "movablelimits", "accent"),
     *("accentunder", "linethickness", "width", "height", "depth", "voffset", "notation", "columnspan", "rowspan"),
 }
-_OF_TAGS: dict[str, set[str]] = {
+_TAG_ATTRIBUTES: dict[str, set[str]] = {
     "p": {"class", "tabindex"},
     "a": {"href", "target", "id", "class", "aria-label"},
     "img": {"src", "alt"},
@@ -46,10 +46,10 @@ _OF_TAGS: dict[str, set[str]] = {
 }
 _ATTRIBUTES: dict[str, set[str]] = {
     "*": set(),
-    **{tag: _OF_TAGS.get(tag, set()) | ({"dir"} if tag in _DIRECTED else set()) for tag in _TAGS},
-    **dict.fromkeys(_MATH, _OF_MATH),
+    **{tag: _TAG_ATTRIBUTES.get(tag, set()) | ({"dir"} if tag in _WITH_DIRECTION else set()) for tag in _TAGS},
+    **dict.fromkeys(_MATH, _MATH_ATTRIBUTES),
 }
-_FORCED = {
+_FIXED_ATTRIBUTES = {
     "img": {"loading": "lazy"},
     "pre": {"tabindex": "0"},  # scrollable by keyboard
     "div": {"class": "table", "role": "region", "tabindex": "0"},
@@ -87,18 +87,18 @@ def _cleaner(files_url: str) -> nh3.Cleaner:
     return nh3.Cleaner(
         tags=_TAGS | _MATH,
         attributes=_ATTRIBUTES,
-        attribute_filter=partial(_allowed, files_url),
+        attribute_filter=partial(_filtered_value, files_url),
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
-        set_tag_attribute_values=_FORCED,
+        set_tag_attribute_values=_FIXED_ATTRIBUTES,
     )
 
 
-def _allowed(files_url: str, tag: str, attribute: str, value: str) -> str | None:
+def _filtered_value(files_url: str, tag: str, attribute: str, value: str) -> str | None:
     """Return the attribute's value, or None to remove the attribute."""
     match attribute:
         case "href":
-            return value if _leads_well(value, files_url) else None
+            return value if _is_allowed_link(value, files_url) else None
         case "src":
             return value if _is_below(files_url, value) and value.lower().endswith(PICTURES) else None
         case "class":
@@ -115,10 +115,10 @@ def _allowed(files_url: str, tag: str, attribute: str, value: str) -> str | None
     return value if tag not in _MATH or _MATH_VALUE.fullmatch(value) else None
 
 
-def _leads_well(address: str, files_url: str) -> bool:
-    is_note = address.startswith("#") and _ID.fullmatch(address[1:])
-    is_ours = _is_below(files_url, address) or _is_below(ports_url(files_url), address)
-    return bool(is_note or is_ours or OUTSIDE.match(address) or _LIBRARY.fullmatch(address))
+def _is_allowed_link(address: str, files_url: str) -> bool:
+    is_footnote = address.startswith("#") and _ID.fullmatch(address[1:])
+    is_own = _is_below(files_url, address) or _is_below(ports_url(files_url), address)
+    return bool(is_footnote or is_own or OUTSIDE.match(address) or _LIBRARY.fullmatch(address))
 
 
 def _is_below(folder: str, address: str) -> bool:

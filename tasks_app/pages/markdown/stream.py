@@ -11,8 +11,8 @@ from tasks_app.pages.markdown import PLAIN, last_paragraph, markdown, paragraphs
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-EAGER = 1_500  # characters up to which an open block is rendered again whenever it grows
-GROWTH = 4  # a longer block is rendered again when it has grown by a quarter, so the total cost stays linear
+EAGER_CHARS = 1_500  # characters up to which an open block is rendered again whenever it grows
+GROWTH_FACTOR = 4  # a longer block is rendered again when it has grown by a quarter, so the total cost stays linear
 # Signs at the end of the text whose meaning is not decided yet: a list, a rule, a fence …
 _UNDECIDED = re.compile(r"(?:\A|\n)[ \t]*(?:[-=*_#`~>|+:$\\\[ \t]{1,8}|\d{1,3}[.)]?[ \t]*)\Z|\r\Z")
 # Words without a meaning in Markdown, and HTML that ends with words and closing tags: more words can be appended.
@@ -22,7 +22,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class MarkdownChange:
     """A change of the shown HTML.
 
     `closed` goes before the open block, `open` replaces it unless None, and `tail` is appended to it.
@@ -51,11 +51,11 @@ class StreamedMarkdown:
         self._undecided = ""
 
     @property
-    def whole(self) -> Change:
-        return Change(closed="".join(self._closed), open=self._open, tail="".join(self._tail))
+    def whole(self) -> MarkdownChange:
+        return MarkdownChange(closed="".join(self._closed), open=self._open, tail="".join(self._tail))
 
-    def add(self, text: str) -> Change | None:
-        """Add text and return the change, or None if a parser is needed: then call `rendered`."""
+    def add(self, text: str) -> MarkdownChange | None:
+        """Add text and return the change, or None if a parser is needed: then call `render`."""
         text = self._undecided + text
         undecided = _UNDECIDED.search(text)
         cut = undecided.start() if undecided else len(text)
@@ -63,25 +63,30 @@ class StreamedMarkdown:
         self._tail_length += len(text)
         self._tail.append(text)
         if not text or not self._is_due(text):
-            return Change(tail=text)
+            return MarkdownChange(tail=text)
         source = self._source + "".join(self._tail)
         is_plain = PLAIN.fullmatch(source.rstrip(" ")) is not None
-        return self._shown(source, last_paragraph(source), lambda text, _: paragraphs(text)) if is_plain else None
+        if not is_plain:
+            return None
+        return self._render_blocks(source, last_paragraph(source), lambda text, _: paragraphs(text))
 
-    def rendered(self) -> Change:
+    def render(self) -> MarkdownChange:
         tail = "".join(self._tail)
-        source, is_same_line = self._source + tail, self._source[-1:] not in ("", "\n") and "\n" not in tail
-        start, self._fence = (0, "") if is_same_line and not self._fence else _last_block(source)
-        return self._shown(source, start, lambda text, is_whole: markdown(text, self._files_url, is_whole=is_whole))
+        source = self._source + tail
+        continues_line = self._source[-1:] not in ("", "\n") and "\n" not in tail
+        start, self._fence = (0, "") if continues_line and not self._fence else _last_block(source)
+        return self._render_blocks(
+            source, start, lambda text, is_whole: markdown(text, self._files_url, is_whole=is_whole)
+        )
 
     def _is_due(self, text: str) -> bool:
         if self._fence:
-            return any(_ends(line, self._fence) for line in text.split("\n"))
+            return any(_closes_fence(line, self._fence) for line in text.split("\n"))
         if self._takes_words and _WORDS.fullmatch(text):
             return False
-        return self._tail_length * GROWTH >= len(self._source) - EAGER
+        return self._tail_length * GROWTH_FACTOR >= len(self._source) - EAGER_CHARS
 
-    def _shown(self, source: str, start: int, render: Callable[[str, bool], str]) -> Change:
+    def _render_blocks(self, source: str, start: int, render: Callable[[str, bool], str]) -> MarkdownChange:
         """Close all blocks before `start` and render the last one. `render` gets a text and whether it is whole."""
         closed = render(source[:start], True) if source[:start].strip() else ""
         opened = source[start:]
@@ -91,29 +96,30 @@ class StreamedMarkdown:
         spaces = opened[len(self._source) :]
         self._tail, self._tail_length = [spaces], 0
         self._closed.append(closed)
-        return Change(closed=closed, open=self._open, tail=spaces)
+        return MarkdownChange(closed=closed, open=self._open, tail=spaces)
 
 
 def _last_block(source: str) -> tuple[int, str]:
     """Return the position of the last block, and its fence if that is still open."""
-    blocks = [token for token in _structure().parse(source) if token.level == 0 and token.nesting >= 0 and token.map]
+    tokens = _structure_parser().parse(source)
+    blocks = [token for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
     if not blocks:
         return 0, ""
     lines = source.split("\n")
-    first, behind = blocks[-1].map or (0, 0)
+    first, end = blocks[-1].map or (0, 0)
     start = sum(len(line) + 1 for line in lines[:first])
     is_fence = blocks[-1].type == "fence"
-    is_open = is_fence and not (behind - first > 1 and _ends(lines[behind - 1], blocks[-1].markup))
+    is_open = is_fence and not (end - first > 1 and _closes_fence(lines[end - 1], blocks[-1].markup))
     return start, blocks[-1].markup if is_open else ""
 
 
-def _ends(line: str, fence: str) -> bool:
-    found = _FENCE.match(line)
-    return bool(found and found[1].startswith(fence) and not line[found.end() :].strip())
+def _closes_fence(line: str, fence: str) -> bool:
+    match = _FENCE.match(line)
+    return bool(match and match[1].startswith(fence) and not line[match.end() :].strip())
 
 
 @cache
-def _structure() -> "MarkdownIt":
+def _structure_parser() -> "MarkdownIt":
     from tasks_app.pages.markdown.parser import structure
 
     return structure().disable(["inline", "linkify"])

@@ -23,7 +23,7 @@ from math_core import LatexError, LatexToMathML
 
 # --- formulas -----------------------------------------------------------------------------------------------------
 
-LONGEST, MOST_LINES = 4_000, 60  # per formula, to bound the search for a missing end
+MAX_FORMULA_CHARS, MAX_FORMULA_LINES = 4_000, 60  # per formula, to bound the search for a missing end
 # A formula in single dollars has no space at its ends, and no letter or digit follows it. So prices do not match.
 _INLINE = re.compile(
     r"\$\$(?P<dollars>(?:\\.|[^\\$])+?)\$\$"
@@ -64,24 +64,24 @@ def formulas(parser: MarkdownIt) -> None:
 
 
 def _inline_formula(state: StateInline, silent: bool) -> bool:
-    found = _formula_at(state.src, state.pos, min(state.posMax, state.pos + LONGEST))
-    if found is None:
+    match = _formula_at(state.src, state.pos, min(state.posMax, state.pos + MAX_FORMULA_CHARS))
+    if match is None:
         return False
     if not silent:
-        is_display = found.lastgroup in ("dollars", "bracket")
+        is_display = match.lastgroup in ("dollars", "bracket")
         token = state.push("formula_display" if is_display else "formula", "math", 0)
-        token.content = found[str(found.lastgroup)]
-    state.pos = found.end()
+        token.content = match[str(match.lastgroup)]
+    state.pos = match.end()
     return True
 
 
 def _formula_at(text: str, start: int, end: int) -> re.Match[str] | None:
     if text[start] == "$":
         follows_word = start > 0 and (text[start - 1].isalnum() or text[start - 1] == "$")
-        found = None if follows_word else _INLINE.match(text, start, end)
-        return None if found and found["dollar"] and _WORDS.match(found["dollar"]) else found
-    closer = {"\\[": "\\]", "\\(": "\\)"}.get(text[start : start + 2])
-    return _INLINE.match(text, start, end) if closer and text.find(closer, start, end) > 0 else None
+        match = None if follows_word else _INLINE.match(text, start, end)
+        return None if match and match["dollar"] and _WORDS.match(match["dollar"]) else match
+    closing_mark = {"\\[": "\\]", "\\(": "\\)"}.get(text[start : start + 2])
+    return _INLINE.match(text, start, end) if closing_mark and text.find(closing_mark, start, end) > 0 else None
 
 
 def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
@@ -89,32 +89,32 @@ def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> boo
     start = state.bMarks[first] + state.tShift[first]
     if state.is_code_block(first) or not state.src.startswith(("$$", "\\[", "\\begin{"), start):
         return False
-    closer = _closer(state.src, start)
-    for last in range(first, min(end, first + MOST_LINES) if closer else first):
+    closing_mark = _closing_mark(state.src, start)
+    for last in range(first, min(end, first + MAX_FORMULA_LINES) if closing_mark else first):
         if state.isEmpty(last) or state.sCount[last] < state.blkIndent:
             return False
-        if not state.src[state.bMarks[last] : state.eMarks[last]].rstrip().endswith(closer):
+        if not state.src[state.bMarks[last] : state.eMarks[last]].rstrip().endswith(closing_mark):
             continue
-        found = _BLOCK.fullmatch(state.getLines(first, last + 1, state.blkIndent, False).strip())
-        if found:
-            return silent or _push(state, found, first, last + 1)
+        match = _BLOCK.fullmatch(state.getLines(first, last + 1, state.blkIndent, False).strip())
+        if match:
+            return silent or _push_block(state, match, first, last + 1)
         if last > first:  # more lines do not make it a formula
             return False
     return False
 
 
-def _closer(text: str, start: int) -> str:
+def _closing_mark(text: str, start: int) -> str:
     """Return the end of the last line of the formula, or '' if no formula begins here."""
     if begin := _BEGIN.match(text, start):
         return f"\\end{{{begin[1]}}}"
     return {"$$": "$$", "\\[": "\\]"}.get(text[start : start + 2], "")
 
 
-def _push(state: StateBlock, found: re.Match[str], first: int, behind: int) -> bool:
+def _push_block(state: StateBlock, match: re.Match[str], first: int, end_line: int) -> bool:
     token = state.push("formula_block", "math", 0)
-    token.content = found["dollars"] or found["bracket"] or found["environment"]
-    token.map, token.block = [first, behind], True
-    state.line = behind
+    token.content = match["dollars"] or match["bracket"] or match["environment"]
+    token.map, token.block = [first, end_line], True
+    state.line = end_line
     return True
 
 
@@ -158,24 +158,24 @@ _IDEOGRAPHIC = range(0xE0100, 0xE01F0)  # variation selectors
 
 
 def cjk_friendly(parser: MarkdownIt) -> None:
-    parser.inline.ruler.at("emphasis", _amended(emphasis.tokenize))
-    parser.inline.ruler.at("strikethrough", _amended(strikethrough.tokenize))
+    parser.inline.ruler.at("emphasis", _with_cjk_rule(emphasis.tokenize))
+    parser.inline.ruler.at("strikethrough", _with_cjk_rule(strikethrough.tokenize))
 
 
-def _amended(rule: Rule) -> Rule:
+def _with_cjk_rule(rule: Rule) -> Rule:
     def tokenize(state: StateInline, silent: bool) -> bool:
-        state.scanDelims = partial(_scan, state)  # type: ignore[method-assign]
+        state.scanDelims = partial(_scan_marks, state)  # type: ignore[method-assign]
         return rule(state, silent)
 
     return tokenize
 
 
-def _scan(state: StateInline, start: int, can_split_word: bool) -> Scanned:
+def _scan_marks(state: StateInline, start: int, can_split_word: bool) -> Scanned:
     """Return whether the run of marks at `start` can open and close emphasis, and its length."""
     end = start
     while end < state.posMax and state.src[end] == state.src[start]:
         end += 1
-    before, is_wide_quote = _before(state.src[max(0, start - 2) : start] or " ")
+    before, is_wide_quote = _character_before(state.src[max(0, start - 2) : start] or " ")
     after = state.src[end] if end < state.posMax else " "
     is_cjk_before = _is_cjk(before) or ord(before) in _IDEOGRAPHIC
     is_space_before, is_space_after = isWhiteSpace(ord(before)), isWhiteSpace(ord(after))
@@ -190,7 +190,7 @@ def _scan(state: StateInline, start: int, can_split_word: bool) -> Scanned:
     )
 
 
-def _before(text: str) -> tuple[str, bool]:
+def _character_before(text: str) -> tuple[str, bool]:
     """Return the last character without its variation selector, and whether it is a full-width quotation mark."""
     base, last = text[:1], text[-1]
     if len(text) < 2 or not "\ufe00" <= last <= "\ufe0e" or not (_is_punctuation(base) or _is_cjk(base)):

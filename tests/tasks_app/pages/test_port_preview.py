@@ -59,7 +59,7 @@ async def serving(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
 
 
 def address(session: Any, user: Any, path: str = "", port: int = 5000) -> str:
-    link = preview.Link(user=user.pk, session=str(session.pk), port=port)
+    link = preview.PreviewLink(user=user.pk, session=str(session.pk), port=port)
     return reverse("port_proxy", args=[link.token, path])
 
 
@@ -257,7 +257,7 @@ class TestWhatGoesThrough:
     async def test_parts_of_a_byte_are_bounded_in_number(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(preview_exchange, "MOST_BODY", 10_000)
+        monkeypatch.setattr(preview_exchange, "MAX_BODY_BYTES", 10_000)
         async with serving(monkeypatch) as served:
             head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
             served.answer = head + b"1\r\nx\r\n" * 100 + b"0\r\n\r\n"

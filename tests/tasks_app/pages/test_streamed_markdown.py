@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks_app.pages.markdown import PLAIN, last_paragraph, markdown, stream
-from tasks_app.pages.markdown.stream import Change, StreamedMarkdown
+from tasks_app.pages.markdown.stream import MarkdownChange, StreamedMarkdown
 
 FILES = "/s/1/files/"
 PIECES = {
@@ -73,9 +73,9 @@ The end, with $x^2$.
 class Streamed(StreamedMarkdown):
     """Whose parser has time at once."""
 
-    def add(self, text: str) -> Change:
+    def add(self, text: str) -> MarkdownChange:
         change = super().add(text)
-        return self.rendered() if change is None else change
+        return self.render() if change is None else change
 
 
 def streamed(text: str, seed: int, most: int) -> Streamed:
@@ -212,8 +212,8 @@ def test_lines_may_end_as_anywhere(text):
         while rest:
             size = drawn.randint(1, 3)
             if streamed.add(rest[:size]) is None:
-                streamed.rendered()
+                streamed.render()
             rest = rest[size:]
-        streamed.rendered()
+        streamed.render()
         shown = streamed.whole
         assert re.sub(r"<[^>]+>|\s", "", shown.closed + shown.open) == re.sub(r"<[^>]+>|\s", "", markdown(text, FILES))
