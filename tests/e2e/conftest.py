@@ -1,4 +1,4 @@
-"""A real browser before a real server. Every page that a test opens must stay free of errors and policy violations."""
+"""A real browser and a real server. Pages must stay free of errors and violations of the content security policy."""
 
 import os
 import re
@@ -31,10 +31,10 @@ users:
   - {username: bob, password: THE_PASSWORD}
   - {username: carol, password: THE_PASSWORD}
 """
-WAIT = "while [ ! -e go ]; do sleep 0.05; done"  # a command that runs until somebody lets it go
+WAIT = "while [ ! -e go ]; do sleep 0.05; done"  # a command that runs until a test ends it
 HERE = Path(__file__).parent
 FLAGS = ["--disable-dev-shm-usage", "--disable-background-networking"]
-PATIENCE = 60_000  # milliseconds: nobody waits for them unless something is wrong
+PATIENCE = 60_000  # milliseconds, only reached when something is wrong
 expect.set_options(timeout=PATIENCE)
 
 
@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Chat:
-    """What a person sees and does in a session's page."""
+    """A session's page as a person uses it."""
 
     def __init__(self, page: Page, server: Server) -> None:
         self.page, self.server = page, server
@@ -55,7 +55,7 @@ class Chat:
         self.entries = page.locator("#entries .entry")
 
     def start(self, text: str, model: str = "script") -> "Chat":
-        """Begins a session with `text`, from the first page."""
+        """Start a session with `text` from the home page."""
         self.page.get_by_label("Model").select_option(model)
         self.words.fill(text)
         self.words.press("Enter")
@@ -66,8 +66,8 @@ class Chat:
         self.words.fill(text)
         self.words.press(key)
 
-    def let_go(self, *others: Any) -> None:
-        """Ends WAIT, by a file that is brought through the panel, as the last of these."""
+    def end_wait(self, *others: Any) -> None:
+        """End WAIT by uploading its file through the panel, after `others`."""
         go = {"name": "go", "mimeType": "text/plain", "buffer": b"x"}
         self.page.locator("#files input[type=file]").set_input_files([*others, go])
 
@@ -109,7 +109,7 @@ def _speaker() -> Iterator[Speaker]:
 
 @pytest.fixture
 def speaker(_speaker: Speaker) -> Speaker:
-    """What the model `speaker` says, and when."""
+    """Return the control of the model `speaker`: what it sends, and when."""
     _speaker.forget()
     return _speaker
 
@@ -124,7 +124,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, _speaker: Speaker) -> Itera
 
 @pytest.fixture
 def mortal_server(server: Server) -> Iterator[Server]:
-    """The same one, for a test that kills it."""
+    """Return a server that a test may kill."""
     yield server
     server.revive()
 
@@ -142,7 +142,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def login(browser: Browser) -> Callable[[Server], Any]:
-    """The cookies of somebody who is signed in: once for each server, as checking a password is slow on purpose."""
+    """Return a function that returns login cookies. They are cached by server, as checking a password is slow."""
 
     @cache
     def signed_in(server: Server) -> Any:
@@ -155,20 +155,20 @@ def login(browser: Browser) -> Callable[[Server], Any]:
     return signed_in
 
 
-class KeptContext:
-    """Serves one test after another: a new context, with its processes and an empty cache, takes a second of CPU."""
+class SharedContext:
+    """A browser context that tests share: a new one takes a second of CPU."""
 
     def __init__(self, browser: Browser, server: Server, state: Any) -> None:
         self.server, self.cookies = server, state["cookies"]
         self.context = browser.new_context(base_url=server.base_url)
-        self._blank = self.context.new_page()  # keeps the processes
+        self._blank = self.context.new_page()  # keeps the browser's processes alive
 
     def page(self) -> Page:
         self.context.add_cookies(self.cookies)
         return self.context.new_page()
 
     def clear(self) -> None:
-        """Closes the pages, and forgets what they stored."""
+        """Close the pages, and delete what they stored."""
         for page in self.context.pages:
             if page is not self._blank:
                 page.close()
@@ -178,17 +178,17 @@ class KeptContext:
 
 
 @pytest.fixture(scope="package")
-def kept(browser: Browser, login: Callable[[Server], Any]) -> Callable[[Server], KeptContext]:
-    return cache(lambda server: KeptContext(browser, server, login(server)))
+def shared_context(browser: Browser, login: Callable[[Server], Any]) -> Callable[[Server], SharedContext]:
+    return cache(lambda server: SharedContext(browser, server, login(server)))
 
 
 @pytest.fixture
 def open_page(
-    browser: Browser, login: Callable[[Server], Any], kept: Callable[[Server], KeptContext]
+    browser: Browser, login: Callable[[Server], Any], shared_context: Callable[[Server], SharedContext]
 ) -> Iterator[Callable[..., Page]]:
-    """Pages, each signed in on the server that it is opened for. None may have complained when the test ends.
+    """Return a function that opens a page signed in on a server. Pages must have no errors when the test ends.
 
-    The first is in the kept context, unless the test asks for anything else: `new` for an empty cache.
+    The first page uses the shared context. Set `new` for an empty cache.
     """
     closing: list[Callable[[], None]] = []
     complaints: list[str] = []
@@ -203,8 +203,8 @@ def open_page(
         if closing or options or may_complain:
             page = own_page(server, **options)
         else:
-            closing.append(kept(server).clear)
-            page = kept(server).page()
+            closing.append(shared_context(server).clear)
+            page = shared_context(server).page()
         page.set_default_timeout(PATIENCE)
         if not may_complain:
             page.on("pageerror", lambda error: complaints.append(str(error)))

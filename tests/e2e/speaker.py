@@ -1,4 +1,4 @@
-"""A model that speaks when a test says so: the text before a pause is on the page for as long as a test looks at it."""
+"""A scripted model that pauses on demand, so that a test can look at text in the middle of a stream."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ WORDS = " ".join(f"word{number}" for number in range(100))
 
 
 class Speaker:
-    """`says` one reply after the other; `goes_on` ends a pause."""
+    """A model whose replies are queued by the test. `goes_on` ends a pause."""
 
     def __init__(self, provider: FakeProvider) -> None:
         self._provider = provider
@@ -19,7 +19,7 @@ class Speaker:
         self._provider.replies = []
 
     def says(self, text: str, *, type: str = "result", pauses: int = 1, **arguments: Any) -> None:
-        """A message in many pieces, with so many pauses, evenly apart."""
+        """Queue a message in many parts, with evenly spaced pauses."""
         call_id = f"call_{len(self._provider.replies)}"
         reply = openai_call("message", {"type": type, "text": text, **arguments}, call_id=call_id, pieces=40)
         for number in range(pauses, 0, -1):
@@ -27,14 +27,14 @@ class Speaker:
         self._provider.replies.append(reply)
 
     def works(self, words: str, tool: str, **arguments: Any) -> None:
-        """Words, a pause in their middle, and a call."""
+        """Queue words with a pause in the middle, and a call."""
         middle = len(words) // 2
         first, second = (sse(openai_chunk({"content": part})) for part in (words[:middle], words[middle:]))
         made = openai_call(tool, arguments, call_id=f"call_{len(self._provider.replies)}")
         self._provider.replies.append(Reply(chunks=[*first, PAUSE, *second, *made.chunks]))
 
     def chats(self, words: str) -> None:
-        """A reply without a call."""
+        """Queue a reply without a call."""
         self._provider.replies.append(openai_text(words))
 
     def refuses(self, why: str) -> None:
@@ -42,7 +42,7 @@ class Speaker:
         self._provider.replies.append(Reply(status=400, content_type="application/json", chunks=[error]))
 
     def thinks(self, thinking: str, then: str) -> None:
-        """A thought, a pause in its middle, and a result."""
+        """Queue a thought with a pause in the middle, and a result."""
         middle = len(thinking) // 2
         first, second = (
             sse(openai_chunk({"reasoning_content": part})) for part in (thinking[:middle], thinking[middle:])

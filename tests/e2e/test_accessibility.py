@@ -1,4 +1,4 @@
-"""Every page, with what an answer may hold, has nothing that axe calls serious, in light and in dark."""
+"""No page has a fault that axe calls serious, in the light or the dark theme."""
 
 import json
 from collections.abc import Callable
@@ -42,7 +42,7 @@ OF_SESSION = ["context/", "why/", "versions/", "delete/"]
 
 
 def faults(page: Page) -> list[Any]:
-    """What is serious or worse, as axe says it. Its script comes by the debugger: the page's policy lets none in."""
+    """Return serious and critical faults. The debugger injects axe, as the page's policy allows no other scripts."""
     found = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -56,8 +56,8 @@ def faults(page: Page) -> list[Any]:
 
 
 @pytest.mark.parametrize("address", PAGES)
-def test_a_page_has_no_serious_fault(address: str, open_page: Callable[..., Page], server: Server) -> None:
-    page = open_page(server, may_complain=address == "/nowhere/")  # a missing page is an error in the console
+def test_page_is_accessible(address: str, open_page: Callable[..., Page], server: Server) -> None:
+    page = open_page(server, may_complain=address == "/nowhere/")  # a 404 logs an error to the console
     page.goto(address)
     if address == "/api/docs/":
         page.locator(".opblock-summary-control").first.click()
@@ -65,13 +65,13 @@ def test_a_page_has_no_serious_fault(address: str, open_page: Callable[..., Page
     assert faults(page) == []
 
 
-def test_the_sign_in_has_no_serious_fault(open_page: Callable[..., Page], server: Server) -> None:
+def test_sign_in_is_accessible(open_page: Callable[..., Page], server: Server) -> None:
     page = open_page(server, signed_in=False)
     expect(page.get_by_label("Username")).to_be_visible()
     assert faults(page) == []
 
 
-def test_an_answer_and_the_pages_of_its_session_have_none(chat: Chat, speaker: Speaker) -> None:
+def test_answer_and_session_pages_are_accessible(chat: Chat, speaker: Speaker) -> None:
     speaker.says(ANSWER + CODE, pauses=0, suggestions=["Go on"])
     chat.start("Explain.", model="speaker")
     expect(chat.state).to_have_text("Done")
@@ -84,7 +84,7 @@ def test_an_answer_and_the_pages_of_its_session_have_none(chat: Chat, speaker: S
         assert faults(chat.page) == [], address
 
 
-def test_cards_that_ask_have_none(chat: Chat) -> None:
+def test_question_and_approval_cards_are_accessible(chat: Chat) -> None:
     asks = call("message", {"type": "ask", "text": "Which one?", "options": ["The first", "The second"]})
     chat.start(script(call("shell", {"command": "rm -rf nothing" + "\necho ran" * 30}), asks, result()))
     approve = chat.page.get_by_role("button", name="Approve once")
@@ -95,8 +95,8 @@ def test_cards_that_ask_have_none(chat: Chat) -> None:
     assert faults(chat.page) == []
 
 
-def test_a_projects_pages_have_no_serious_fault(open_page: Callable[..., Page], server: Server) -> None:
-    """Each as it is with a file in the library, also on a phone."""
+def test_project_pages_are_accessible(open_page: Callable[..., Page], server: Server) -> None:
+    """Check the pages with a file in the library, also on a phone."""
     page = open_page(server)
     page.goto("/projects/")
     page.locator("#main").get_by_label("Name").fill("Apollo")

@@ -1,4 +1,4 @@
-"""What an agent does between two messages is one group, with a line that says it in words."""
+"""Calls between two messages form one group, with a line that summarizes them."""
 
 from playwright.sync_api import expect
 
@@ -9,14 +9,14 @@ def write(name):
     return call("file", {"action": "write", "path": name, "content": "x"})
 
 
-def test_finished_steps_are_one_line_and_the_running_one_is_seen(chat: Chat):
+def test_finished_steps_fold_into_a_line_above_the_running_one(chat: Chat):
     chat.start(script(write("a.txt"), write("b.txt"), call("shell", {"command": f"echo begun; {WAIT}"}), result()))
     line = chat.page.locator(".activity .what")
     expect(line).to_contain_text("Wrote 2 files, ran echo begun")
     expect(chat.tool("shell")).to_be_visible()
     expect(chat.tool("file").first).to_be_hidden()
     expect(chat.page.get_by_text("begun", exact=True)).to_have_count(1)
-    chat.let_go()
+    chat.end_wait()
     expect(chat.result("Done.")).to_be_visible()
     expect(chat.tool("shell")).to_be_hidden()
     chat.page.locator(".activity summary").click()
@@ -24,7 +24,7 @@ def test_finished_steps_are_one_line_and_the_running_one_is_seen(chat: Chat):
     expect(chat.tool("shell")).to_be_visible()
 
 
-def test_a_reload_shows_the_same_groups(chat: Chat):
+def test_reload_shows_the_same_groups(chat: Chat):
     info = call("message", {"type": "info", "text": "Half of it is done."})
     chat.start(
         script(write("a"), write("b"), info, write("c"), call("file", {"action": "read", "path": "missing"}), result())
@@ -39,7 +39,7 @@ def test_a_reload_shows_the_same_groups(chat: Chat):
     assert live == ["Wrote 2 files", "Wrote c, called file (read) 1 failed"]
 
 
-def test_a_link_to_a_step_shows_it(chat: Chat):
+def test_link_to_a_step_opens_its_group(chat: Chat):
     chat.start(script(write("a.txt"), write("b.txt"), write("c.txt"), result()))
     expect(chat.result("Done.")).to_be_visible()
     second = chat.page.locator(".entry.tool_call").nth(1)

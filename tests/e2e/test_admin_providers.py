@@ -1,4 +1,4 @@
-"""An administrator at the providers: drags routes into their order, tests a provider, forces its breaker."""
+"""Providers in the admin: order routes by dragging, test a provider, force its breaker open."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,8 +11,8 @@ def page(chat: Chat) -> Page:
     return chat.page
 
 
-def test_a_route_is_dragged_above_another(page: Page) -> None:
-    page.set_viewport_size({"width": 1280, "height": 1400})  # the bar with “Save” lies over the end of the window
+def test_dragging_a_route_changes_the_order(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 1400})  # the bar with “Save” covers the end of the window
     page.goto("/admin/llm_app/logicalmodel/")
     expect(page.get_by_text("one/demo, then two/demo")).to_be_visible()
     page.get_by_role("link", name="routed", exact=True).click()
@@ -31,7 +31,7 @@ def test_a_route_is_dragged_above_another(page: Page) -> None:
     expect(page.get_by_text("two/demo, then one/demo")).to_be_visible()
 
 
-def test_a_provider_is_tested_and_its_breaker_forced_open_from_its_page(page: Page) -> None:
+def test_testing_a_provider_and_forcing_its_breaker_open(page: Page) -> None:
     page.goto("/admin/llm_app/provider/")
     page.get_by_role("link", name="one", exact=True).click()
     page.get_by_role("button", name="Test this provider").click()

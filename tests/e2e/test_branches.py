@@ -1,4 +1,4 @@
-"""A conversation goes another way: from an entry, with a message changed, and back to what the model saw."""
+"""Branches of a conversation: from an entry, with an edited message, and links to what the model saw."""
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -7,7 +7,7 @@ from tests.e2e.conftest import Chat, result, script
 from tests.waiting import until
 
 
-def test_a_message_is_edited_in_a_session_of_its_own(chat: Chat):
+def test_editing_a_message_creates_a_session(chat: Chat):
     chat.start(script(result("The first way.")))
     expect(chat.result("The first way.")).to_be_visible()
     origin = chat.session_id
@@ -21,7 +21,7 @@ def test_a_message_is_edited_in_a_session_of_its_own(chat: Chat):
     expect(chat.page.locator(".result", has_text="The first way.")).to_have_count(0)
 
 
-def test_what_the_model_saw_is_one_click_away(chat: Chat):
+def test_card_links_to_what_the_model_saw(chat: Chat):
     chat.start(script(result("Here.")))
     answer = chat.result("Here.")
     expect(answer).to_be_visible()
@@ -34,7 +34,7 @@ def test_what_the_model_saw_is_one_click_away(chat: Chat):
 
 
 @pytest.mark.parametrize("lines", [1, 100])
-def test_the_menu_opens_beside_its_icon_above_the_composer(chat: Chat, lines: int):
+def test_branch_menu_opens_next_to_its_icon(chat: Chat, lines: int):
     chat.start(script(result("A line.\n\n" * 100)))
     expect(chat.result("A line.")).to_be_visible()
     chat.say(script(result("Here.\n\n" * lines)))

@@ -1,4 +1,4 @@
-"""Keys, files, phones, themes: the page in people's hands."""
+"""Keys, files, phones and themes."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.e2e.conftest import Chat, call, result, script
 from tests.server import Server, configured
 
 
-def test_shift_and_enter_make_a_new_line_and_escape_leads_to_the_composer(chat: Chat):
+def test_shift_enter_adds_a_line_and_escape_focuses_the_composer(chat: Chat):
     chat.start(script(result()))
     chat.words.fill("one")
     chat.words.press("Shift+Enter")
@@ -22,14 +22,14 @@ def test_shift_and_enter_make_a_new_line_and_escape_leads_to_the_composer(chat: 
     expect(chat.words).to_be_focused()
 
 
-def test_the_skip_link_is_the_first_stop_of_the_keyboard(open_page, server):
+def test_skip_link_is_first_in_tab_order(open_page, server):
     page = open_page(server)
     page.goto("/usage/")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
 
 
-def test_files_are_attached_shown_and_can_be_left_out_again(chat: Chat):
+def test_attached_files_are_shown_and_removable(chat: Chat):
     chat.start(script(result("First.")))
     expect(chat.result("First.")).to_be_visible()
     notes = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"hello"}
@@ -45,7 +45,7 @@ def test_files_are_attached_shown_and_can_be_left_out_again(chat: Chat):
 
 
 @pytest.mark.parametrize("has_tls", [True, False])
-def test_code_is_copied_also_without_tls(chat: Chat, has_tls: bool):
+def test_copying_code_works_without_tls(chat: Chat, has_tls: bool):
     chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     if not has_tls:
         chat.page.add_init_script("Object.defineProperty(Navigator.prototype, 'clipboard', {value: undefined})")
@@ -57,7 +57,7 @@ def test_code_is_copied_also_without_tls(chat: Chat, has_tls: bool):
     expect(chat.words).to_have_value(re.compile(r"make run\n?"))
 
 
-def test_a_file_is_dropped_onto_the_page(chat: Chat):
+def test_dropping_a_file_attaches_it(chat: Chat):
     chat.start(script(result()))
     transfer = chat.page.evaluate_handle(
         "() => { const data = new DataTransfer(); data.items.add(new File(['x'], 'dropped.txt')); return data; }"
@@ -66,7 +66,7 @@ def test_a_file_is_dropped_onto_the_page(chat: Chat):
     expect(chat.page.locator("#chosen")).to_contain_text("dropped.txt")
 
 
-def test_folders_are_read_when_they_are_opened_and_stay_open(chat: Chat):
+def test_folders_load_when_opened_and_stay_open(chat: Chat):
     chat.start("```script\n- {call: message, arguments: {type: result, text: Done.}}\n```")
     for path in ("src/app/main.py", "node_modules/left/index.js"):
         chat.server.call("POST", f"sessions/{chat.session_id}/files/{path}", "x")
@@ -82,7 +82,7 @@ def test_folders_are_read_when_they_are_opened_and_stay_open(chat: Chat):
     expect(files).not_to_contain_text("empty")
 
 
-def test_a_folder_that_is_dropped_with_files_does_not_keep_them_from_being_sent(chat: Chat, tmp_path: Path):
+def test_dropping_a_folder_with_files_sends_the_files(chat: Chat, tmp_path: Path):
     chat.start(script(result("First.")))
     expect(chat.result("First.")).to_be_visible()
     (tmp_path / "folder").mkdir()
@@ -101,7 +101,7 @@ def test_a_folder_that_is_dropped_with_files_does_not_keep_them_from_being_sent(
     expect(chat.page.locator(".user_message").last).to_contain_text("notes.txt")
 
 
-def test_the_bar_of_an_upload_goes_also_where_it_is_refused(open_page, server):
+def test_progress_bar_disappears_after_a_refused_upload(open_page, server):
     chat = Chat(open_page(server, may_complain=True), server).start(script(result("First.")))
     expect(chat.result("First.")).to_be_visible()
     server.call("DELETE", f"sessions/{chat.session_id}/")
@@ -112,7 +112,7 @@ def test_the_bar_of_an_upload_goes_also_where_it_is_refused(open_page, server):
     expect(chat.page.locator("#sending")).to_be_hidden(timeout=3000)
 
 
-def test_deleting_a_file_asks_first(chat: Chat):
+def test_deleting_a_file_asks_for_confirmation(chat: Chat):
     chat.start(script(call("file", {"action": "write", "path": "gone.txt", "content": "x"}), result()))
     files = chat.page.locator("#files")
     expect(files).to_contain_text("gone.txt")
@@ -124,7 +124,7 @@ def test_deleting_a_file_asks_first(chat: Chat):
     expect(files).not_to_contain_text("gone.txt")
 
 
-def test_a_title_is_changed_where_it_stands(chat: Chat):
+def test_title_is_edited_in_place(chat: Chat):
     page = chat.start(script(result())).page
     expect(chat.state).to_have_text("Done")
     with page.expect_response("**/change/"):
@@ -134,7 +134,7 @@ def test_a_title_is_changed_where_it_stands(chat: Chat):
     expect(page.locator("#session-list")).to_contain_text("A better name")
 
 
-def test_choosing_a_model_leaves_the_title_alone(chat: Chat, server):
+def test_choosing_a_model_keeps_the_title(chat: Chat, server):
     page = chat.start(script(result())).page
     expect(chat.state).to_have_text("Done")
     server.call("PATCH", f"sessions/{chat.session_id}/", {"title": "Named elsewhere"})
@@ -144,7 +144,7 @@ def test_choosing_a_model_leaves_the_title_alone(chat: Chat, server):
     assert (session["title"], session["model"]) == ("Named elsewhere", "default")
 
 
-def test_the_list_is_searched_while_one_types(chat: Chat):
+def test_list_is_searched_while_typing(chat: Chat):
     page = chat.start(script(result("A rhinoceros.")) + "\nabout rhinos").page
     expect(chat.state).to_have_text("Done")
     page.goto("/sessions/")
@@ -154,7 +154,7 @@ def test_the_list_is_searched_while_one_types(chat: Chat):
     expect(page.locator("#sessions li")).to_have_count(1)
 
 
-def test_a_theme_is_chosen_and_kept(open_page, server):
+def test_chosen_theme_is_remembered(open_page, server):
     page = open_page(server, color_scheme="light")
     page.goto("/usage/")
     page.get_by_role("button", name="Light or dark").click()
@@ -163,7 +163,7 @@ def test_a_theme_is_chosen_and_kept(open_page, server):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 25)"
 
 
-def test_it_fits_a_phone(open_page, server):
+def test_page_fits_a_phone(open_page, server):
     chat = Chat(open_page(server, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True), server)
     chat.page.get_by_label("Model").select_option("script")
     long_line = call("shell", {"command": "echo " + "x" * 400})
@@ -181,14 +181,14 @@ def test_it_fits_a_phone(open_page, server):
 
 @pytest.fixture
 def new_server(tmp_path: Path) -> Iterator[Server]:
-    """One in which nobody has done anything."""
+    """Return a server that nobody has used."""
     running = configured(tmp_path, "{}", AGENTSITE_ADMIN_USERNAME="ada").start()
     yield running
     running.stop()
 
 
 def _load(page: Page, address: str) -> dict[str, int]:
-    """The sizes of what a page consists of, uncompressed."""
+    """Return the uncompressed sizes of all files of a page."""
     page.goto(address, wait_until="networkidle")
     return _sizes(page, "decodedBodySize")
 
@@ -198,7 +198,7 @@ def _sizes(page: Page, kind: str) -> dict[str, int]:
     return dict(page.evaluate(f"{parts}.map(part => [new URL(part.name).pathname, part.{kind}])"))
 
 
-def test_words_without_an_end_and_long_formulas_fit_a_phone(open_page, server):
+def test_long_words_and_formulas_fit_a_phone(open_page, server):
     chat = Chat(open_page(server, viewport={"width": 390, "height": 800}), server)
     page, word, formula = chat.page, "w" * 300, "y+" * 200 + "z"
     write = call("file", {"action": "write", "path": f"{'f' * 200}.txt", "content": word})
@@ -213,8 +213,8 @@ def test_words_without_an_end_and_long_formulas_fit_a_phone(open_page, server):
         assert page.evaluate("document.documentElement.scrollWidth") == 390, part
 
 
-def test_the_first_load_is_small(open_page, new_server):
-    """Without the list of one's sessions, each of which has 280 bytes there. Files are asked for once, not again."""
+def test_first_load_is_small(open_page, new_server):
+    """Measure without the list of sessions, which adds 280 bytes each. Files are fetched only once."""
     page = open_page(new_server, new=True)
     sizes = _load(page, "/")
     assert sum(sizes.values()) < 96_000, sizes
@@ -226,7 +226,7 @@ def test_the_first_load_is_small(open_page, new_server):
     assert {path: sent[path] for path in files if path in sent} == dict.fromkeys(files.keys() & sent, 0)
 
 
-def test_the_first_diagram_takes_a_megabyte(open_page, server, speaker):
+def test_first_diagram_loads_a_megabyte(open_page, server, speaker):
     chat = Chat(open_page(server, new=True), server)
     finished = []
     chat.page.on("requestfinished", lambda request: finished.append(request))  # noqa: PLW0108  Playwright marks functions
@@ -240,8 +240,8 @@ def test_the_first_diagram_takes_a_megabyte(open_page, server, speaker):
     assert sum(sizes.values()) < 1_000_000
 
 
-def test_what_a_session_loads_beside_its_html_is_small(open_page, server):
-    """Its HTML, which depends on how many sessions are listed beside it, has its bound in test_page_budgets."""
+def test_other_files_of_a_session_page_are_small(open_page, server):
+    """Measure the page's other files. Its HTML is limited in test_page_budgets."""
     chat = Chat(open_page(server, new=True), server).start(script(result()))
     expect(chat.state).to_have_text("Done")
     address = chat.page.url.partition("#")[0]
@@ -250,20 +250,22 @@ def test_what_a_session_loads_beside_its_html_is_small(open_page, server):
     assert sum(size for path, size in sizes.items() if path.startswith("/static/")) <= 110_500, sizes
 
 
-def test_it_works_without_javascript(open_page, server):
+def test_pages_work_without_javascript(open_page, server):
     page = open_page(server, java_script_enabled=False)
     page.get_by_label("Model").select_option("script")
     ask = call("message", {"type": "ask", "text": "Which?", "options": ["This"]})
     page.get_by_label("Message", exact=True).fill(script(ask, result("Well done.")))
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/s/**")
-    _load_again(page, server, waiting_for="reply")
+    _reload_when(page, server, waiting_for="reply")
     page.get_by_role("button", name="This").click()
-    _load_again(page, server, state="done")
+    _reload_when(page, server, state="done")
     expect(page.locator(".entry.result", has_text="Well done.")).to_be_visible()
 
 
-def _load_again(page: Page, server: Server, **fields: str) -> None:
-    """When the newest task is so. A click before the network is still would be lost with the page that is replaced."""
+def _reload_when(page: Page, server: Server, **fields: str) -> None:
+    """Reload once the newest task is in this state. A click while the network is busy would be lost
+    with the old page.
+    """
     server.until_task(server.call("GET", "tasks/")["results"][0]["id"], **fields)
     page.reload(wait_until="networkidle")

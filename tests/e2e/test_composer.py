@@ -1,4 +1,4 @@
-"""The composer: what a key does while a task runs, messages that wait, drafts, and Esc."""
+"""The composer: keys while a task runs, waiting messages, drafts, and Esc."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,25 +8,25 @@ from tests.e2e.conftest import WAIT, Chat, call, result, script, sign_in
 
 @pytest.fixture
 def running(chat: Chat) -> Chat:
-    """A task in the middle of a command."""
+    """Return a task in the middle of a command."""
     chat.start(script(call("shell", {"command": WAIT}), result("First.")))
     expect(chat.tool("shell")).to_contain_text("Running")
     return chat
 
 
-def test_enter_steers_a_task_and_its_command_runs_on(running: Chat):
+def test_enter_steers_a_task_without_stopping_its_command(running: Chat):
     expect(running.page.locator("#send-button")).to_contain_text("after this step")
     running.say(script(result("Heard you.")))
     waiting = running.page.get_by_role("list", name="Waiting messages")
     expect(waiting).to_contain_text("After this step")
     expect(running.tool("shell")).to_contain_text("Running")
-    running.let_go()
+    running.end_wait()
     expect(running.result("Heard you.")).to_be_visible()
     expect(running.tool("shell")).to_contain_text("Done")
     expect(waiting.get_by_role("listitem")).to_have_count(0)
 
 
-def test_a_key_that_is_pressed_twice_sends_once_and_without_a_complaint(running: Chat):
+def test_pressing_enter_twice_sends_once(running: Chat):
     running.words.fill("Once.")
     running.words.evaluate(
         """words => {
@@ -39,17 +39,17 @@ def test_a_key_that_is_pressed_twice_sends_once_and_without_a_complaint(running:
     running.say("Twice.")
     expect(waiting).to_have_count(2)
     expect(running.page.locator("#toasts .toast")).to_have_count(0)
-    running.let_go()
+    running.end_wait()
 
 
-def test_control_and_enter_interrupt_the_command(running: Chat):
+def test_control_enter_interrupts_the_command(running: Chat):
     expect(running.page.locator("#interject-button")).to_contain_text("stops the running command")
     running.say(script(result("Heard you.")), key="Control+Enter")
     expect(running.tool("shell")).to_contain_text("Interrupted")
     expect(running.result("Heard you.")).to_be_visible()
 
 
-def test_a_waiting_message_is_changed_and_another_one_is_removed(running: Chat):
+def test_waiting_messages_can_be_edited_and_removed(running: Chat):
     page = running.page
     running.say("This is not meant.", key="Alt+Enter")
     waiting = page.get_by_role("list", name="Waiting messages").get_by_role("listitem")
@@ -63,11 +63,11 @@ def test_a_waiting_message_is_changed_and_another_one_is_removed(running: Chat):
     waiting.get_by_label("Waiting message").fill(script(result("Second, changed.")))
     waiting.get_by_role("button", name="Save").click()
     expect(waiting.locator(".said")).to_contain_text("Second, changed.")
-    running.let_go()
+    running.end_wait()
     expect(running.result("Second, changed.")).to_be_visible()
 
 
-def test_escape_stops_the_task_but_not_while_another_field_is_in_use(running: Chat):
+def test_escape_stops_the_task_unless_another_field_has_focus(running: Chat):
     page = running.page
     page.get_by_label("Title").focus()
     page.keyboard.press("Escape")
@@ -77,7 +77,7 @@ def test_escape_stops_the_task_but_not_while_another_field_is_in_use(running: Ch
     expect(running.state).to_contain_text("Stopped")
 
 
-def test_a_draft_survives_a_reload_and_goes_with_its_message(chat: Chat):
+def test_draft_survives_a_reload_and_is_cleared_when_sent(chat: Chat):
     chat.start(script(result("First.")))
     expect(chat.result("First.")).to_be_visible()
     chat.words.fill("Half a thou")
@@ -89,7 +89,7 @@ def test_a_draft_survives_a_reload_and_goes_with_its_message(chat: Chat):
     expect(chat.words).to_have_value("")
 
 
-def test_words_that_are_sent_after_a_sign_out_elsewhere_are_kept(open_page, server):
+def test_message_refused_after_a_sign_out_stays_in_the_composer(open_page, server):
     chat = Chat(open_page(server, signed_in=False, may_complain=True), server)
     sign_in(chat.page)
     chat.start(script(result("First.")))

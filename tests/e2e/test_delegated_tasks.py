@@ -1,4 +1,4 @@
-"""What was delegated is followed from the page that waits for it."""
+"""Delegated tasks, followed from the page of their parent."""
 
 import subprocess
 import sys
@@ -15,11 +15,11 @@ def part(words, *replies):
     return {"instruction": script(*replies).replace("Please.", words, 1)}
 
 
-def test_a_person_answers_a_delegated_task_and_its_parent_goes_on(chat: Chat):
+def test_answering_a_delegated_task_lets_its_parent_continue(chat: Chat):
     ask = call("message", {"type": "ask", "text": "Which currency?", "options": ["EUR", "USD"]})
     tasks = [part("Compare the prices", ask, result("In EUR.")), part("Find a name", result("Acme."))]
     whole = script(call("shell", {"command": "true"}), call("delegate", {"tasks": tasks}), result("Both."))
-    chat.start(whole.replace("```script", "````script", 1) + "`")  # it has scripts in it
+    chat.start(whole.replace("```script", "````script", 1) + "`")  # it contains scripts
     rows = chat.page.locator(".delegated > li")
     expect(rows.nth(0)).to_contain_text("Waits for you")
     expect(rows.nth(1)).to_contain_text("Done")
@@ -35,21 +35,21 @@ def test_a_person_answers_a_delegated_task_and_its_parent_goes_on(chat: Chat):
 
 
 def run_in(server: Server, code: str) -> None:
-    """Python with the server's rows."""
+    """Run Python with access to the server's database."""
     command = [sys.executable, "manage.py", "shell", "--verbosity=0", "-c", code]
     subprocess.run(command, cwd=ROOT, env=server.environment, check=True)
 
 
 @pytest.fixture
 def chief(server: Server) -> Iterator[str]:
-    """An agent that has another one as its tool; none is left to the tests that follow."""
+    """Return an agent that has another agent as a tool, and delete both after the test."""
     agents = "from tasks_app.models import Agent; "
     run_in(server, f"{agents}Agent.objects.create(name='Clerk'); Agent.objects.create(name='Chief', helpers=['Clerk'])")
     yield "Chief"
     run_in(server, f"{agents}Agent.objects.filter(name__in=['Chief', 'Clerk']).delete()")
 
 
-def test_the_cards_of_an_agent_that_is_a_tool_are_answered_in_the_inbox_and_from_its_callers_page(
+def test_cards_of_an_agent_tool_are_answered_in_inbox_and_callers_page(
     open_page: Callable[..., Page], server: Server, chief: str
 ) -> None:
     chat, inbox = Chat(open_page(server), server), open_page(server)
@@ -57,7 +57,7 @@ def test_the_cards_of_an_agent_that_is_a_tool_are_answered_in_the_inbox_and_from
     ask = call("message", {"type": "ask", "text": "By date or by sender?", "options": ["By date", "By sender"]})
     whole = script(call("ask_Clerk", {"instruction": script(remove, ask, result("Filed."))}), result("All is filed."))
     chat.page.get_by_label("Agent", exact=True).select_option(chief)
-    chat.start(whole.replace("```script", "````script", 1) + "`")  # it has a script in it
+    chat.start(whole.replace("```script", "````script", 1) + "`")  # it contains a script
     expect(chat.state).to_contain_text("1 delegated task needs you")
 
     inbox.goto("/inbox/")

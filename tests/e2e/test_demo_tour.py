@@ -1,4 +1,4 @@
-"""A newcomer's first minutes, without a model: sign in, the tour with its question and its approval, the result."""
+"""A newcomer's first minutes without a model: sign-in, and the tour with its question, approval and result."""
 
 import re
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.e2e.conftest import Chat, sign_in
 
 
-def test_it_leads_from_the_sign_in_to_the_first_message(open_page, server):
+def test_sign_in_leads_to_the_first_message(open_page, server):
     page = open_page(server, signed_in=False)
     page.goto("/")
     page.wait_for_url(re.compile("/accounts/login/"))
@@ -23,7 +23,7 @@ def test_one_click_signs_out(open_page, server):
     page.wait_for_url(re.compile("/accounts/login/"))
 
 
-def test_a_wrong_password_is_said(open_page, server):
+def test_wrong_password_is_reported(open_page, server):
     page = open_page(server, signed_in=False)
     page.goto("/accounts/login/")
     page.get_by_label("Username").fill("ada")
@@ -32,7 +32,7 @@ def test_a_wrong_password_is_said(open_page, server):
     expect(page.locator(".errorlist")).to_contain_text("not correct")
 
 
-def test_the_tour_asks_waits_for_an_approval_and_hands_over_its_result(chat: Chat):
+def test_tour_asks_waits_for_approval_and_delivers(chat: Chat):
     page = chat.start("Show me what you can do", model="default").page
     expect(page.locator("#entries").get_by_text("I am a scripted demo")).to_be_visible()
     expect(chat.state).to_contain_text("Asks you")
@@ -52,7 +52,7 @@ def test_the_tour_asks_waits_for_an_approval_and_hands_over_its_result(chat: Cha
     expect(card).to_have_count(0)
 
 
-def test_what_the_tour_left_behind_is_beside_the_chat_and_after_a_reload_the_same(chat: Chat):
+def test_files_and_plan_of_the_tour_survive_a_reload(chat: Chat):
     page = chat.start("Show me", model="default").page
     page.get_by_role("button", name="No, leave it").click()
     page.get_by_role("button", name="Approve once").click()
@@ -65,7 +65,7 @@ def test_what_the_tour_left_behind_is_beside_the_chat_and_after_a_reload_the_sam
     assert page.locator("#entries").inner_text() == shown
 
 
-def test_a_next_step_fills_the_composer_and_is_undone_by_a_key(chat: Chat):
+def test_suggestion_fills_the_composer_and_can_be_undone(chat: Chat):
     page = chat.start("Show me", model="default").page
     page.get_by_role("button", name="No, leave it").click()
     page.get_by_role("button", name="Approve once").click()
@@ -78,7 +78,7 @@ def test_a_next_step_fills_the_composer_and_is_undone_by_a_key(chat: Chat):
     expect(chat.words).to_have_value("Half a thought")
 
 
-def test_the_report_can_be_downloaded(chat: Chat):
+def test_report_can_be_downloaded(chat: Chat):
     page = chat.start("Show me", model="default").page
     expect(page.locator("#files")).to_contain_text("report.md")
     page.locator("#files").get_by_role("link", name="report.md").first.click()

@@ -1,4 +1,4 @@
-"""A provider refuses a request: who can mend it reads why and is led to the call, others read what they can do."""
+"""A request that the provider refuses: administrators get the reason and a link, members get advice."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from tests.server import Server
 WHY = "Invalid schema for function 'file': In context=('properties', 'lines'), array schema missing items."
 
 
-def test_an_administrator_reads_why_and_a_member_what_to_do(
+def test_administrator_gets_the_reason_and_member_gets_advice(
     open_page: Callable[..., Page], server: Server, speaker: Speaker
 ) -> None:
     speaker.refuses(WHY)

@@ -1,4 +1,4 @@
-"""Everything by keys: the palette of commands, and the page that says which keys there are."""
+"""Keyboard control: the command palette, and the page that lists the keys."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 from tests.e2e.conftest import WAIT, Chat, call, result, script
 
 
-def test_a_command_is_found_by_its_words(chat: Chat):
+def test_palette_finds_a_command_by_its_words(chat: Chat):
     chat.start(script(result()))
     expect(chat.result("Done.")).to_be_visible()
     chat.page.keyboard.press("Control+k")
@@ -19,7 +19,7 @@ def test_a_command_is_found_by_its_words(chat: Chat):
     chat.page.wait_for_url("**/usage/")
 
 
-def test_a_command_for_a_session_that_waits_keeps_its_words_apart(chat: Chat):
+def test_command_separates_title_and_state_of_a_session(chat: Chat):
     chat.start(script(call("message", {"type": "ask", "text": "Which one?"}), result()))
     expect(chat.page.locator(".ask-card")).to_be_visible()
     chat.page.keyboard.press("Control+k")
@@ -34,13 +34,13 @@ Events = list[tuple[str, dict[str, Any]]]
 
 
 def end_composition(field: Locator, key: str, events: Events) -> None:
-    """By a key that is meant for the input method, as each browser reports it."""
+    """Press the key that ends a composition, as each browser reports it."""
     for name, about in [*events, ("keyup", {"keyCode": 229})]:
         field.dispatch_event(name, about | {"key": key} if name.startswith("key") else {"data": "日本"})
 
 
 @COMPOSITIONS
-def test_enter_that_ends_a_composition_chooses_no_command(chat: Chat, events: Events):
+def test_enter_ending_a_composition_chooses_no_command(chat: Chat, events: Events):
     chat.page.keyboard.press("Control+k")
     command = chat.page.get_by_label("Command", exact=True)
     command.fill("usage")
@@ -52,7 +52,7 @@ def test_enter_that_ends_a_composition_chooses_no_command(chat: Chat, events: Ev
 
 
 @COMPOSITIONS
-def test_enter_that_ends_a_composition_sends_nothing(chat: Chat, events: Events):
+def test_enter_ending_a_composition_sends_nothing(chat: Chat, events: Events):
     chat.page.get_by_label("Model").select_option("script")
     chat.words.fill(script(result("Half.")))
     end_composition(chat.words, "Enter", events)
@@ -63,16 +63,16 @@ def test_enter_that_ends_a_composition_sends_nothing(chat: Chat, events: Events)
 
 
 @COMPOSITIONS
-def test_escape_that_ends_a_composition_stops_no_task(chat: Chat, events: Events):
+def test_escape_ending_a_composition_stops_no_task(chat: Chat, events: Events):
     chat.start(script(call("shell", {"command": WAIT}), result()))
     expect(chat.tool("shell")).to_contain_text("Running")
     chat.words.focus()
     end_composition(chat.words, "Escape", events)
-    chat.let_go()
+    chat.end_wait()
     expect(chat.result("Done.")).to_be_visible()
 
 
-def test_the_palette_gives_the_focus_back(chat: Chat):
+def test_palette_returns_the_focus(chat: Chat):
     chat.start(script(result()))
     chat.words.fill("Half a")
     chat.page.keyboard.press("Control+k")
@@ -84,7 +84,7 @@ def test_the_palette_gives_the_focus_back(chat: Chat):
     expect(chat.words).to_have_value("Half a")
 
 
-def test_a_question_mark_shows_the_keys_but_not_while_one_writes(chat: Chat):
+def test_question_mark_shows_keys_except_while_typing(chat: Chat):
     chat.start(script(result()))
     keys = chat.page.get_by_role("dialog", name="Keys")
     chat.words.press("?")

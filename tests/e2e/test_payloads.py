@@ -1,6 +1,6 @@
-"""Text with script, markup and links in it, through every place that shows what a user, a tool or a model may write.
+"""Scripts, markup and links in all texts of users, tools and models.
 
-Nothing of it runs, nothing is asked for outside of our own server, and the policy has nothing to stop.
+Nothing runs, nothing is fetched from elsewhere, and the content security policy has nothing to block.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ NAME = "<img src=x onerror=window.ran=15>.txt"
 
 @pytest.fixture
 def guarded(open_page: Callable[..., Page], server: Server) -> Iterator[Page]:
-    """A page all of whose requests go to our server, when the test ends, and on which nothing has run."""
+    """Return a page. At the end, all its requests must have gone to our server, and no payload may have run."""
     page = open_page(server)
     asked: list[str] = []
     ran: list[str] = []
@@ -56,7 +56,7 @@ def require_unharmed(page: Page) -> None:
     assert page.locator("main script, main base, main link, main style, main [onerror], main [onload]").count() == 0
 
 
-def test_through_messages_tools_plans_files_questions_and_titles(guarded: Page, server: Server) -> None:
+def test_payloads_in_messages_tools_plans_files_questions_and_titles(guarded: Page, server: Server) -> None:
     chat = Chat(guarded, server)
     steps = [{"title": HTML, "status": "in_progress"}, {"title": LINKS, "status": "pending"}]
     work = [
@@ -81,7 +81,7 @@ def test_through_messages_tools_plans_files_questions_and_titles(guarded: Page, 
     title.fill(HTML[:200])
     title.press("Tab")
     place = guarded.url.partition("#")[0]
-    for _ in range(2):  # what is fetched when it is opened has more to open
+    for _ in range(2):  # opened parts can contain more to open
         for details in guarded.locator("#entries details").all():
             details.evaluate("it => it.open = true")
         expect(guarded.locator("#entries details[open] > .later > a:only-child")).to_have_count(0)
@@ -92,7 +92,7 @@ def test_through_messages_tools_plans_files_questions_and_titles(guarded: Page, 
         require_unharmed(guarded)
 
 
-def test_through_a_streamed_answer_with_thoughts_formulas_and_diagrams(
+def test_payloads_in_streamed_answers_with_formulas_and_diagrams(
     guarded: Page, server: Server, speaker: Speaker
 ) -> None:
     chat = Chat(guarded, server)
@@ -113,7 +113,7 @@ def test_through_a_streamed_answer_with_thoughts_formulas_and_diagrams(
     require_unharmed(guarded)
 
 
-def test_through_what_a_provider_says_when_it_refuses(guarded: Page, server: Server, speaker: Speaker) -> None:
+def test_payloads_in_provider_errors(guarded: Page, server: Server, speaker: Speaker) -> None:
     speaker.refuses(HTML + LINKS)
     chat = Chat(guarded, server)
     chat.start("Say hello.", model="speaker")
@@ -121,7 +121,7 @@ def test_through_what_a_provider_says_when_it_refuses(guarded: Page, server: Ser
     require_unharmed(guarded)
 
 
-def test_through_thoughts(guarded: Page, server: Server, speaker: Speaker) -> None:
+def test_payloads_in_thoughts(guarded: Page, server: Server, speaker: Speaker) -> None:
     speaker.thinks(HTML + LINKS, then=HTML)
     chat = Chat(guarded, server)
     chat.start("Think.", model="speaker")

@@ -1,4 +1,4 @@
-"""Stop, interjections, queued messages: what a person says while a task runs."""
+"""Stop, interjections and queued messages while a task runs."""
 
 from playwright.sync_api import expect
 
@@ -11,21 +11,21 @@ def stalling(chat: Chat) -> Chat:
     return chat
 
 
-def test_stop_ends_a_model_that_stalls(chat: Chat):
+def test_stop_ends_a_stalling_model(chat: Chat):
     stalling(chat).page.get_by_role("button", name="Stop").click()
     expect(chat.state).to_have_text("Stopped")
     expect(chat.page.locator(".failure")).to_contain_text("Write a message to go on from here.")
     expect(chat.page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
-def test_it_goes_on_after_a_stop(chat: Chat):
+def test_message_after_a_stop_continues(chat: Chat):
     stalling(chat).page.get_by_role("button", name="Stop").click()
     chat.say(script(result("Gone on.")))
     expect(chat.result("Gone on.")).to_be_visible()
     expect(chat.page.get_by_role("button", name="Go on")).to_be_hidden()
 
 
-def test_a_message_interrupts_a_tool_and_is_read_at_once(chat: Chat):
+def test_interrupting_message_is_read_immediately(chat: Chat):
     chat.start(script(call("shell", {"command": "sleep 60"}), result("Never said.")))
     expect(chat.tool("shell")).to_contain_text("Running")
     chat.say(script(result("Heard you.")), key="Control+Enter")
@@ -34,19 +34,19 @@ def test_a_message_interrupts_a_tool_and_is_read_at_once(chat: Chat):
     expect(chat.result("Heard you.")).to_be_visible()
 
 
-def test_alt_and_enter_queue_a_message_for_the_next_task(chat: Chat):
+def test_alt_enter_queues_a_message_for_the_next_task(chat: Chat):
     chat.start(script(call("shell", {"command": WAIT}), result("First.")))
     expect(chat.tool("shell")).to_contain_text("Running")
     chat.say(script(result("Second.")), key="Alt+Enter")
     waiting = chat.page.get_by_role("list", name="Waiting messages")
     expect(waiting).to_contain_text("Next task")
-    chat.let_go()
+    chat.end_wait()
     expect(chat.result("First.")).to_be_visible()
     expect(chat.result("Second.")).to_be_visible()
     expect(waiting.get_by_role("listitem")).to_have_count(0)
 
 
-def test_an_answer_given_elsewhere_settles_the_question_here(chat: Chat, open_page, server):
+def test_answer_given_elsewhere_updates_the_open_page(chat: Chat, open_page, server):
     ask = call("message", {"type": "ask", "text": "Red or blue?", "options": ["Red", "Blue"]})
     chat.start(script(ask, result("Thank you.")))
     expect(chat.page.get_by_role("button", name="Red")).to_be_visible()
@@ -60,8 +60,8 @@ def test_an_answer_given_elsewhere_settles_the_question_here(chat: Chat, open_pa
     expect(chat.result("Thank you.")).to_be_visible()
 
 
-def test_who_decides_too_late_reads_that_somebody_else_has(chat: Chat, open_page, server):
-    """The card that was clicked is replaced before its answer comes: htmx finds nothing from there."""
+def test_late_decision_reports_that_the_call_was_decided(chat: Chat, open_page, server):
+    """Replace the clicked card before its response arrives, so that htmx finds no target for it."""
     chat.start(script(call("shell", {"command": "rm -rf everything"}), result("Asked.")))
     expect(chat.page.get_by_role("button", name="Approve once")).to_be_visible()
     late, held = open_page(server, may_complain=True), []
@@ -75,8 +75,8 @@ def test_who_decides_too_late_reads_that_somebody_else_has(chat: Chat, open_page
     expect(late.locator("#toasts .bad")).to_contain_text("it was already given")
 
 
-def test_who_may_only_read_follows_without_errors(chat: Chat, open_page, server):
-    """What the page of a reader does not have is not sent to it."""
+def test_reader_follows_without_errors(chat: Chat, open_page, server):
+    """Check that fragments that a reader's page lacks are not sent to it."""
     chat.start(script(call("shell", {"command": WAIT}), result("Seen by both.")))
     expect(chat.tool("shell")).to_contain_text("Running")
     server.call("POST", f"sessions/{chat.session_id}/members/", {"user": "bob"})
@@ -84,11 +84,11 @@ def test_who_may_only_read_follows_without_errors(chat: Chat, open_page, server)
     sign_in(reader, "bob")
     reader.goto(chat.page.url)
     expect(reader.locator("#state")).to_contain_text("Working")
-    chat.let_go()
+    chat.end_wait()
     expect(reader.locator(".entry.result", has_text="Seen by both.")).to_be_visible()
 
 
-def test_a_rejection_with_a_note_reaches_the_agent(chat: Chat):
+def test_rejection_note_reaches_the_agent(chat: Chat):
     chat.start(script(call("shell", {"command": "rm -rf everything"}), result("Left as it was.")))
     card = chat.page.locator(".ask-card")
     card.get_by_placeholder("A note for the agent").fill("keep it")
@@ -98,7 +98,7 @@ def test_a_rejection_with_a_note_reaches_the_agent(chat: Chat):
     expect(chat.result("Left as it was.")).to_be_visible()
 
 
-def test_a_failure_says_what_to_do_and_offers_to_try_again(chat: Chat):
+def test_failure_has_advice_and_a_retry_button(chat: Chat):
     chat.start(script("no call", "no call", "no call", "no call"))
     expect(chat.state).to_have_text("Failed")
     expect(chat.page.locator(".failure")).to_contain_text("Try again")

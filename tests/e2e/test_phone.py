@@ -1,4 +1,4 @@
-"""On a phone no page is wider than the window, and no cell of the administration hides what it says."""
+"""On a phone, no page is wider than the window, and no cell of the admin hides its text."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,7 +13,7 @@ def is_wider_than_window(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth") > WIDTH
 
 
-def test_pages_of_a_session_fit(chat: Chat) -> None:
+def test_session_pages_fit(chat: Chat) -> None:
     writes = [
         call("file", {"action": "write", "path": "quarterly-report.md", "content": text}) for text in ("one", "two")
     ]
@@ -27,7 +27,7 @@ def test_pages_of_a_session_fit(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("address", ADMIN)
-def test_pages_of_the_administration_fit(address: str, chat: Chat) -> None:
+def test_admin_pages_fit(address: str, chat: Chat) -> None:
     chat.page.set_viewport_size({"width": WIDTH, "height": 844})
     chat.page.goto(f"/admin/{address}")
     assert not is_wider_than_window(chat.page)

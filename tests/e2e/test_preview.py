@@ -1,4 +1,4 @@
-"""A server in the sandbox, seen by the person: its page can neither read this site nor act on it, nor lead elsewhere."""
+"""A server in the sandbox: its page can neither read this site, act on it, nor navigate elsewhere."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tests.e2e.conftest import Chat, call, result, script
 from tests.server import Server
 
 PORT = 8123
-# What the page tries, and says of each attempt in its own document.
+# The page tries these attacks, and reports each in its own document.
 ATTACK = """<!doctype html><html><head><title>App</title></head><body><p id="own">waiting</p><ul id="got"></ul><script>
 const got = document.getElementById("got");
 const say = (what, how) => { got.innerHTML += `<li>${what}: ${how}</li>`; };
@@ -35,8 +35,8 @@ const attempt = async (what, attack) => { try { say(what, "GOT " + JSON.stringif
 SERVE = f"mkdir -p app && cd app && python3 -u -m http.server {PORT}"
 
 
-def test_a_server_in_the_sandbox_is_seen_and_holds_no_right(open_page: Callable[..., Page], server: Server) -> None:
-    page = open_page(server, may_complain=True)  # what the attack tries is in the console
+def test_previewed_page_is_shown_without_rights(open_page: Callable[..., Page], server: Server) -> None:
+    page = open_page(server, may_complain=True)  # attacks log errors to the console
     Chat(page, server).start(
         script(
             call(
@@ -61,7 +61,7 @@ def test_a_server_in_the_sandbox_is_seen_and_holds_no_right(open_page: Callable[
     assert shown.url.endswith(f"/ports/{PORT}/")
 
 
-def test_a_page_in_a_preview_is_not_shown_outside_of_its_frame(open_page: Callable[..., Page], server: Server) -> None:
+def test_previewed_page_is_not_shown_outside_its_frame(open_page: Callable[..., Page], server: Server) -> None:
     page = open_page(server, may_complain=True)
     chat = Chat(page, server).start(script(result()))
     place = f"/s/{chat.session_id}/ports/{PORT}/"
@@ -71,6 +71,8 @@ def test_a_page_in_a_preview_is_not_shown_outside_of_its_frame(open_page: Callab
         page.clock.run_for(preview.RENEWAL_SECONDS * 1000 + 1000)
     assert renewed.value.status == 204
     source = page.locator("iframe.port").get_attribute("src")
-    expect(page.frame_locator("iframe.port").locator("body")).to_contain_text("sandbox")  # why there is nothing
+    expect(page.frame_locator("iframe.port").locator("body")).to_contain_text(
+        "sandbox"
+    )  # the reason why there is nothing
     page.goto(str(source))
     expect(page).to_have_url(re.compile(rf"{place}$"))

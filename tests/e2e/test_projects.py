@@ -1,4 +1,4 @@
-"""A project from its making to leaving it; and what a page says whose reader is no longer welcome."""
+"""A project from its creation to leaving it, and the page of a member who was removed."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ LEGS = {"name": "legs.md", "mimeType": "text/markdown", "buffer": b"The lander h
 
 
 def shared_project(page: Page, name: str) -> str:
-    """The address of a new one in which bob writes, too."""
+    """Return the address of a new project in which bob can write."""
     page.goto("/projects/")
     page.locator("#main").get_by_label("Name").fill(name)
     page.get_by_role("button", name="Create").click()
@@ -30,12 +30,12 @@ def shared_project(page: Page, name: str) -> str:
 
 @pytest.fixture
 def bob(open_page: Callable[..., Page], server: Server) -> Page:
-    page = open_page(server, signed_in=False, may_complain=True)  # what is gone is an error in the console
+    page = open_page(server, signed_in=False, may_complain=True)  # a 404 logs an error to the console
     sign_in(page, "bob")
     return page
 
 
-def test_a_file_is_added_found_cited_and_opened_and_a_member_leaves(
+def test_library_file_is_added_cited_and_opened_and_a_member_leaves(
     open_page: Callable[..., Page], server: Server, bob: Page
 ) -> None:
     ada = open_page(server)
@@ -65,7 +65,7 @@ def test_a_file_is_added_found_cited_and_opened_and_a_member_leaves(
     expect(bob.locator("h1")).to_have_text("Nothing here")
 
 
-def test_the_page_of_a_member_who_is_removed_ends_within_a_second_and_says_so(
+def test_page_of_a_removed_member_ends_within_a_second(
     open_page: Callable[..., Page], server: Server, bob: Page
 ) -> None:
     ada = open_page(server)

@@ -1,4 +1,4 @@
-"""The connection is lost and comes back: nothing missing, nothing twice."""
+"""Lost connections: after a reconnect nothing is missing or repeated."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +8,7 @@ from tests.e2e.speaker import WORDS
 from tests.waiting import until
 
 
-def test_a_killed_server_comes_back_and_the_page_goes_on_where_it_was(open_page, mortal_server):
+def test_page_resumes_after_a_killed_server_restarts(open_page, mortal_server):
     chat = Chat(open_page(mortal_server, may_complain=True), mortal_server)
     ask = call("message", {"type": "ask", "text": "Shall I go on?", "options": ["Go on"]})
     chat.start(script(call("file", {"action": "list", "path": "."}), ask, result("All there.")))
@@ -24,7 +24,7 @@ def test_a_killed_server_comes_back_and_the_page_goes_on_where_it_was(open_page,
     assert len(chat.seqs) == len(set(chat.seqs))
 
 
-def test_a_stream_that_a_crash_cut_off_ends_as_one_answer(open_page, mortal_server, speaker):
+def test_stream_cut_off_by_a_crash_becomes_one_answer(open_page, mortal_server, speaker):
     chat = Chat(open_page(mortal_server, may_complain=True), mortal_server)
     speaker.says(WORDS)
     speaker.says(WORDS, pauses=0)
@@ -37,9 +37,7 @@ def test_a_stream_that_a_crash_cut_off_ends_as_one_answer(open_page, mortal_serv
     assert chat.page.locator(".entry.result").count() == 1
 
 
-def test_three_tabs_of_two_browsers_show_the_same_after_one_was_offline_and_the_server_was_killed_in_mid_stream(
-    open_page, mortal_server, speaker
-):
+def test_three_tabs_show_the_same_after_offline_and_crash(open_page, mortal_server, speaker):
     chat = Chat(open_page(mortal_server, may_complain=True), mortal_server)
     speaker.says(WORDS)
     speaker.says(WORDS, pauses=0)
@@ -69,7 +67,7 @@ def test_three_tabs_of_two_browsers_show_the_same_after_one_was_offline_and_the_
     assert chat.result("word99").count() == 1
 
 
-def test_what_happened_while_a_page_was_offline_is_there_when_it_is_back(chat: Chat, server):
+def test_offline_page_catches_up(chat: Chat, server):
     chat.start(script(result("First.")))
     expect(chat.result("First.")).to_be_visible()
     chat.page.context.set_offline(True)
@@ -81,7 +79,7 @@ def test_what_happened_while_a_page_was_offline_is_there_when_it_is_back(chat: C
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_that_the_server_was_away_leaves_the_stop_in_reach_and_goes_when_it_is_back(open_page, server, width: int):
+def test_connection_warning_leaves_stop_usable_and_disappears(open_page, server, width: int):
     page = open_page(server, may_complain=True, viewport={"width": width, "height": 700})
     chat = Chat(page, server).start(
         script(call("message", {"type": "ask", "text": "Shall I go on?", "options": ["Go on"]}))
@@ -96,7 +94,7 @@ def test_that_the_server_was_away_leaves_the_stop_in_reach_and_goes_when_it_is_b
     expect(said).to_have_count(0)
 
 
-def test_a_page_whose_login_ended_says_so_where_one_reads(chat: Chat):
+def test_page_reports_an_ended_login(chat: Chat):
     chat.start(script(result("First.\n\n" + "A line.\n\n" * 100)))
     expect(chat.result("First.")).to_be_visible()
     chat.page.context.clear_cookies()
@@ -108,7 +106,7 @@ def test_a_page_whose_login_ended_says_so_where_one_reads(chat: Chat):
     expect(said).to_be_in_viewport(ratio=1)
 
 
-def test_a_card_that_looks_the_same_after_a_reconnect_is_not_replaced_under_a_click(chat: Chat):
+def test_unchanged_card_is_not_replaced_after_a_reconnect(chat: Chat):
     chat.start(script(call("message", {"type": "ask", "text": "Shall I go on?", "options": ["Go on"]})))
     expect(chat.page.get_by_role("button", name="Go on")).to_be_visible()
     chat.page.evaluate(

@@ -1,4 +1,4 @@
-"""The list of sessions: found while typing, managed in a sheet, archived and taken back, on a phone in a drawer."""
+"""The list of sessions: search as you type, the sheet, archiving, and the drawer on a phone."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from tests.e2e.conftest import Chat, call, result, script
 from tests.server import Server
 
 
-def test_a_session_is_named_tagged_found_and_archived(chat: Chat):
+def test_naming_tagging_finding_and_archiving_a_session(chat: Chat):
     chat.start(script(result("Forty-two.")))
     expect(chat.result("Forty-two.")).to_be_visible()
     page, listed = chat.page, chat.page.locator("#session-list [aria-current=page]")
@@ -22,7 +22,7 @@ def test_a_session_is_named_tagged_found_and_archived(chat: Chat):
     expect(sheet).to_be_hidden()
     expect(listed).to_contain_text("The answer")
 
-    page.goto("/inbox/")  # in reach from each page
+    page.goto("/inbox/")  # reachable from each page
     search = page.get_by_label("Search sessions")
     search.fill("tag:deep-thought forty-two")
     expect(page.locator("#found")).to_contain_text("The answer")
@@ -38,8 +38,8 @@ def test_a_session_is_named_tagged_found_and_archived(chat: Chat):
     expect(row).to_be_visible()
 
 
-def shared_in_a_sheet(chat: Chat) -> Locator:
-    """The sheet for sharing, in the session's page."""
+def open_sharing_sheet(chat: Chat) -> Locator:
+    """Open the sheet for sharing in the session's page."""
     chat.start(script(result("Forty-two.")))
     expect(chat.result("Forty-two.")).to_be_visible()
     row = chat.page.locator("#session-list li:has([aria-current=page])")
@@ -49,8 +49,8 @@ def shared_in_a_sheet(chat: Chat) -> Locator:
     return chat.page.get_by_role("dialog", name=re.compile("^Share "))
 
 
-def test_the_sheet_for_sharing_has_its_form_also_in_a_session(chat: Chat):
-    sheet = shared_in_a_sheet(chat)
+def test_sharing_sheet_has_its_form_in_a_session(chat: Chat):
+    sheet = open_sharing_sheet(chat)
     sheet.get_by_label("Username").fill("bob")
     sheet.get_by_role("button", name="Share", exact=True).click()
     name, button = sheet.locator("li > span"), sheet.get_by_role("button", name="Remove bob")
@@ -59,11 +59,9 @@ def test_the_sheet_for_sharing_has_its_form_also_in_a_session(chat: Chat):
     assert abs(middles[0] - middles[1]) < 3  # in one line
 
 
-def test_what_a_sheet_is_refused_stands_in_its_form_and_goes_with_what_succeeds(
-    open_page: Callable[..., Page], server: Server
-):
+def test_error_in_a_sheet_is_shown_until_the_next_success(open_page: Callable[..., Page], server: Server):
     chat = Chat(open_page(server, may_complain=True), server)
-    sheet = shared_in_a_sheet(chat)
+    sheet = open_sharing_sheet(chat)
     for _ in range(2):
         sheet.get_by_label("Username").fill("nobody at all")
         sheet.get_by_role("button", name="Share", exact=True).click()
@@ -77,7 +75,7 @@ def test_what_a_sheet_is_refused_stands_in_its_form_and_goes_with_what_succeeds(
     expect(chat.page.locator(".toast")).to_have_count(0)
 
 
-def test_an_error_goes_when_it_was_read(open_page: Callable[..., Page], server: Server):
+def test_error_stays_while_hovered_and_then_disappears(open_page: Callable[..., Page], server: Server):
     page = open_page(server, viewport={"width": 1280, "height": 800})
     page.clock.install()
     page.goto("/inbox/")
@@ -92,7 +90,7 @@ def test_an_error_goes_when_it_was_read(open_page: Callable[..., Page], server: 
     expect(page.locator(".toast")).to_have_count(0)
 
 
-def test_a_new_title_reaches_each_open_page(chat: Chat):
+def test_new_title_reaches_open_pages(chat: Chat):
     chat.start(script(result("Forty-two.")))
     expect(chat.result("Forty-two.")).to_be_visible()
     page, other = chat.page, chat.page.context.new_page()
@@ -106,7 +104,7 @@ def test_a_new_title_reaches_each_open_page(chat: Chat):
         expect(tab.locator("#session-list [aria-current=page]")).to_contain_text("The answer")
 
 
-def test_on_a_phone_the_list_is_a_drawer(open_page: Callable[..., Page], server: Server):
+def test_list_is_a_drawer_on_a_phone(open_page: Callable[..., Page], server: Server):
     page = open_page(server, viewport={"width": 360, "height": 740})
     page.goto("/sessions/")
     expect(page.locator("#session-list")).to_be_hidden()
@@ -117,9 +115,7 @@ def test_on_a_phone_the_list_is_a_drawer(open_page: Callable[..., Page], server:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_what_waits_is_counted_beside_each_page_as_it_comes_and_goes(
-    chat: Chat, open_page: Callable[..., Page], server: Server
-) -> None:
+def test_inbox_count_is_updated_on_each_page(chat: Chat, open_page: Callable[..., Page], server: Server) -> None:
     other = open_page(server)
     other.goto("/agents/")
     count, elsewhere = chat.page.locator("#waiting-count"), other.locator("#waiting-count")
@@ -127,7 +123,7 @@ def test_what_waits_is_counted_beside_each_page_as_it_comes_and_goes(
     question = call("message", {"type": "ask", "text": "Which one?", "options": ["The first", "The second"]})
     chat.start(script(question, result("Taken.")))
     expect(count).to_have_text(re.compile(rf"^{before + 1}\b"))
-    other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # one comes back to that page
+    other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the browser returns to that page
     expect(elsewhere).to_have_text(re.compile(rf"^{before + 1}\b"))
     chat.page.get_by_role("button", name="The first").click()
     expect(chat.result("Taken.")).to_be_visible()

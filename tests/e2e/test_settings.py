@@ -1,4 +1,4 @@
-"""Settings that only a browser can show: a second factor from the key to the recovery code, and consent to notifications."""
+"""Settings that need a browser: the second factor, and consent to notifications."""
 
 from playwright.sync_api import Page, expect
 
@@ -20,9 +20,9 @@ def sign_out_and_in(page: Page) -> None:
     expect(page.get_by_role("heading", name="Enter your code")).to_be_visible()
 
 
-def test_two_factor_sign_in_is_switched_on_and_asked_for_and_a_recovery_code_works_once(open_page, server):
+def test_two_factor_sign_in_and_single_use_recovery_codes(open_page, server):
     page = open_page(server, signed_in=False)
-    sign_in(page, "carol")  # who has it from now on, whatever test comes next
+    sign_in(page, "carol")  # later tests sign in with it, too
     page.goto("/settings/")
     page.get_by_role("link", name="Set up two-factor sign-in").click()
     page.get_by_label("Password").fill(PASSWORD)
@@ -46,7 +46,7 @@ def test_two_factor_sign_in_is_switched_on_and_asked_for_and_a_recovery_code_wor
     expect(page.get_by_text("Incorrect code")).to_be_visible()
 
 
-def test_notifications_come_after_consent_alone_and_for_what_is_not_looked_at(open_page, server):
+def test_notifications_need_consent_and_skip_the_current_page(open_page, server):
     page = open_page(server, new=True)
     page.context.grant_permissions([])
     page.add_init_script(

@@ -1,4 +1,4 @@
-"""Text while it streams: shown at once, taken up in the middle, never doubled, replaced by the entry."""
+"""Text while it streams: shown immediately, resumed in the middle, never repeated, and replaced by its entry."""
 
 from playwright.sync_api import expect
 
@@ -8,7 +8,7 @@ from tests.pictures import picture
 from tests.waiting import until
 
 
-def test_a_message_grows_while_it_comes_and_becomes_an_entry(chat: Chat, speaker):
+def test_message_grows_and_becomes_an_entry(chat: Chat, speaker):
     speaker.says(WORDS)
     chat.start("Speak.", model="speaker")
     expect(chat.live).to_contain_text("word40 ")
@@ -20,7 +20,7 @@ def test_a_message_grows_while_it_comes_and_becomes_an_entry(chat: Chat, speaker
     assert chat.page.locator(".entry.result").inner_text().count("word99") == 1
 
 
-def test_a_page_loaded_in_mid_stream_shows_the_text_so_far_and_goes_on(chat: Chat, speaker):
+def test_page_loaded_mid_stream_shows_the_text_and_continues(chat: Chat, speaker):
     speaker.says(WORDS, pauses=2)
     chat.start("Speak.", model="speaker")
     expect(chat.live).to_contain_text("word30 ")
@@ -49,7 +49,7 @@ def test_two_pages_show_the_same(chat: Chat, open_page, server, speaker):
     assert other.seqs == chat.seqs
 
 
-def test_thinking_streams_folded_and_stays_folded(chat: Chat, speaker):
+def test_thinking_streams_folded(chat: Chat, speaker):
     speaker.thinks("Let me think about this. " * 20, then="The end.")
     chat.start("Think.", model="speaker")
     thought = chat.page.locator("#live .thought")
@@ -61,7 +61,7 @@ def test_thinking_streams_folded_and_stays_folded(chat: Chat, speaker):
     expect(chat.page.locator("#entries .thought > summary")).to_contain_text("Thought: Let me think")
 
 
-def test_words_beside_a_call_stream_and_then_stand_above_its_card(chat: Chat, speaker):
+def test_words_before_a_call_stream_and_stay_above_its_card(chat: Chat, speaker):
     speaker.works("First I look which files are there, then I count them.", "file", action="list", path=".")
     speaker.chats("I would say it is three.")
     speaker.says("Three.", pauses=0)
@@ -80,12 +80,12 @@ def test_words_beside_a_call_stream_and_then_stand_above_its_card(chat: Chat, sp
         chat.page.reload()
 
 
-def test_a_command_shows_its_output_while_it_runs(chat: Chat):
+def test_running_command_shows_its_output(chat: Chat):
     command = f"printf '\\033[1mfirst\\033[0m line\\n'; {WAIT}; echo last line"
     chat.start(script(call("shell", {"command": command}), result()))
     output = chat.page.locator("pre[data-live=tool_output]")
     expect(output).to_have_text("first line\n")
-    chat.let_go()
+    chat.end_wait()
     expect(chat.state).to_have_text("Done")
     expect(output).to_have_count(0)
     card = chat.tool("shell")
@@ -93,27 +93,27 @@ def test_a_command_shows_its_output_while_it_runs(chat: Chat):
     expect(card).to_contain_text("last line")
 
 
-def test_a_card_that_was_opened_stays_open_when_its_result_comes(chat: Chat):
+def test_opened_card_stays_open_when_its_result_arrives(chat: Chat):
     chat.start(script(call("shell", {"command": f"{WAIT}; echo finished"}), result()))
     card = chat.tool("shell")
     card.locator("summary").first.click()
-    chat.let_go()
+    chat.end_wait()
     expect(card.get_by_text("Result")).to_be_visible()
     expect(card.locator("pre.output")).to_contain_text("finished")
 
 
-def test_a_chart_that_comes_can_be_read_and_the_page_stays_at_its_end(chat: Chat):
+def test_picture_that_loads_late_keeps_the_page_at_its_end(chat: Chat):
     show = {"type": "result", "text": "A chart.", "attachments": ["chart.png"]}
     chat.start(script(call("shell", {"command": f"seq 100; {WAIT}"}), call("message", show)))
     chart = {"name": "chart.png", "mimeType": "image/png", "buffer": picture(800, 600)}
-    chat.let_go(chart)
+    chat.end_wait(chart)
     expect(chat.page.locator("#files")).to_contain_text("chart.png")
     shown = chat.page.get_by_role("img", name="chart.png")
     until(lambda: shown.evaluate("it => it.complete && it.naturalWidth > 0 && it.height > 300"))
     until(lambda: chat.page.evaluate("document.documentElement.scrollHeight - innerHeight - scrollY") < 120)
 
 
-def test_a_file_arrives_that_was_chosen_while_others_came(chat: Chat):
+def test_chosen_file_is_uploaded_though_the_list_was_replaced(chat: Chat):
     chat.start(script(call("shell", {"command": WAIT}), result()))
     files = chat.page.locator("#files")
     with chat.page.expect_file_chooser() as opened:
@@ -124,7 +124,7 @@ def test_a_file_arrives_that_was_chosen_while_others_came(chat: Chat):
     expect(chat.state).to_have_text("Done")
 
 
-def test_text_whose_call_is_refused_is_withdrawn(chat: Chat, speaker):
+def test_text_of_a_refused_call_is_withdrawn(chat: Chat, speaker):
     speaker.says(WORDS, type="info", attachments=["missing.txt"])
     speaker.says("After all.", pauses=0)
     chat.start("Speak.", model="speaker")
@@ -135,7 +135,7 @@ def test_text_whose_call_is_refused_is_withdrawn(chat: Chat, speaker):
     expect(chat.page.locator(".quiet", has_text="A message that was not sent")).to_be_visible()
 
 
-def test_an_ordered_list_with_a_task_in_it_keeps_its_numbers(chat: Chat) -> None:
+def test_ordered_list_with_a_task_item_keeps_its_numbers(chat: Chat) -> None:
     text = "1. one\n2. [x] two\n3. three\n\nAnd\n\n- [ ] four\n- five"
     chat.start(script(result(text)))
     expect(chat.state).to_have_text("Done")
@@ -143,7 +143,7 @@ def test_an_ordered_list_with_a_task_in_it_keeps_its_numbers(chat: Chat) -> None
     expect(items).to_have_count(5)
     styles = items.evaluate_all("items => items.map(item => getComputedStyle(item).listStyleType)")
     assert styles == ["decimal"] * 3 + ["none", "disc"]
-    for word in ("two", "four"):  # the box hides no word of its item
+    for word in ("two", "four"):  # the box covers no word of its item
         box, item = items.get_by_text(word).get_by_role("checkbox"), items.get_by_text(word)
         end = box.evaluate("box => box.getBoundingClientRect().right")
         begin = item.evaluate(

@@ -1,4 +1,4 @@
-"""Tables in an answer: read at any width, with words and numbers whole, in a frame of their own."""
+"""Tables in an answer: readable at any width, with whole words and numbers, in scrollable frames."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ LINES = "cell => { const r = document.createRange(); r.selectNodeContents(cell);
 
 @pytest.fixture
 def frames(open_page: Callable[..., Page], server: Server, width: int) -> Locator:
-    """The frames of the four tables, in a window of that width."""
+    """Return the frames of the four tables in a window of this width."""
     chat = Chat(open_page(server, viewport={"width": width, "height": 900}), server)
     chat.start(script(result("\n\n".join([TINY, SET, LONG, MANY]))))
     expect(chat.state).to_have_text("Done")
@@ -38,25 +38,25 @@ def frames(open_page: Callable[..., Page], server: Server, width: int) -> Locato
 
 
 def lines(frame: Locator, text: str) -> set[int]:
-    """In how many lines the cells with that text are set."""
+    """Return in how many lines the cells with this text are wrapped."""
     cells = frame.get_by_role("cell", name=text, exact=True)
     expect(cells.first).to_be_visible()
     return until(lambda: _if_drawn(set(cells.evaluate_all(f"cells => cells.map({LINES})"))))
 
 
 def _if_drawn(counts: set[int]) -> set[int]:
-    """Empty while a cell is not set yet: the answer may just take the place of its stream."""
+    """Return '' until a cell is rendered, as the answer may be replacing its stream."""
     return set() if 0 in counts else counts
 
 
 @WIDTHS
-def test_numbers_dates_and_short_words_stay_whole(frames: Locator, width: int) -> None:
+def test_numbers_dates_and_short_words_are_not_wrapped(frames: Locator, width: int) -> None:
     for number, text in ((0, "yes"), (1, "10000"), (1, "2026-11-22"), (1, "1 250,50 €"), (2, "b.py"), (3, "10000")):
         assert lines(frames.nth(number), text) == {1}, text
 
 
 @WIDTHS
-def test_what_is_too_wide_scrolls_in_its_frame_and_the_page_does_not(frames: Locator, width: int) -> None:
+def test_wide_table_scrolls_in_its_frame(frames: Locator, width: int) -> None:
     assert frames.page.evaluate("document.documentElement.scrollWidth") == width
     room = [frame.evaluate("frame => frame.scrollWidth - frame.clientWidth") for frame in frames.all()]
     assert room[:2] == [0, 0]
@@ -66,7 +66,7 @@ def test_what_is_too_wide_scrolls_in_its_frame_and_the_page_does_not(frames: Loc
 
 
 @WIDTHS
-def test_a_frame_is_reached_and_scrolled_by_keyboard(frames: Locator, width: int) -> None:
+def test_frame_is_scrollable_by_keyboard(frames: Locator, width: int) -> None:
     frames.nth(2).focus()
     frames.page.keyboard.press("Tab")
     link = frames.nth(2).get_by_role("link")
@@ -78,8 +78,8 @@ def test_a_frame_is_reached_and_scrolled_by_keyboard(frames: Locator, width: int
 
 
 @pytest.mark.parametrize("width", [1440])
-def test_the_focus_stays_in_an_answer_that_comes_again(frames: Locator, width: int) -> None:
-    """As at the end of each task: the answer is drawn once more, with what is offered below it."""
+def test_focus_stays_in_a_replaced_answer(frames: Locator, width: int) -> None:
+    """Replace the answer, as at the end of each task."""
     link = frames.nth(2).get_by_role("link")
     link.focus()
     drawn = link.element_handle()
@@ -89,7 +89,7 @@ def test_the_focus_stays_in_an_answer_that_comes_again(frames: Locator, width: i
 
 
 @pytest.mark.parametrize("width", [1440])
-def test_columns_are_set_as_they_are_written(frames: Locator, width: int) -> None:
+def test_columns_are_aligned_as_written(frames: Locator, width: int) -> None:
     alignment = "cells => cells.slice(0, 3).map(c => getComputedStyle(c).textAlign)"
     for role in ("columnheader", "cell"):
         cells = frames.nth(1).get_by_role(role)

@@ -1,11 +1,11 @@
-"""What a call changed is unfolded on its card and put back after a question, by keyboard as well."""
+"""Changes of a call, shown on its card and undone after a confirmation, also by keyboard."""
 
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Chat, call, result, script
 
 
-def test_a_call_is_undone_from_its_card(chat: Chat):
+def test_undoing_a_call_from_its_card(chat: Chat):
     write = call("file", {"action": "write", "path": "plan.md", "content": "# Plan\n\nOne step.\n"})
     change = call("shell", {"command": "echo 'Another step.' >> plan.md; mkdir notes; echo a > notes/a.txt"})
     chat.start(script(write, change, result("Both are there.")))

@@ -1,4 +1,4 @@
-"""With JavaScript switched off: sign in, send, read, answer, approve and stop."""
+"""The site without JavaScript: sign in, send, read, answer, approve and stop."""
 
 import re
 from collections.abc import Callable
@@ -28,18 +28,18 @@ def reload_until(page: Page, place: Locator) -> None:
 
 
 def press(page: Page, name: str) -> None:
-    """And waits for the page that answers: a reload before it is refused."""
+    """Press the button and wait for the next page: a reload before it arrives would be refused."""
     with page.expect_navigation():
         page.get_by_role("button", name=name).click()
 
 
-def test_a_message_is_sent_and_its_result_read(page: Page):
+def test_sending_a_message_and_reading_the_result(page: Page):
     start(page, script(call("file", {"action": "write", "path": "a", "content": "x"}), result("All done.")))
     reload_until(page, page.locator(".entry.result"))
     expect(page.locator(".entry.result")).to_contain_text("All done.")
 
 
-def test_a_question_is_answered(page: Page):
+def test_answering_a_question(page: Page):
     ask = call("message", {"type": "ask", "text": "Red or blue?", "options": ["Red", "Blue"]})
     start(page, script(ask, result("Thank you.")))
     reload_until(page, page.get_by_role("button", name="Blue"))
@@ -48,7 +48,7 @@ def test_a_question_is_answered(page: Page):
     expect(page.locator(".answer")).to_contain_text("Blue")
 
 
-def test_a_call_is_approved(page: Page):
+def test_approving_a_call(page: Page):
     start(page, script(call("shell", {"command": "rm -rf nothing; echo ran"}), result("Ran it.")))
     reload_until(page, page.get_by_role("button", name="Approve once"))
     press(page, "Approve once")
@@ -56,7 +56,7 @@ def test_a_call_is_approved(page: Page):
     expect(page.locator(".entry.tool_call")).to_contain_text("Approved by ada")
 
 
-def test_a_task_is_steered_and_stopped(page: Page):
+def test_steering_and_stopping_a_task(page: Page):
     start(page, script(result("Never said.", stall=60)))
     reload_until(page, page.locator("#interject-button"))
     page.get_by_label("Message", exact=True).fill("And this.")

@@ -1,4 +1,4 @@
-"""Sessions with something in them, as for the pages' tests; and what their followers cost."""
+"""Fixtures of the pages' tests, and a counter of the queries and renderings for subscribers."""
 
 import threading
 from collections import Counter
@@ -15,7 +15,7 @@ __all__ = ["approving", "asking", "called", "recorded", "task"]
 
 @pytest.fixture
 def cost(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Counts `queries` of the threads that look for followers, and `renderings` anywhere."""
+    """Count `queries` in the threads that refresh snapshots, and `renderings` anywhere."""
     counted: Counter[str] = Counter()
     execute, rendered = CursorWrapper.execute, fragments._render
 

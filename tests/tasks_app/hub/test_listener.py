@@ -1,4 +1,4 @@
-"""Who listens to a group leaves nothing behind, however far it has come."""
+"""A listener leaves no subscription behind, whatever its state."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from tests.server import REDIS
 
 @pytest.fixture
 async def on_redis(monkeypatch):
-    """Subscriptions that the process has."""
+    """Yield a layer on Redis, and a function that counts its subscriptions."""
     client = Redis.from_url(REDIS)
     try:
         await client.ping()
@@ -25,32 +25,32 @@ async def on_redis(monkeypatch):
     layer = RedisPubSubChannelLayer(hosts=[REDIS], prefix="agentsite-test-listener")
     monkeypatch.setattr(listener, "get_channel_layer", lambda: layer)
 
-    def left():
+    def count_subscriptions():
         inner = layer._get_layer()
         return len(inner.channels) + sum(len(shard._subscribed_to) for shard in inner._shards)
 
-    yield layer, left
+    yield layer, count_subscriptions
     await layer.flush()
 
 
-async def test_messages_from_before_it_listens_come_first_and_in_order(on_redis):
+async def test_messages_before_listening_arrive_first_and_in_order(on_redis):
     layer, _ = on_redis
-    heard = []
-    one = Listener("session.one", heard.append, heard.append)
-    await one.join()
+    received = []
+    first_listener = Listener("session.one", received.append, received.append)
+    await first_listener.join()
     for number in range(3):
         await layer.group_send("session.one", {"type": "entry", "seq": number})
-    one.start()
+    first_listener.start()
     await layer.group_send("session.one", {"type": "entry", "seq": 3})
     async with asyncio.timeout(10):
-        while len(heard) < 4:  # noqa: ASYNC110
+        while len(received) < 4:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-    assert [message["seq"] for message in heard] == [0, 1, 2, 3]
-    await one.leave()
+    assert [message["seq"] for message in received] == [0, 1, 2, 3]
+    await first_listener.leave()
 
 
-async def test_on_redis_no_channel_stays(on_redis):
-    layer, left = on_redis
+async def test_leaving_removes_all_channels_on_redis(on_redis):
+    layer, count_subscriptions = on_redis
     failures = []
 
     def fail(message):
@@ -59,31 +59,31 @@ async def test_on_redis_no_channel_stays(on_redis):
     for number, (takes, listens, pause) in enumerate(
         [(print, False, 0.0), (print, True, 0.0), (print, True, 0.05), (fail, True, 0.0)]
     ):
-        one = Listener(f"session.{number}", takes, failures.append)
-        await one.join()
+        first_listener = Listener(f"session.{number}", takes, failures.append)
+        await first_listener.join()
         if listens:
-            one.start()
+            first_listener.start()
         if takes is fail:
             await layer.group_send(f"session.{number}", {"type": "entry"})
             async with asyncio.timeout(10):
                 while not failures:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
         await asyncio.sleep(pause)
-        await one.leave()
-        assert left() == 0
+        await first_listener.leave()
+        assert count_subscriptions() == 0
     assert [type(error) for error in failures] == [ValueError]
 
 
-async def test_in_one_process_messages_from_before_it_listens_come_first(monkeypatch):
-    layer, heard = broadcast.InProcessLayer(), []
+async def test_messages_before_listening_arrive_first_in_one_process(monkeypatch):
+    layer, received = broadcast.InProcessLayer(), []
     monkeypatch.setattr(listener, "get_channel_layer", lambda: layer)
-    one = Listener("session.one", heard.append, heard.append)
-    await one.join()
+    first_listener = Listener("session.one", received.append, received.append)
+    await first_listener.join()
     layer.put("session.one", {"seq": 0})
-    one.start()
+    first_listener.start()
     layer.put("session.one", {"seq": 1})
-    assert heard == [{"seq": 0}, {"seq": 1}]
-    await one.leave()
+    assert received == [{"seq": 0}, {"seq": 1}]
+    await first_listener.leave()
     layer.put("session.one", {"seq": 2})
-    assert len(heard) == 2
+    assert len(received) == 2
     assert not layer.channels

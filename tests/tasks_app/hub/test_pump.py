@@ -1,4 +1,4 @@
-"""What streams is sent by one pump: seldom woken, for all streams of the process, each apart from the others."""
+"""One pump sends all streams of the process, with few wake-ups and without mixing them."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from tasks_app.runtime.live_stream import LiveStream
 
 @pytest.fixture
 async def sent(monkeypatch):
-    """The texts that followers would have, by stream."""
+    """Return the texts that subscribers would receive, by stream."""
     texts: dict[str, str] = {}
 
     async def send(group, message):
@@ -36,10 +36,10 @@ async def _until(condition):
             await asyncio.sleep(0.005)
 
 
-async def test_many_short_streams_of_a_task_wake_the_loop_once_in_a_while(sent, monkeypatch):
-    loop, woken = asyncio.get_running_loop(), []
+async def test_many_short_streams_rarely_wake_the_loop(sent, monkeypatch):
+    loop, wake_calls = asyncio.get_running_loop(), []
     wake = loop.call_soon_threadsafe
-    monkeypatch.setattr(loop, "call_soon_threadsafe", lambda *about: woken.append(about[0]) or wake(*about))
+    monkeypatch.setattr(loop, "call_soon_threadsafe", lambda *about: wake_calls.append(about[0]) or wake(*about))
     task_id, streams = uuid4(), []
 
     def feed():
@@ -50,20 +50,20 @@ async def test_many_short_streams_of_a_task_wake_the_loop_once_in_a_while(sent, 
     feeding = loop.run_in_executor(None, feed)
     await feeding
     await _until(lambda: streams[-1].id in sent)
-    assert len(woken) < 20
+    assert len(wake_calls) < 20
     assert len(sent) < 20
 
 
-async def test_all_pieces_arrive_in_order(sent):
+async def test_all_chunks_arrive_in_order(sent):
     stream = _stream()
-    pieces = [f"{number} " for number in range(300)]
-    for piece in pieces:
-        stream.feed("text", piece)
+    chunks = [f"{number} " for number in range(300)]
+    for chunk in chunks:
+        stream.feed("text", chunk)
         await asyncio.sleep(0.001)
-    await _until(lambda: sent.get(stream.id) == "".join(pieces))
+    await _until(lambda: sent.get(stream.id) == "".join(chunks))
 
 
-async def test_a_stream_that_cannot_be_sent_keeps_no_other_from_it(sent, caplog, monkeypatch):
+async def test_failing_stream_does_not_block_others(sent, caplog, monkeypatch):
     monkeypatch.setattr(broadcast, "_quiet_until", 0.0)
     broken, whole = _stream(), _stream()
 
@@ -80,21 +80,21 @@ async def test_a_stream_that_cannot_be_sent_keeps_no_other_from_it(sent, caplog,
     assert "Redis is away" in caplog.text
 
 
-async def test_what_is_withdrawn_before_it_was_sent_is_not_sent(sent, monkeypatch):
-    told = []
+async def test_withdrawn_text_is_not_sent(sent, monkeypatch):
+    sent_types = []
 
     async def send(group, message):
-        told.append(message["type"])
+        sent_types.append(message["type"])
 
     monkeypatch.setattr(broadcast, "send", send)
     stream = _stream()
     stream.feed("text", "Once ")
     stream.withdraw()
     await asyncio.sleep(3 * pump.BATCH_SECONDS)
-    assert told == ["reset"]
+    assert sent_types == ["reset"]
 
 
-async def test_an_older_stream_that_says_something_late_does_not_silence_the_newer_one(sent):
+async def test_late_text_of_older_stream_does_not_stop_newer_stream(sent):
     task_id = uuid4()
     older, newer = _stream(task_id), _stream(task_id)
     newer.feed("text", "Once ")
@@ -105,19 +105,19 @@ async def test_an_older_stream_that_says_something_late_does_not_silence_the_new
     await _until(lambda: sent[newer.id] == "Once upon a time")
 
 
-async def test_what_is_withdrawn_while_it_is_sent_fails_nobody(sent):
+async def test_withdrawing_while_sending_raises_nothing(sent):
     stream = _stream()
 
     class Emptied(deque):
         def __bool__(self):
-            return True  # something was there when one looked
+            return True  # not empty when it was checked
 
     stream._pending = Emptied()
     await stream.send_batch()
     assert sent == {}
 
 
-def test_a_loop_that_was_closed_does_not_keep_the_pump_from_another_one(monkeypatch):
+def test_pump_works_on_a_new_loop_after_the_old_one_closed(monkeypatch):
     fresh, texts = pump.Pump(), []
 
     async def send(group, message):

@@ -1,4 +1,4 @@
-"""Many pages and streams of one session: what each costs, and that each has everything, once and in order."""
+"""Many subscribers of one session: the cost of each, and complete updates in order."""
 
 import asyncio
 import re
@@ -31,18 +31,18 @@ PAGES, STREAMS, ITERATIONS = 10, 2, 5
 
 
 class Reader:
-    """Reads all that a follower says, in a task of its own."""
+    """A task that reads all messages of a subscriber."""
 
-    def __init__(self, follower):
-        self.heard, self.error = [], None
+    def __init__(self, subscriber):
+        self.received, self.error = [], None
         self._more = asyncio.Event()
-        self._task = asyncio.create_task(self._read(follower))
+        self._task = asyncio.create_task(self._read(subscriber))
 
-    async def _read(self, follower):
-        messages = follower.messages()
+    async def _read(self, subscriber):
+        messages = subscriber.messages()
         try:
             async for batch in messages:
-                self.heard += [one if isinstance(one, str) else one.decode() for one in batch]
+                self.received += [one if isinstance(one, str) else one.decode() for one in batch]
                 self._more.set()
         except Exception as error:
             self.error = error
@@ -50,9 +50,9 @@ class Reader:
         finally:
             await messages.aclose()
 
-    async def until(self, words):
+    async def until(self, text):
         async with asyncio.timeout(60):
-            while words not in "".join(self.heard) and self.error is None:
+            while text not in "".join(self.received) and self.error is None:
                 self._more.clear()
                 await self._more.wait()
         assert self.error is None
@@ -68,12 +68,12 @@ class Reader:
 
     @property
     def text(self):
-        return "".join(self.heard)
+        return "".join(self.received)
 
 
 @pytest.fixture
 async def follow(session, alice, monkeypatch):
-    """Lets somebody follow alice's session, as a page unless it is `EventSubscriber`."""
+    """Return a function that follows alice's session, as a page unless `kind` is `EventSubscriber`."""
     monkeypatch.setattr(event_loop, "_loop", asyncio.get_running_loop())
     async with AsyncExitStack() as stack:
 
@@ -86,7 +86,7 @@ async def follow(session, alice, monkeypatch):
         yield following
 
 
-say = database_sync_to_async(lambda task, *texts: factories.append(task, *(notice(text) for text in texts)))
+append_notices = database_sync_to_async(lambda task, *texts: factories.append(task, *(notice(text) for text in texts)))
 
 
 def delta(task, text, offset, stream="s1", kind="text"):
@@ -94,7 +94,7 @@ def delta(task, text, offset, stream="s1", kind="text"):
 
 
 async def stream_text(task, *texts):
-    """As the engine does it: into the buffer, then to all."""
+    """Stream text as the engine does: store it in the buffer, then broadcast it."""
     offset = 0
     for text in texts:
         piece = Chunk(stream="s1", kind="text", offset=offset, text=text)
@@ -105,13 +105,13 @@ async def stream_text(task, *texts):
 
 @pytest.fixture
 def unwatched(monkeypatch):
-    """Nothing happens by the clock: what is looked at seldom, and who still may follow, is looked at once."""
+    """Disable periodic access checks and expensive fragments."""
     monkeypatch.setattr(session_hub, "ACCESS_CHECK_SECONDS", 3600)
     monkeypatch.setattr(fragments, "EXPENSIVE_SECONDS", 3600)
 
 
-async def test_a_page_costs_next_to_nothing_beside_others(follow, task, called, cost, carol, bob, unwatched):
-    """Ten pages of three people and two streams, at a pace at which no two changes are looked at together."""
+async def test_an_additional_page_costs_almost_nothing(follow, task, called, cost, carol, bob, unwatched):
+    """Follow as ten pages of three users and two streams, with each change in its own refresh."""
     people = [task.session.owner, bob, carol]
     pages = [follow(people[number % 3], after=1) for number in range(PAGES)]
     streams = [follow(kind=EventSubscriber, after=1) for _ in range(STREAMS)]
@@ -125,15 +125,15 @@ async def test_a_page_costs_next_to_nothing_beside_others(follow, task, called, 
         await iterate("fetch_url", f'{{"url": "https://{number}.example"}}', f"result {number}")
         for one in (*pages, *streams):
             await one.until(f"result {number}")
-        if number == 0:  # begins, and takes more
+        if number == 0:  # the first one costs more
             cost.clear()
-            before = sum(len(page.heard) for page in pages)
+            before = sum(len(page.received) for page in pages)
     assert cost["queries"] / ITERATIONS <= 2
-    assert cost["renderings"] / ITERATIONS <= 3  # those who may write, those who may not, and the one who has begun
-    assert (sum(len(page.heard) for page in pages) - before) / ITERATIONS / PAGES <= 1
+    assert cost["renderings"] / ITERATIONS <= 3  # viewers with write permission, without it, and the starter
+    assert (sum(len(page.received) for page in pages) - before) / ITERATIONS / PAGES <= 1
 
 
-async def test_changes_that_come_together_are_looked_at_together(follow, task, called, cost, unwatched):
+async def test_simultaneous_changes_share_a_refresh(follow, task, called, cost, unwatched):
     page = follow(after=1)
     await page.until('id="state"')
     cost.clear()
@@ -141,22 +141,22 @@ async def test_changes_that_come_together_are_looked_at_together(follow, task, c
     for number in range(20):
         await iterate("fetch_url", f'{{"url": "https://{number}.example"}}', f"result {number}")
     await page.until("result 19")
-    assert cost["queries"] / 20 <= 2  # the machine may be so slow that no two come together; then it is 3
+    assert cost["queries"] / 20 <= 2  # 3 on a machine that is so slow that no two changes coincide
 
 
-async def test_while_somebody_is_about_to_look_the_event_loop_is_not_woken(follow, task, monkeypatch, unwatched):
+async def test_pending_refresh_suppresses_more_hints(follow, task, monkeypatch, unwatched):
     monkeypatch.setattr(session_hub, "REFRESH_SECONDS", 0.5)
     stream = follow(kind=EventSubscriber, after=1)
     await stream.until("event: state")
     put, hints = broadcast.InProcessLayer.put, []
     monkeypatch.setattr(broadcast.InProcessLayer, "put", lambda *about: hints.append(about[2]["type"]) or put(*about))
     for number in range(20):
-        await say(task, f"note {number}")
+        await append_notices(task, f"note {number}")
     await stream.until("note 19")
-    assert 1 <= len(hints) <= 10  # one for each look
+    assert 1 <= len(hints) <= 10  # one for each refresh
 
 
-async def test_who_waits_costs_the_same_for_one_and_for_many(follow, task, cost, monkeypatch):
+async def test_access_check_costs_the_same_for_any_number_of_pages(follow, task, cost, monkeypatch):
     monkeypatch.setattr(session_hub, "ACCESS_CHECK_SECONDS", 3600)
     pages = [follow(after=1) for _ in range(PAGES)]
     for page in pages:
@@ -168,7 +168,7 @@ async def test_who_waits_costs_the_same_for_one_and_for_many(follow, task, cost,
     assert cost["queries"] == 4
 
 
-async def test_nobody_looks_again_at_a_session_in_which_nothing_has_ever_run(follow, session, monkeypatch):
+async def test_access_check_does_not_refresh_a_session_without_tasks(follow, session, monkeypatch):
     monkeypatch.setattr(session_hub, "ACCESS_CHECK_SECONDS", 3600)
     await follow().until('id="state"')
     here = session_hub.HubRegistry.current()
@@ -177,24 +177,24 @@ async def test_nobody_looks_again_at_a_session_in_which_nothing_has_ever_run(fol
 
 
 @pytest.mark.parametrize("kind", [PageSubscriber, EventSubscriber])
-async def test_everything_comes_once_and_in_order_whoever_comes_when(kind, follow, task):
+async def test_each_subscriber_gets_everything_once_and_in_order(kind, follow, task):
     readers = []
     for number in range(12):
         readers.append(follow(kind=kind))
-        await say(task, f"<{number}a>", f"<{number}b>")
-    await say(task, "The end.")
+        await append_notices(task, f"<{number}a>", f"<{number}b>")
+    await append_notices(task, "The end.")
     expected = [f"{number}{letter}" for number in range(12) for letter in "ab"]
     for reader in readers:
         await reader.until("The end.")
         assert re.findall(r"(?:&lt;|<)(\d+[ab])(?:&gt;|>)", reader.text) == expected
 
 
-async def test_a_lost_broadcast_costs_less_than_three_seconds(follow, task, monkeypatch):
+async def test_lost_broadcast_delays_less_than_three_seconds(follow, task, monkeypatch):
     page, stream = follow(after=1), follow(kind=EventSubscriber, after=1)
     await page.until('id="state"')
     await stream.until("event: state")
     monkeypatch.setattr(append.broadcast, "entry_appended", lambda *_: None)
-    await say(task, "Lost on the way.")
+    await append_notices(task, "Lost on the way.")
     with takes_less_than(3):
         await page.until("Lost on the way.")
         await stream.until("Lost on the way.")
@@ -204,7 +204,7 @@ async def test_a_lost_broadcast_costs_less_than_three_seconds(follow, task, monk
         await stream.until('"state":"executing_tool"')
 
 
-async def test_who_comes_in_mid_stream_has_all_of_the_text_once(follow, task):
+async def test_subscribing_mid_stream_gives_all_text_once(follow, task):
     first = follow(kind=EventSubscriber, after=1)
     await first.until("event: state")
     await stream_text(task, "Once ", "upon ")
@@ -218,7 +218,7 @@ async def test_who_comes_in_mid_stream_has_all_of_the_text_once(follow, task):
     await stream_buffer.store.drop(task.pk)
 
 
-async def test_text_that_was_lost_on_the_way_is_read_from_the_buffer(follow, task):
+async def test_lost_text_is_read_from_the_buffer(follow, task):
     reader = follow(kind=EventSubscriber, after=1)
     await reader.until("event: state")
     await stream_buffer.store.add(task.pk, Chunk(stream="s1", kind="text", offset=0, text="Once "))
@@ -229,7 +229,7 @@ async def test_text_that_was_lost_on_the_way_is_read_from_the_buffer(follow, tas
     await stream_buffer.store.drop(task.pk)
 
 
-async def test_the_output_of_a_call_comes_after_the_call(follow, task, called):
+async def test_output_of_a_call_arrives_after_the_call(follow, task, called):
     page = follow(after=1)
     await page.until('id="state"')
     await database_sync_to_async(called)("shell", '{"command": "make"}', status="started")
@@ -238,7 +238,7 @@ async def test_the_output_of_a_call_comes_after_the_call(follow, task, called):
     assert page.text.index('data-live="tool_output"') < page.text.index("compiling")
 
 
-async def test_a_file_that_a_person_stores_is_shown_on_all_pages_and_streams_are_not_bothered(follow, task, session):
+async def test_uploaded_file_is_sent_to_pages_but_not_to_streams(follow, task, session):
     page, stream = follow(after=1), follow(kind=EventSubscriber, after=1)
     await page.until('id="files"')
     await stream.until("event: state")
@@ -247,7 +247,7 @@ async def test_a_file_that_a_person_stores_is_shown_on_all_pages_and_streams_are
     assert "files" not in stream.text
 
 
-async def test_who_is_slow_is_dropped_and_catches_up_from_the_record(follow, task, session, alice, monkeypatch):
+async def test_slow_subscriber_catches_up_from_the_record(follow, task, session, alice, monkeypatch):
     monkeypatch.setattr(subscriber, "MAX_QUEUED_MESSAGES", 5)
     admission = Credential(user_id=alice.pk, token="slow", check=lambda: None)
     slow = EventSubscriber(alice, session.pk, 1, admission)
@@ -256,21 +256,19 @@ async def test_who_is_slow_is_dropped_and_catches_up_from_the_record(follow, tas
     quick = follow(kind=EventSubscriber, after=1)
     for number in range(10):
         await broadcast.send(session.group, {"type": "progress", "done": number})
-        await say(task, f"step {number}")
+        await append_notices(task, f"step {number}")
         await quick.until(f"step {number}")
     assert len(slow._queue) <= 5
-    heard = b""
+    received = b""
     async with asyncio.timeout(60):
-        while b"step 9" not in heard:
-            heard += b"".join(await anext(messages))
+        while b"step 9" not in received:
+            received += b"".join(await anext(messages))
     await messages.aclose()
-    seqs = [int(seq) for seq in re.findall(rb"^id: (\d+)", heard, re.MULTILINE)]
+    seqs = [int(seq) for seq in re.findall(rb"^id: (\d+)", received, re.MULTILINE)]
     assert seqs == list(range(2, 12))
 
 
-async def test_who_is_dropped_while_all_are_told_takes_nothing_from_the_others(
-    follow, task, session, alice, monkeypatch
-):
+async def test_dropping_a_subscriber_does_not_affect_others(follow, task, session, alice, monkeypatch):
     monkeypatch.setattr(subscriber, "MAX_QUEUED_MESSAGES", 5)
     slow = PageSubscriber(alice, session.pk, 1, Credential(user_id=alice.pk, token="slow", check=lambda: None))
     messages = slow.messages()
@@ -285,7 +283,7 @@ async def test_who_is_dropped_while_all_are_told_takes_nothing_from_the_others(
     await messages.aclose()
 
 
-async def test_a_right_that_is_taken_ends_what_follows_by_it_and_nothing_else(follow, task, bob, carol):
+async def test_revoked_access_ends_only_that_users_subscribers(follow, task, bob, carol):
     page, stream, other = follow(bob), follow(bob, kind=EventSubscriber), follow(carol)
     for reader in (page, stream, other):
         await reader.until("Please.")
@@ -293,21 +291,21 @@ async def test_a_right_that_is_taken_ends_what_follows_by_it_and_nothing_else(fo
     with takes_less_than(2):
         assert isinstance(await page.ends(), SessionGone)
         assert isinstance(await stream.ends(), SessionGone)
-    await say(task, "Only for carol.")
+    await append_notices(task, "Only for carol.")
     await other.until("Only for carol.")
     assert "Only for carol." not in page.text + stream.text
 
 
-async def test_who_may_write_no_more_gets_the_pieces_of_a_reader(follow, task, carol):
+async def test_losing_write_permission_sends_fragments_of_a_reader(follow, task, carol):
     page = follow(carol)
     await page.until('id="stop-button"')
-    page.heard.clear()
+    page.received.clear()
     await database_sync_to_async(SessionMember.objects.filter(user=carol).update)(may_write=False)
     await page.until('id="state"')
     assert 'id="stop-button"' not in page.text
 
 
-async def test_who_is_no_administrator_any_more_is_shown_what_others_are(follow, task, alice):
+async def test_losing_staff_status_takes_effect_in_open_pages(follow, task, alice):
     alice.is_staff = True
     await alice.asave()
     page = follow(alice)
@@ -319,7 +317,7 @@ async def test_who_is_no_administrator_any_more_is_shown_what_others_are(follow,
     assert page.error is None
 
 
-async def test_what_let_somebody_in_is_checked_again_only_when_it_changed(alice):
+async def test_credential_is_checked_again_only_after_a_change(alice):
     checks, watch = [], session_hub.AccessWatch()
     admission = Credential(user_id=alice.pk, token="x", check=lambda: checks.append("checked"))
     look = database_sync_to_async(lambda: watch.invalid([admission]))
@@ -329,12 +327,12 @@ async def test_what_let_somebody_in_is_checked_again_only_when_it_changed(alice)
     assert [await look(), await look(), len(checks)] == [{}, {}, 2]
 
 
-async def test_a_fault_ends_all_and_leaves_nothing_behind(follow, task, session, monkeypatch):
+async def test_error_ends_all_subscribers_and_leaves_nothing_behind(follow, task, session, monkeypatch):
     page, stream = follow(), follow(kind=EventSubscriber)
     await page.until('id="state"')
     await stream.until("event: state")
     monkeypatch.setattr("tasks_app.hub.snapshot.SessionSnapshot.refresh", SimpleNamespace)  # any call of it fails
-    await say(task, "News.")
+    await append_notices(task, "News.")
     for reader in (page, stream):
         assert isinstance(await reader.ends(), TypeError)
     assert not get_channel_layer().groups.get(session.group)
@@ -342,8 +340,8 @@ async def test_a_fault_ends_all_and_leaves_nothing_behind(follow, task, session,
 
 
 @pytest.fixture
-def next_look_fails(monkeypatch):
-    """As when the database restarts."""
+def fail_next_refresh(monkeypatch):
+    """Return a function that makes the next refresh fail, as when the database restarts."""
     refresh = snapshot.SessionSnapshot.refresh
 
     def fails(*args, **kwargs):
@@ -354,25 +352,25 @@ def next_look_fails(monkeypatch):
 
 
 @pytest.mark.parametrize(("kind", "begin"), [(PageSubscriber, 'id="state"'), (EventSubscriber, "event: state")])
-async def test_who_comes_back_after_a_fault_hears_again_though_somebody_is_slow_to_go(
-    follow, task, session, alice, next_look_fails, kind, begin
+async def test_reconnecting_after_an_error_works_despite_a_slow_subscriber(
+    follow, task, session, alice, fail_next_refresh, kind, begin
 ):
     slow = EventSubscriber(
         alice, session.pk, 0, Credential(user_id=alice.pk, token="slow", check=lambda: None)
     ).messages()
-    await anext(slow)  # its client takes no more for now
+    await anext(slow)  # its client reads no more for now
     first = follow(kind=kind)
     await first.until(begin)
-    next_look_fails()
-    await say(task, "one")
+    fail_next_refresh()
+    await append_notices(task, "one")
     assert isinstance(await first.ends(), OperationalError)
     refresh = follow(kind=kind)
-    await say(task, "two")
+    await append_notices(task, "two")
     await refresh.until("two")
     await slow.aclose()
 
 
-async def test_who_catches_up_during_a_fault_is_told_of_it(follow, task, next_look_fails, monkeypatch):
+async def test_error_while_catching_up_is_raised(follow, task, fail_next_refresh, monkeypatch):
     first = follow()
     await first.until('id="state"')
     reads, may_go_on, missing = asyncio.Event(), asyncio.Event(), EventSubscriber._read_backlog
@@ -385,16 +383,16 @@ async def test_who_catches_up_during_a_fault_is_told_of_it(follow, task, next_lo
     monkeypatch.setattr(EventSubscriber, "_read_backlog", slowly)
     late = follow(kind=EventSubscriber)
     await reads.wait()
-    next_look_fails()
-    await say(task, "one")
+    fail_next_refresh()
+    await append_notices(task, "one")
     await first.ends()
     may_go_on.set()
     assert isinstance(await late.ends(), OperationalError)
 
 
 @pytest.mark.parametrize("turns", [1, 3])
-async def test_a_room_closes_though_its_last_follower_is_cancelled_twice(follow, session, task, turns):
-    """By its own timeout, and by a client that goes in that moment."""
+async def test_hub_closes_though_its_last_subscriber_is_cancelled_twice(follow, session, task, turns):
+    """Cancel by a timeout and by a client that disconnects in that moment."""
     stream = follow(kind=EventSubscriber)
     await stream.until("event: state")
     stream._task.cancel()
@@ -417,7 +415,7 @@ def _end(task, *drafts):
     Task.objects.filter(pk=task.pk).update(state="done", final_result=final, ended_at=timezone.now())
 
 
-async def test_an_answer_whose_result_comes_with_the_end_gets_its_steps(follow, task, called):
+async def test_answer_gets_its_steps_when_result_and_end_arrive_together(follow, task, called):
     page = follow(after=1)
     await page.until('id="state"')
     answer = '{"type": "result", "text": "It is done."}'
@@ -427,7 +425,7 @@ async def test_an_answer_whose_result_comes_with_the_end_gets_its_steps(follow, 
     await page.until("1 step")
 
 
-async def test_an_answer_that_was_shown_before_its_task_ended_gets_its_steps(follow, task, called):
+async def test_answer_shown_before_the_end_gets_its_steps(follow, task, called):
     page = follow(after=1)
     await page.until('id="state"')
     answer = '{"type": "result", "text": "It is done."}'
