@@ -1,4 +1,4 @@
-"""Browsers of alice, bob, carol and charlie; and sessions with something in them."""
+"""Test clients of alice, bob, carol and charlie, and sessions with entries."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ __all__ = ["approving", "asking", "task"]
 
 
 class Browser(Client):
-    """Somebody's browser; `htmx` posts as the page's scripts do."""
+    """A user's test client. `htmx` posts as the page's scripts do."""
 
     def __init__(self, user: Any = None) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Browser(Client):
         return response.content.decode()
 
     def confirm(self, next_page: str = "/settings/") -> Any:
-        """The password again, as before what is dangerous."""
+        """Enter the password again, as required before dangerous actions."""
         return self.post("/accounts/reauthenticate/", {"password": "a password", "next": next_page})
 
     def htmx(self, address: str, data: Any = None) -> Any:
@@ -49,7 +49,7 @@ def alices(alice: Any) -> Browser:
 
 @pytest.fixture
 def recorded(task: Task) -> Callable[..., ContextEntry]:
-    """Appends an entry of any type to alice's session."""
+    """Return a function that appends an entry of any type to alice's session."""
 
     def append(context_type: str, content: str = "", **fields: Any) -> ContextEntry:
         if thought := fields.pop("thought", ""):
@@ -62,7 +62,7 @@ def recorded(task: Task) -> Callable[..., ContextEntry]:
 
 @pytest.fixture
 def called(task: Task) -> Callable[..., list[ContextEntry]]:
-    """Appends a call, and its result unless its status is that of one that runs."""
+    """Return a function that appends a call, and its result unless it is still running."""
     numbers = iter(range(1000))
 
     def append(name: str, arguments: str, outcome: str = "", status: str = "succeeded", **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The gallery of agents: for whom they are, what they look like, and what new ones begin with."""
+"""The gallery of agents: visibility by role, pictures, and agents from templates."""
 
 from io import BytesIO
 
@@ -17,7 +17,7 @@ from tools_app.contract import registry
 TEMPLATES = agent_templates.load_all()
 
 
-def test_people_see_and_choose_the_agents_of_their_roles_alone(alices, alice, session):
+def test_users_see_and_choose_agents_of_their_roles(alices, alice, session):
     role = Group.objects.create(name="analysts")
     clerk = Agent.objects.create(name="Clerk", description="Files <things>.\nAnd more.")
     clerk.roles.add(role)
@@ -37,7 +37,7 @@ def test_people_see_and_choose_the_agents_of_their_roles_alone(alices, alice, se
     assert "You may not use this session&#x27;s agent." in answer.content.decode()
 
 
-def test_a_model_is_told_of_the_agents_of_its_persons_roles_alone(alice):
+def test_model_knows_agents_of_the_users_roles(alice):
     role, lead = Group.objects.create(name="analysts"), Agent.objects.create(name="Lead", delegates=True)
     Agent.objects.create(name="Clerk").roles.add(role)
     assert [name for name, _ in delegation.visible_agents(lead, alice.pk)] == ["Lead"]
@@ -46,7 +46,7 @@ def test_a_model_is_told_of_the_agents_of_its_persons_roles_alone(alice):
 
 
 @pytest.mark.parametrize("mode", ["queue", "interject", "steer"])
-def test_a_running_task_of_an_agent_of_others_takes_no_message_either(mode, alices, alice, session):
+def test_running_task_of_a_restricted_agent_refuses_messages(mode, alices, alice, session):
     clerk = Agent.objects.create(name="Clerk")
     clerk.roles.add(Group.objects.create(name="analysts"))
     Session.objects.update(agent=clerk)
@@ -58,7 +58,7 @@ def test_a_running_task_of_an_agent_of_others_takes_no_message_either(mode, alic
 
 
 @pytest.mark.parametrize("key", sorted(TEMPLATES))
-def test_a_template_becomes_an_agent_with_its_instructions(admin_client, admin_user, key):
+def test_template_becomes_an_agent(admin_client, admin_user, key):
     template = TEMPLATES[key]
     form = admin_client.get("/admin/tasks_app/agent/add/", {"template": key}).context["adminform"].form
     assert form.initial["instructions"] == template.values["instructions"]
@@ -72,7 +72,7 @@ def test_a_template_becomes_an_agent_with_its_instructions(admin_client, admin_u
     assert key in admin_client.get("/agents/").content.decode()
 
 
-def test_an_uploaded_picture_is_encoded_anew(admin_client, alices):
+def test_uploaded_picture_is_encoded_again(admin_client, alices):
     Image.new("RGB", (900, 600), "teal").save(file := BytesIO(), "JPEG", comment=b"<script>")
     rows = {"sections-TOTAL_FORMS": 0, "sections-INITIAL_FORMS": 0, "denied_tools": "[]", "name": "Clerk"}
     upload = SimpleUploadedFile("face.jpg", file.getvalue())
@@ -87,7 +87,7 @@ def test_an_uploaded_picture_is_encoded_anew(admin_client, alices):
     assert "This picture cannot be used" in refused.content.decode()
 
 
-def test_an_uploaded_picture_is_for_those_who_may_see_its_agent(alices, alice, browser, bob, session):
+def test_picture_is_visible_to_users_who_can_see_the_agent(alices, alice, browser, bob, session):
     role, clerk = Group.objects.create(name="analysts"), Agent.objects.create(name="Clerk")
     clerk.roles.add(role)
     encoded = BytesIO()
@@ -104,7 +104,7 @@ def test_an_uploaded_picture_is_for_those_who_may_see_its_agent(alices, alice, b
     assert bobs.get(address).status_code == 200
 
 
-def test_helpers_are_tools_only_for_people_who_may_use_them(alice):
+def test_helper_agents_are_tools_only_for_permitted_users(alice):
     chief = Agent.objects.create(name="Chief", helpers=["clerk"])
     role = Group.objects.create(name="analysts")
     Agent.objects.create(name="clerk").roles.add(role)

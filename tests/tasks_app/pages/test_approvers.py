@@ -1,4 +1,4 @@
-"""The inbox of those who approve by role: they see the call, may decide on it, and see nothing else of the session."""
+"""The inbox of approvers by role: they can decide on the call and see nothing else of the session."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -10,7 +10,7 @@ from tools_app.models import ToolSetting
 
 @pytest.fixture
 def charlies(browser, charlie):
-    """Charlie has the role, and no access to alice's session."""
+    """Return the client of charlie, who has the role but no access to alice's session."""
     role = Group.objects.create(name="reviewers")
     charlie.groups.add(role)
     ToolSetting.objects.create(name="shell", approvers=role)
@@ -21,7 +21,7 @@ def address():
     return f"/inbox/approvals/{Approval.objects.get().pk}/"
 
 
-def test_the_call_stands_in_the_inbox_and_nothing_else(charlies, session, approving):
+def test_inbox_shows_only_the_call(charlies, session, approving):
     session.title = "A private matter"
     session.save()
     page = charlies.page("/inbox/")
@@ -36,7 +36,7 @@ def test_the_call_stands_in_the_inbox_and_nothing_else(charlies, session, approv
 
 
 @pytest.mark.parametrize("way", ["htmx", "post"])
-def test_the_word_counts_once(way, charlies, charlie, approving):
+def test_approver_decides_once(way, charlies, charlie, approving):
     answer = getattr(charlies, way)(address(), {"decision": "approved"})
     assert answer.status_code == (200 if way == "htmx" else 302)
     approval = Approval.objects.get()
@@ -45,7 +45,7 @@ def test_the_word_counts_once(way, charlies, charlie, approving):
     assert "Nothing is waiting for you." in charlies.page("/inbox/")
 
 
-def test_the_owner_sees_for_whom_it_waits_and_may_only_reject(charlies, alices, approving):
+def test_owner_sees_the_role_and_can_only_reject(charlies, alices, approving):
     page = alices.page(approving.session.get_absolute_url())
     assert "It is waiting for someone with the role reviewers." in page
     assert 'value="approved"' not in page
@@ -59,13 +59,13 @@ def test_the_owner_sees_for_whom_it_waits_and_may_only_reject(charlies, alices, 
 
 
 @pytest.mark.parametrize("name", ["bob", "carol"])
-def test_nobody_without_the_role_finds_it(name, charlies, browser, request, approving):
+def test_users_without_the_role_get_404(name, charlies, browser, request, approving):
     somebody = browser(request.getfixturevalue(name))
     assert "Nothing is waiting for you." in somebody.page("/inbox/")
     assert somebody.post(address(), {"decision": "approved"}).status_code == 404
 
 
-def test_who_reads_the_session_and_has_the_role_decides_on_its_page(charlies, browser, bob, approving):
+def test_reader_with_the_role_decides_on_the_page(charlies, browser, bob, approving):
     bob.groups.add(Group.objects.get())
     bobs = browser(bob)
     page = bobs.page(approving.session.get_absolute_url())
@@ -73,10 +73,10 @@ def test_who_reads_the_session_and_has_the_role_decides_on_its_page(charlies, br
     card = bobs.htmx(f"{approving.session.get_absolute_url()}approval/", {"decision": "approved", "call": "call_1"})
     assert "Approved by bob" in card.content.decode()
     after = bobs.htmx(f"{approving.session.get_absolute_url()}approval/", {"decision": "approved", "call": "call_1"})
-    assert after.status_code == 403  # he may only read again
+    assert after.status_code == 403  # he has only read access again
 
 
-def test_with_four_eyes_there_is_no_scope_to_choose(alices, browser, carol, approving):
+def test_four_eyes_approval_has_no_scope(alices, browser, carol, approving):
     ToolSetting.objects.create(name="shell", four_eyes=True)
     assert "this tool needs a second person" in alices.page(approving.session.get_absolute_url())
     page = browser(carol).page("/inbox/")
@@ -84,13 +84,13 @@ def test_with_four_eyes_there_is_no_scope_to_choose(alices, browser, carol, appr
     assert "Similar calls in this task" not in page
 
 
-def test_a_form_that_we_did_not_make_is_refused(charlies, approving):
+def test_forged_form_is_refused(charlies, approving):
     assert charlies.post(address(), {"decision": "pending"}).status_code == 404
     assert charlies.get(address()).status_code == 405
 
 
 @pytest.mark.parametrize("may_approve", [True, False])
-def test_a_token_is_made_with_or_without_the_right_to_approve(may_approve, alices):
+def test_token_is_created_with_or_without_the_right_to_approve(may_approve, alices):
     alices.confirm()
     alices.post("/settings/tokens/", {"name": "script"} | ({"may_approve": "on"} if may_approve else {}))
     assert ApiToken.objects.get().may_approve == may_approve

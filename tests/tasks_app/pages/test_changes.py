@@ -1,4 +1,4 @@
-"""What a call changed is on its card: the differences without secrets, and files put back after a question."""
+"""Changes of a call on its card: diffs without secrets, and undoing after a confirmation."""
 
 import pytest
 
@@ -16,7 +16,7 @@ SECRET = "s3cr3t-abcdefgh-1234"
 
 @pytest.fixture
 def changed(transactional_db, session, alice):
-    """A session whose agent has made a file and replaced it, beside another."""
+    """Return a session whose agent has created a file and replaced it, and created another."""
     replies = [
         call("file", action="write", path="a.txt", content="first line\n"),
         call("shell", command=f"echo {SECRET} > a.txt; head -c 40 /dev/zero > b.bin"),
@@ -27,7 +27,7 @@ def changed(transactional_db, session, alice):
     return session
 
 
-def test_a_changed_line_that_looks_like_the_name_of_a_file_is_shown_as_a_change():
+def test_changed_line_that_looks_like_a_file_header_is_a_change():
     diff = unified("-- keep\nsame\n", "++ drop\nsame\n", "a.sql")
     assert diff_lines(diff) == [
         ("file", "--- a.sql"),
@@ -44,13 +44,13 @@ def address(session, number, verb=""):
     return f"/s/{session.pk}/changes/{change.pk}/{verb}"
 
 
-def test_the_card_says_how_many_files_a_call_changed(changed, alices):
+def test_card_counts_changed_files(changed, alices):
     page = alices.page(changed.get_absolute_url())
     assert page.count("1 file changed") == page.count("2 files changed") == 1
     assert f'href="{address(changed, 1)}"' in page
 
 
-def test_the_differences_are_shown_without_secrets(changed, alices, alice):
+def test_diffs_are_redacted(changed, alices, alice):
     secret = Secret(owner=alice, name="KEY")
     secret.value = SECRET
     secret.save()
@@ -64,7 +64,7 @@ def test_the_differences_are_shown_without_secrets(changed, alices, alice):
     assert "Put everything back to before this call" in answer
 
 
-def test_a_question_first_then_everything_is_put_back(changed, alices):
+def test_undo_asks_for_confirmation_and_restores_everything(changed, alices):
     assert "Put everything back?" in alices.page(address(changed, 1, "undo/"))
     assert workspace_of(changed).is_file("b.bin")
     alices.post(address(changed, 1, "undo/"))
@@ -72,7 +72,7 @@ def test_a_question_first_then_everything_is_put_back(changed, alices):
     assert not workspace_of(changed).is_file("b.bin")
 
 
-def test_one_file_is_put_back_and_the_list_of_files_is_drawn_again(changed, alices):
+def test_undoing_one_file_updates_the_files_panel(changed, alices):
     answer = alices.htmx(f"{address(changed, 1, 'undo/')}?path=b.bin").content.decode()
     assert "1 file put back" in answer
     assert 'id="files"' in answer
@@ -82,21 +82,21 @@ def test_one_file_is_put_back_and_the_list_of_files_is_drawn_again(changed, alic
     assert (again.status_code, "There is nothing to put back" in again.content.decode()) == (409, True)
 
 
-def test_who_may_only_read_sees_it_and_puts_nothing_back(changed, browser, bob, charlie):
+def test_reader_sees_changes_and_cannot_undo(changed, browser, bob, charlie):
     assert "Put back" not in browser(bob).page(address(changed, 0))
     assert browser(bob).post(address(changed, 0, "undo/")).status_code == 403
     assert browser(charlie).get(address(changed, 0)).status_code == 404
     assert workspace_of(changed).is_file("a.txt")
 
 
-def test_a_change_is_not_found_under_another_session(changed, alices, alice):
+def test_change_of_another_session_is_404(changed, alices, alice):
     other = services.create_session(alice)
     number = WorkspaceChange.objects.filter(session=changed).first().pk
     assert alices.get(f"/s/{other.pk}/changes/{number}/").status_code == 404
     assert alices.post(f"/s/{other.pk}/changes/{number}/undo/").status_code == 404
 
 
-def test_a_file_that_a_person_deletes_on_the_page_can_be_had_back(changed, alices):
+def test_file_deleted_on_the_page_can_be_restored(changed, alices):
     alices.post(f"/s/{changed.pk}/files/delete/?path=b.bin")
     assert not workspace_of(changed).is_file("b.bin")
     alices.post(address(changed, 2, "undo/"))

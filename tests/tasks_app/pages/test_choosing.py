@@ -1,4 +1,4 @@
-"""Agents and workflows are offered where there are some; a blocked step is a question on the page."""
+"""Choices of agent and workflow, and the question about a blocked workflow step."""
 
 import re
 
@@ -16,13 +16,13 @@ def release(db):
 
 
 @pytest.mark.parametrize("address", ["/", "{session}"])
-def test_nothing_is_offered_where_there_is_nothing_to_choose(alices, session, address):
+def test_forms_offer_nothing_without_alternatives(alices, session, address):
     page = alices.page(address.format(session=session.get_absolute_url()))
     assert 'name="agent"' not in page
     assert 'name="workflow"' not in page
 
 
-def test_a_first_message_takes_its_agent_and_its_workflow(alices, session, release):
+def test_first_message_uses_chosen_agent_and_workflow(alices, session, release):
     clerk = Agent.objects.create(name="Clerk", is_default=True)
     assert '<option value="Clerk" selected>' in alices.page("/")
     alices.post("/", {"content": "Release it.", "agent": "Clerk", "workflow": "Release"})
@@ -34,7 +34,7 @@ def test_a_first_message_takes_its_agent_and_its_workflow(alices, session, relea
     assert (plain.agent, plain.tasks.get().workflow) == (None, {})
 
 
-def test_the_agent_of_a_session_can_be_changed(alices, session):
+def test_agent_of_a_session_can_be_changed(alices, session):
     clerk = Agent.objects.create(name="Clerk")
     address = f"{session.get_absolute_url()}change/"
     alices.htmx(address, {"agent": "Clerk"})
@@ -48,7 +48,7 @@ def test_the_agent_of_a_session_can_be_changed(alices, session):
     assert session.agent is None
 
 
-def test_the_agent_to_whom_it_was_handed_on_is_shown_and_choosing_it_changes_nothing(alices, session):
+def test_choosing_the_active_agent_after_a_handoff_changes_nothing(alices, session):
     clerk, writer = (Agent.objects.create(name=name) for name in ("Clerk", "Writer"))
     Session.objects.filter(pk=session.pk).update(agent=clerk, active_agent=writer)
     assert '<option value="Writer" selected>' in alices.page(session.get_absolute_url())
@@ -63,19 +63,19 @@ def test_the_agent_to_whom_it_was_handed_on_is_shown_and_choosing_it_changes_not
 
 @pytest.fixture
 def auditor(alice):
-    """For alice's role alone."""
+    """Return an agent for alice's role only."""
     agent = Agent.objects.create(name="Auditor")
     agent.roles.add(Group.objects.create(name="finance"))
     alice.groups.set(agent.roles.all())
     return agent
 
 
-def test_a_writer_who_may_not_use_the_agent_of_a_project_does_not_take_it_away(auditor, alice, bob, browser):
+def test_writer_without_access_to_a_projects_agent_keeps_it(auditor, alice, bob, browser):
     project, bobs = Project.objects.create(owner=alice, name="Apollo", agent=auditor), browser(bob)
     project.memberships.create(user=bob, may_write=True)
     page = bobs.page(project.get_absolute_url())
     assert re.findall(r"<option selected>(\w+)<", page) == ["Auditor"]
-    assert 'value="Auditor"' not in page  # he begins no session with it
+    assert 'value="Auditor"' not in page  # he cannot start a session with it
     for given, agent in [({"agent": "Auditor"}, auditor), ({}, auditor), ({"agent": ""}, None)]:
         bobs.post(f"{project.get_absolute_url()}change/", {"name": f"To {agent}", **given})
         project.refresh_from_db()
@@ -85,7 +85,7 @@ def test_a_writer_who_may_not_use_the_agent_of_a_project_does_not_take_it_away(a
     assert project.agent is None
 
 
-def test_a_writer_who_may_not_use_the_agent_of_a_session_does_not_take_it_away(auditor, session, carol, browser):
+def test_writer_without_access_to_a_sessions_agent_keeps_it(auditor, session, carol, browser):
     Session.objects.filter(pk=session.pk).update(agent=auditor)
     carols = browser(carol)
     assert '<option value="Auditor" selected>' in carols.page(session.get_absolute_url())
@@ -94,13 +94,13 @@ def test_a_writer_who_may_not_use_the_agent_of_a_session_does_not_take_it_away(a
     assert (session.title, session.agent) == ("Another", auditor)
 
 
-def test_a_workflow_for_a_task_that_runs_is_refused_in_a_sentence(alices, session, task, release):
+def test_workflow_for_a_running_task_is_refused(alices, session, task, release):
     answer = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": "Now.", "workflow": "Release"})
     assert answer.status_code == 409
     assert "A workflow needs a task of its own." in answer.content.decode()
 
 
-def test_a_blocked_step_asks_on_the_page(alices, session, called):
+def test_blocked_step_is_a_question_on_the_page(alices, session, called):
     called("step", '{"action": "blocked", "note": "I have no **key**."}', status="waiting")
     page = alices.page(session.get_absolute_url())
     assert "A question for you" in page

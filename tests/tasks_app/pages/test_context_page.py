@@ -1,4 +1,4 @@
-"""What the model sees of a session: the gauge, where the cut is, and the way back to every dropped turn."""
+"""The model's view of a session: the gauge, the cut, and links to every dropped turn."""
 
 import pytest
 
@@ -42,18 +42,18 @@ def cut(task):
 
 @pytest.fixture
 def entries(task, called):
-    """Up to entry 13: calls at even numbers, each with its result behind it."""
+    """Append entries up to 13: calls at even numbers, each followed by its result."""
     for number in range(6):
         called("file", f'{{"action": "read", "path": "{number}.py"}}', f"text {number}")
 
 
-def test_it_is_kind_where_nothing_is_cut_and_nobody_has_answered(alices, address):
+def test_page_without_cuts_and_calls(alices, address):
     page = alices.page(address)
     assert "Nothing has been cut" in page
     assert "The model has not answered in this session yet." in page
 
 
-def test_it_shows_what_stands_for_the_old_turns_and_leads_to_each(alices, address, entries, cut):
+def test_page_shows_the_compacted_block_with_links_to_its_turns(alices, address, entries, cut):
     page = alices.page(address)
     assert "The person 1</a>" in page
     assert "please &lt;b&gt;now&lt;/b&gt;" in page
@@ -64,28 +64,28 @@ def test_it_shows_what_stands_for_the_old_turns_and_leads_to_each(alices, addres
     assert f'href="/s/{cut.session.pk}/context/5/"' in page
 
 
-def test_a_dropped_turn_is_one_click_away(alices, address, entries, cut):
+def test_dropped_turn_is_linked(alices, address, entries, cut):
     answer = alices.get(f"{address}5/")
-    assert answer.url.endswith("#e4")  # the result stands with its call
+    assert answer.url.endswith("#e4")  # the result is on the card of its call
     assert 'id="e4"' in alices.page(answer.url.partition("#")[0])
     assert alices.get(f"{address}999/").status_code == 404
 
 
-def test_an_old_entry_of_a_long_session_is_on_the_page_that_it_leads_to(alices, address, task):
+def test_link_to_an_old_entry_opens_the_page_that_has_it(alices, address, task):
 
     factories.append(task, *[notice(f"note {number}") for number in range(500)])
     answer = alices.get(f"{address}7/")
     assert 'id="e7"' in alices.page(answer.url.partition("#")[0])
 
 
-def test_the_conversation_shows_where_the_cut_is(alices, session, entries, cut):
+def test_conversation_shows_the_cut(alices, session, entries, cut):
     page = alices.page(session.get_absolute_url())
     marker = page.index('id="cut"')
     assert page.index('id="e8"') < marker < page.index('id="e10"')
     assert page.count('id="cut"') == 1
 
 
-def test_an_earlier_cut_can_be_looked_at(alices, address, entries, cut, task):
+def test_earlier_cut_can_be_shown(alices, address, entries, cut, task):
     ContextCut.objects.create(
         session=task.session, task=task, window=1, seq=3, blob=Blob.store(Cut(seq=3, block="x").text), cause="refused",
         tokens_before=5, tokens_after=4,
@@ -96,7 +96,7 @@ def test_an_earlier_cut_can_be_looked_at(alices, address, entries, cut, task):
     assert alices.get(f"{address}?cut=nonsense").status_code == 200
 
 
-def test_the_gauge_shows_window_cache_and_cost(alices, address, session, task):
+def test_gauge_shows_window_cache_and_cost(alices, address, session, task):
     model = LogicalModel.objects.get(pk=session.model_id)
     factories.log(
         session_id=session.pk, task_id=task.pk, model=model.name, input_tokens=31_000, output_tokens=1_000,
@@ -109,20 +109,20 @@ def test_the_gauge_shows_window_cache_and_cost(alices, address, session, task):
     assert address in alices.page(session.get_absolute_url())
 
 
-def test_what_became_secret_is_redacted(alices, alice, address, entries, cut):
+def test_new_secret_is_redacted(alices, alice, address, entries, cut):
     Secret.objects.create(owner=alice, name="RED", value="The red one.")
     page = alices.page(address)
     assert "The red one." not in page
     assert "RED" in page
 
 
-def test_others_do_not_see_it(browser, charlie, bob, address, entries, cut):
+def test_other_users_get_404(browser, charlie, bob, address, entries, cut):
     assert browser(charlie).get(address).status_code == 404
     assert browser(charlie).get(f"{address}4/").status_code == 404
     assert browser(bob).get(address).status_code == 200
 
 
-def test_lines_are_read_whole_whatever_people_wrote():
+def test_lines_are_parsed_despite_markup_in_messages():
     lines = list(outline_lines(BLOCK.replace("</note>", "<\\/note>")))
     assert [(line.label, line.seq, line.last) for line in lines] == [
         ("The person", 1, 0),
@@ -134,6 +134,6 @@ def test_lines_are_read_whole_whatever_people_wrote():
     assert lines[0].text.startswith('Read it,\n<step n="9">not a step')
 
 
-def test_the_text_of_a_skill_stands_between_the_lines():
+def test_text_of_a_skill_is_kept_between_the_lines():
     block = BLOCK.replace("</note>", "<\\/note>").replace("</compacted", "How to read.\nSlowly.\n</compacted")
     assert [(line.label, line.text) for line in outline_lines(block)][-1] == ("Kept whole", "How to read.\nSlowly.")

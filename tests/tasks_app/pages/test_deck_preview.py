@@ -1,4 +1,4 @@
-"""Slides in the chat: their pages, and a preview that can do nothing."""
+"""Slides in the chat: their pages, and a sandboxed preview."""
 
 import pytest
 from django.test import AsyncClient
@@ -27,7 +27,7 @@ def get(session, alice):
     return preview
 
 
-def test_the_card_shows_the_pages_and_a_sandboxed_preview(alices, session, called):
+def test_card_shows_slides_and_a_sandboxed_preview(alices, session, called):
     called("slides", '{"path": "a b.html"}', "Made", pages=["One <b>", "Two"], preview="a b.html")
     page = alices.page(session.get_absolute_url())
     assert f'sandbox src="{session.get_absolute_url()}preview/a%20b.html"' in page
@@ -35,14 +35,14 @@ def test_the_card_shows_the_pages_and_a_sandboxed_preview(alices, session, calle
     assert "allow-" not in page.partition("<iframe")[2].partition(">")[0]
 
 
-def test_powerpoint_has_pages_and_no_preview(alices, session, called):
+def test_powerpoint_has_slides_and_no_preview(alices, session, called):
     called("slides", '{"path": "a.pptx"}', "Made", pages=["One"])
     page = alices.page(session.get_absolute_url())
     assert "<li>One</li>" in page
     assert "<iframe" not in page
 
 
-async def test_a_preview_is_shown_where_it_can_do_nothing(get, workspace):
+async def test_preview_is_sandboxed(get, workspace):
     workspace.write_bytes("deck.html", HTML)
     response = await get("deck.html")
     assert response.body == HTML
@@ -56,14 +56,14 @@ async def test_a_preview_is_shown_where_it_can_do_nothing(get, workspace):
     assert response["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_only_those_who_see_the_session_see_its_previews(get, workspace, bob, charlie):
+async def test_preview_needs_access_to_the_session(get, workspace, bob, charlie):
     workspace.write_bytes("deck.html", HTML)
     assert (await get("deck.html", bob)).status_code == 200
     assert (await get("deck.html", charlie)).status_code == 404
 
 
 @pytest.mark.parametrize("path", ["deck.pptx", "missing.html", "../deck.html", "notes.txt"])
-async def test_nothing_else_has_a_preview(get, workspace, path):
+async def test_only_html_has_a_preview(get, workspace, path):
     workspace.write_bytes("deck.pptx", HTML)
     workspace.write_bytes("notes.txt", HTML)
     assert (await get(path)).status_code == 404

@@ -1,4 +1,4 @@
-"""On the first page an administrator enters a key and chooses the model that answers; others see neither."""
+"""The home page where an administrator enters a key and chooses the default model."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -39,7 +39,7 @@ def demo(db: None) -> Route:
 
 @pytest.fixture
 def root(alice: Any, browser: Any) -> Any:
-    """The browser of an administrator."""
+    """Return the client of an administrator."""
     alice.is_staff = alice.is_superuser = True
     alice.save()
     return browser(alice)
@@ -47,7 +47,7 @@ def root(alice: Any, browser: Any) -> Any:
 
 @pytest.fixture
 def enter(root: Any, server: FakeProvider) -> Any:
-    """Posts the form."""
+    """Return a function that posts the form."""
     return lambda **fields: root.post("/provider/key/", {"key": KEY, "address": server.base_url, **fields}, follow=True)
 
 
@@ -57,7 +57,7 @@ def route() -> Route:
     return found
 
 
-def test_a_key_that_works_answers_from_then_on(demo: Route, enter: Any) -> None:
+def test_working_key_becomes_the_default(demo: Route, enter: Any) -> None:
     page = enter().content.decode()
     assert "gpt-6.1-sol answers from now on. It works (" in page
     assert "scripted demo" not in page
@@ -66,7 +66,7 @@ def test_a_key_that_works_answers_from_then_on(demo: Route, enter: Any) -> None:
     assert LLMLog.objects.get().purpose == "test"
 
 
-def test_a_model_without_a_price_is_named_until_it_has_one(demo: Route, enter: Any, root: Any) -> None:
+def test_model_without_a_price_is_reported(demo: Route, enter: Any, root: Any) -> None:
     enter()
     assert "No price is known for gpt-6.1-sol" in root.page("/")
     assert f"/admin/llm_app/route/{route().pk}/change/" in root.page("/")
@@ -74,14 +74,14 @@ def test_a_model_without_a_price_is_named_until_it_has_one(demo: Route, enter: A
     assert "No price is known" not in root.page("/")
 
 
-def test_a_price_can_be_entered_with_the_key(demo: Route, enter: Any, root: Any) -> None:
+def test_price_can_be_entered_with_the_key(demo: Route, enter: Any, root: Any) -> None:
     assert "Enter both prices, or none." in enter(input_price="1.5").content.decode()
     enter(input_price="1.5", output_price="6")
     assert route().price == {"input": 1.5, "output": 6.0}
     assert "No price is known" not in root.page("/")
 
 
-def test_a_key_is_stored_encrypted_and_shown_nowhere(demo: Route, enter: Any, root: Any) -> None:
+def test_key_is_stored_encrypted_and_never_shown(demo: Route, enter: Any, root: Any) -> None:
     pages = enter().content.decode() + root.page("/")
     with connection.cursor() as cursor:
         cursor.execute("SELECT api_key FROM providers WHERE name = 'openai'")
@@ -90,7 +90,7 @@ def test_a_key_is_stored_encrypted_and_shown_nowhere(demo: Route, enter: Any, ro
     assert KEY not in pages + stored + str(list(LLMLog.objects.values())) + str(list(LogEntry.objects.values()))
 
 
-def test_the_change_is_in_the_log_of_the_administration(demo: Route, enter: Any, alice: Any) -> None:
+def test_change_is_in_the_admin_log(demo: Route, enter: Any, alice: Any) -> None:
     enter()
     entry = LogEntry.objects.get()
     assert (entry.user, entry.object_repr, entry.content_type.model) == (alice, "openai", "provider")
@@ -108,7 +108,7 @@ def test_the_change_is_in_the_log_of_the_administration(demo: Route, enter: Any,
     ],
     ids=["key", "key at gemini", "credit", "credit at anthropic", "model", "no tool"],
 )  # fmt: skip
-def test_what_is_wrong_is_named_and_nothing_is_stored(
+def test_failed_test_names_the_reason_and_stores_nothing(
     demo: Route, enter: Any, server: FakeProvider, listed: Reply, trial: Reply | None, words: str
 ) -> None:
     server.model_list, server.replies = listed, [trial or server.replies[0]]
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_named_and_nothing_is_stored(
     assert Provider.objects.count() == 1
 
 
-def test_an_address_without_an_answer_is_named(demo: Route, enter: Any) -> None:
+def test_unreachable_address_is_reported(demo: Route, enter: Any) -> None:
     assert (
         "There is no answer at http://127.0.0.1" in enter(address=f"http://127.0.0.1:{free_port()}/v1").content.decode()
     )
@@ -138,7 +138,7 @@ def test_an_address_without_an_answer_is_named(demo: Route, enter: Any) -> None:
         ({"address": "127.0.0.1:9000"}, "Write the whole address"),
     ],
 )
-def test_a_form_that_cannot_be_right_calls_nobody(
+def test_invalid_form_makes_no_request(
     demo: Route, enter: Any, server: FakeProvider, fields: dict[str, str], words: str
 ) -> None:
     response = enter(**fields)
@@ -146,16 +146,14 @@ def test_a_form_that_cannot_be_right_calls_nobody(
     assert server.asked + server.received == []
 
 
-def test_a_server_without_a_key_or_a_list_takes_the_model_that_is_named(
-    demo: Route, enter: Any, server: FakeProvider
-) -> None:
+def test_server_without_key_or_list_uses_the_entered_model(demo: Route, enter: Any, server: FakeProvider) -> None:
     server.model_list = Reply(status=404)
     assert "Name the one to use" in enter(key="").content.decode()
     assert "qwen3 answers from now on." in enter(key="", model="qwen3").content.decode()
     assert "Authorization" not in server.received[0].headers or server.received[0].headers["Authorization"] == ""
 
 
-def test_a_key_that_failed_is_replaced_by_another(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
+def test_failed_key_is_replaced(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
     enter()
     Route.objects.update(works=False, verdict="The key is wrong (HTTP 401).")
     page = root.page("/")
@@ -165,7 +163,7 @@ def test_a_key_that_failed_is_replaced_by_another(demo: Route, enter: Any, serve
     assert (Provider.objects.get(name="openai").api_key, route().works) == ("sk-proj-another", True)
 
 
-def test_a_provider_that_works_is_not_overwritten_from_here(demo: Route, enter: Any, server: FakeProvider) -> None:
+def test_working_provider_is_not_overwritten(demo: Route, enter: Any, server: FakeProvider) -> None:
     enter()
     asked = len(server.asked)
     assert "A model is already set up" in enter(key="sk-proj-another").content.decode()
@@ -176,7 +174,7 @@ def test_a_provider_that_works_is_not_overwritten_from_here(demo: Route, enter: 
 
 
 def call(at: timedelta = timedelta(), **fields: Any) -> None:
-    """Log a call of work to the model that answers, some time after now."""
+    """Log a call to the default model, some time after now."""
     values = {"provider": "openai", "provider_model": "gpt-6.1-sol", "duration_ms": 1234}
     factories.log(at=timezone.now() + at, **values | fields)
 
@@ -184,7 +182,7 @@ def call(at: timedelta = timedelta(), **fields: Any) -> None:
 REFUSED = {"status": "failed", "error_type": "AuthenticationFailed", "error": "HTTP 401: no such key"}
 
 
-def test_a_call_that_failed_after_the_test_is_shown_with_what_helps(demo: Route, enter: Any, root: Any) -> None:
+def test_later_failure_is_shown_with_advice(demo: Route, enter: Any, root: Any) -> None:
     enter()
     call(**REFUSED)
     page = root.page("/")
@@ -196,7 +194,7 @@ def test_a_call_that_failed_after_the_test_is_shown_with_what_helps(demo: Route,
     assert "Its last call failed" not in root.page("/")
 
 
-def test_a_call_that_was_answered_after_a_failed_test_is_shown(demo: Route, enter: Any, root: Any) -> None:
+def test_later_success_is_shown(demo: Route, enter: Any, root: Any) -> None:
     enter()
     Route.objects.update(works=False, verdict="It sent nothing for too long.")
     call()
@@ -206,7 +204,7 @@ def test_a_call_that_was_answered_after_a_failed_test_is_shown(demo: Route, ente
     assert 'id="id_key"' not in page
 
 
-def test_a_fault_that_another_key_would_not_mend_links_to_the_settings(demo: Route, enter: Any, root: Any) -> None:
+def test_fault_unrelated_to_the_key_links_to_the_settings(demo: Route, enter: Any, root: Any) -> None:
     enter()
     call(status="failed", error_type="Overloaded", error="HTTP 429: slow down")
     page = root.page("/")
@@ -227,7 +225,7 @@ def test_a_fault_that_another_key_would_not_mend_links_to_the_settings(demo: Rou
     ],
     ids=["stopped by a person", "too long", "filtered", "another model", "another provider", "before the test"],
 )
-def test_a_call_that_says_nothing_of_the_model_changes_nothing(
+def test_irrelevant_failure_does_not_change_the_status(
     demo: Route, enter: Any, root: Any, fields: dict[str, Any]
 ) -> None:
     enter()
@@ -235,9 +233,7 @@ def test_a_call_that_says_nothing_of_the_model_changes_nothing(
     assert "It works (" in root.page("/")
 
 
-def test_a_provider_that_refuses_its_key_to_another_model_is_not_called_for_this_one(
-    demo: Route, enter: Any, root: Any
-) -> None:
+def test_key_refused_for_another_model_counts_for_this_one(demo: Route, enter: Any, root: Any) -> None:
     enter()
     call(provider_model="another", **REFUSED)
     changes.open_breaker(changes.breaker_of(route().provider), "It does not accept its key.", key_refused=True)
@@ -246,9 +242,7 @@ def test_a_provider_that_refuses_its_key_to_another_model_is_not_called_for_this
     assert 'id="id_key"' in page
 
 
-def test_a_provider_that_an_administrator_has_paused_does_not_answer(
-    demo: Route, enter: Any, root: Any, alice: Any
-) -> None:
+def test_paused_provider_is_reported(demo: Route, enter: Any, root: Any, alice: Any) -> None:
     enter()
     call()
     changes.force(route().provider, BreakerState.OPEN, alice)
@@ -259,7 +253,7 @@ def test_a_provider_that_an_administrator_has_paused_does_not_answer(
     assert "Its last call was answered" in root.page("/")
 
 
-def test_a_new_key_keeps_the_provider_its_name_and_its_model(demo: Route, root: Any, server: FakeProvider) -> None:
+def test_new_key_keeps_provider_name_and_model(demo: Route, root: Any, server: FakeProvider) -> None:
     provider = factories.ProviderFactory(
         name="main", protocol="openai_native", base_url=server.base_url, api_key="sk-old"
     )
@@ -283,7 +277,7 @@ def test_a_new_key_keeps_the_provider_its_name_and_its_model(demo: Route, root: 
     assert Provider.objects.filter(name="main").count() == Provider.objects.exclude(name="demo").count() == 1
 
 
-def test_a_new_key_that_is_refused_too_is_not_stored(demo: Route, enter: Any, server: FakeProvider) -> None:
+def test_new_key_that_is_refused_is_not_stored(demo: Route, enter: Any, server: FakeProvider) -> None:
     enter()
     call(**REFUSED)
     server.replies = [Reply(status=401)]
@@ -291,7 +285,7 @@ def test_a_new_key_that_is_refused_too_is_not_stored(demo: Route, enter: Any, se
     assert route().provider.api_key == KEY
 
 
-def test_new_settings_make_old_evidence_void(demo: Route, enter: Any, root: Any) -> None:
+def test_changed_settings_discard_earlier_results(demo: Route, enter: Any, root: Any) -> None:
     enter()
     call(**REFUSED)
     settings_changed(route().provider)
@@ -303,7 +297,7 @@ def test_new_settings_make_old_evidence_void(demo: Route, enter: Any, root: Any)
 # --- choosing a model ------------------------------------------------------------------------------------------------
 
 
-def test_another_model_of_its_list_is_tested_and_then_answers(
+def test_another_model_is_tested_and_becomes_the_default(
     demo: Route, enter: Any, server: FakeProvider, root: Any
 ) -> None:
     enter()
@@ -314,7 +308,7 @@ def test_another_model_of_its_list_is_tested_and_then_answers(
     assert server.received[-1].body["model"] == "gpt-5.2"
 
 
-def test_a_model_that_does_not_work_is_not_taken(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
+def test_failing_model_is_not_chosen(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
     enter()
     server.replies = [Reply(status=404, chunks=[b"no such model"])]
     page = root.post("/provider/model/", {"model": "gpt-5.2"}, follow=True).content.decode()
@@ -322,18 +316,18 @@ def test_a_model_that_does_not_work_is_not_taken(demo: Route, enter: Any, server
     assert (route().provider_model, route().works) == ("gpt-6.1-sol", True)
 
 
-def test_the_list_is_asked_for_again(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
+def test_model_list_can_be_reloaded(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
     enter()
     server.model_list = models("gpt-7-sol")
     assert "The list is up to date." in root.post("/provider/model/", {}, follow=True).content.decode()
     assert "<option>gpt-7-sol</option>" in root.page("/")
 
 
-# --- who -------------------------------------------------------------------------------------------------------------
+# --- permissions -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_staff", [False, True])
-def test_who_may_not_set_up_providers_sees_and_does_nothing(
+def test_users_without_permissions_see_and_change_nothing(
     demo: Route, alices: Any, alice: Any, server: FakeProvider, is_staff: bool
 ) -> None:
     alice.is_staff = is_staff
@@ -347,7 +341,7 @@ def test_who_may_not_set_up_providers_sees_and_does_nothing(
     assert server.asked + server.received == []
 
 
-def test_the_rights_on_providers_models_and_routes_are_enough(demo: Route, alices: Any, alice: Any) -> None:
+def test_permissions_on_providers_models_and_routes_suffice(demo: Route, alices: Any, alice: Any) -> None:
     alice.is_staff = True
     alice.save()
     codenames = [f"{verb}_{name}" for verb in ("add", "change") for name in ("provider", "route", "logicalmodel")]
@@ -355,7 +349,7 @@ def test_the_rights_on_providers_models_and_routes_are_enough(demo: Route, alice
     assert "API key" in alices.page("/")
 
 
-def test_a_form_of_another_site_is_refused(demo: Route, alice: Any) -> None:
+def test_cross_site_form_is_refused(demo: Route, alice: Any) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
     assert client.post("/provider/key/", {"key": KEY}).status_code == 403

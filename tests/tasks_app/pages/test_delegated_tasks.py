@@ -1,4 +1,4 @@
-"""Delegated tasks are seen on the page of the task that waits for them, and lead back to it."""
+"""Delegated tasks on the page of their parent, and links back to it."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -17,7 +17,7 @@ def parent(task, called):
 
 @pytest.fixture
 def child(parent):
-    """Makes another one, as the newest."""
+    """Return a function that creates another child, as the newest."""
 
     def make(title="Compare the prices", state="thinking", **fields):
         agent, _ = Agent.objects.get_or_create(name="researcher")
@@ -34,7 +34,7 @@ def card_of(html):
     return html.partition('<ol class="delegated"')[2].partition("</ol>")[0]
 
 
-def test_the_card_names_each_child_with_its_agent_and_state_and_leads_to_it(alices, parent, child):
+def test_card_links_each_child_with_agent_and_state(alices, parent, child):
     children = [child(), child("Find a name", "initializing"), child("Draw", "executing_tool", waiting_for="reply")]
     card = card_of(alices.page(parent.session.get_absolute_url()))
     for one, state in zip(children, ("Works", "Queued", "Waits for you"), strict=True):
@@ -45,7 +45,7 @@ def test_the_card_names_each_child_with_its_agent_and_state_and_leads_to_it(alic
     assert "Asked by researcher, for:" in card
 
 
-def test_a_call_that_waits_for_others_is_no_question_to_a_person(alices, parent, child):
+def test_call_waiting_for_children_is_not_a_question(alices, parent, child):
     child()
     assert "Your answer" not in alices.page(parent.session.get_absolute_url())
 
@@ -58,7 +58,7 @@ def test_a_call_that_waits_for_others_is_no_question_to_a_person(alices, parent,
         ([{}, {"state": "executing_tool", "waiting_for": "reply"}], "1 delegated task needs you"),
     ],
 )
-def test_the_state_says_for_how_many_it_waits(alices, parent, child, states, words):
+def test_state_counts_the_children(alices, parent, child, states, words):
     for fields in states:
         child(**fields)
     html = alices.page(parent.session.get_absolute_url())
@@ -66,7 +66,7 @@ def test_the_state_says_for_how_many_it_waits(alices, parent, child, states, wor
 
 
 @pytest.mark.parametrize("waiting_for", ["reply", "approval"])
-def test_where_one_below_waits_for_a_person_so_does_the_session_at_the_top(alices, parent, child, waiting_for):
+def test_child_waiting_for_a_person_shows_in_the_top_session(alices, parent, child, waiting_for):
     above = child(state="executing_tool", waiting_for="children")
     call = ToolCallLog.objects.create(
         task=above, session_id=above.session_id, call_id="d2", name="delegate", fingerprint="x", status="waiting"
@@ -83,24 +83,24 @@ def test_where_one_below_waits_for_a_person_so_does_the_session_at_the_top(alice
 
 
 def row_of(html, task):
-    """Of its session, in a list."""
+    """Return the session's row in a list."""
     return html.rpartition(f'<a href="{task.session.get_absolute_url()}"')[2].partition("</li>")[0]
 
 
-def test_a_message_can_wait_for_the_children_or_stop_them(alices, parent, child):
+def test_composer_explains_effects_on_children(alices, parent, child):
     child()
     html = alices.page(parent.session.get_absolute_url())
     assert "stops delegated tasks" in html
     assert "after their results" in html
 
 
-def test_a_childs_page_leads_back(alices, parent, child):
+def test_page_of_a_child_links_back(alices, parent, child):
     html = alices.page(child().session.get_absolute_url())
     crumb = html.partition('class="crumb"')[2].partition("</nav>")[0]
     assert f'href="{parent.session.get_absolute_url()}"' in crumb
 
 
-def test_the_inbox_says_whose_question_it_is(alices, parent, child, asking):
+def test_inbox_names_the_asking_agent(alices, parent, child, asking):
     Task.objects.filter(pk=parent.pk).update(parent_call=None, waiting_for="reply")
     assert "Asked by" not in alices.page("/inbox/")
     delegated = child()
@@ -115,7 +115,7 @@ def test_the_inbox_says_whose_question_it_is(alices, parent, child, asking):
     assert f'href="{parent.session.get_absolute_url()}"' in html
 
 
-def test_a_link_in_the_place_of_a_childs_folder_breaks_no_page(alices, child, tmp_path):
+def test_symlink_instead_of_a_childs_folder_breaks_no_page(alices, child, tmp_path):
     session = child().session
     (tmp_path / "key.txt").write_text("secret")
     session.workspace_path.parent.mkdir(parents=True)
@@ -132,7 +132,7 @@ def test_a_link_in_the_place_of_a_childs_folder_breaks_no_page(alices, child, tm
     assert [path.name for path in tmp_path.iterdir()] == ["key.txt"]
 
 
-def test_what_is_done_to_all_of_a_session_is_offered_at_the_top_alone(alices, parent, child):
+def test_delete_share_and_move_are_offered_at_the_top_only(alices, parent, child):
     verbs = ("delete/", "project/", "share/")
     for session, offered in ((parent.session, True), (child().session, False)):
         address = session.get_absolute_url()

@@ -1,4 +1,4 @@
-"""Files of the workspace, looked at on a page of ours: nothing that is in them runs, and nobody else sees them."""
+"""The page of a workspace file: nothing in it runs, and only users of the session see it."""
 
 from io import BytesIO
 
@@ -20,7 +20,7 @@ def view(alices, session):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_kind_is_shown_in_its_own_way(view, session, alices):
+def test_each_kind_of_file_is_shown(view, session, alices):
     Image.new("RGB", (3, 3)).save(png := BytesIO(), "PNG")
     assert f'<img src="{session.get_absolute_url()}files/a.png"' in view("a.png", png.getvalue())
     assert "<h1" in view("notes.md", b"# Title\n<script>alert(1)</script>")
@@ -41,7 +41,7 @@ def test_each_kind_is_shown_in_its_own_way(view, session, alices):
     assert "cannot be shown here" in view("a.bin", b"\x00\xff")
 
 
-def test_others_do_not_see_them(view, session, browser, charlie):
+def test_other_users_get_404(view, session, browser, charlie):
     view("notes.md", b"Mine.")
     assert browser(charlie).get(f"{session.get_absolute_url()}view/notes.md").status_code == 404
     assert browser(charlie).get(f"{session.get_absolute_url()}page/1/notes.md").status_code == 404

@@ -1,4 +1,4 @@
-"""Pages are in their reader's language: that of the settings, or of the browser. Programs and the record have English."""
+"""The language of pages: from the settings or the browser. APIs and the record use English."""
 
 import html
 import re
@@ -38,14 +38,14 @@ GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 @pytest.mark.parametrize(
     ("asked", "given"), [("de-AT,de;q=0.9,en;q=0.5", "de"), ("fr,en;q=0.5", "en"), ("tlh", "en"), ("", "en")]
 )
-def test_before_one_signs_in_the_browser_says_the_language(browser: type[Browser], asked: str, given: str) -> None:
+def test_sign_in_page_uses_the_browsers_language(browser: type[Browser], asked: str, given: str) -> None:
     answer = browser().get("/accounts/login/", headers={"Accept-Language": asked})
     assert f'<html lang="{given}"' in answer.content.decode()
     assert answer.headers["Content-Language"] == given
     assert "Accept-Language" in answer.headers["Vary"]
 
 
-def test_the_language_of_the_settings_comes_before_that_of_the_browser(alices: Browser, alice) -> None:
+def test_setting_overrides_the_browsers_language(alices: Browser, alice) -> None:
     assert '<html lang="en"' in alices.page("/")
     alices.post("/settings/profile/", {"language": "de"})
     alice.refresh_from_db()
@@ -56,19 +56,19 @@ def test_the_language_of_the_settings_comes_before_that_of_the_browser(alices: B
     assert '<html lang="de"' in alices.get("/", headers=GERMAN).content.decode()
 
 
-def test_a_language_without_a_translation_cannot_be_chosen(alices: Browser, alice) -> None:
+def test_untranslated_language_cannot_be_chosen(alices: Browser, alice) -> None:
     assert alices.post("/settings/profile/", {"language": "tlh"}).status_code == 422
     alice.refresh_from_db()
     assert not alice.language
 
 
-def test_the_language_of_one_page_is_not_that_of_the_next(browser: type[Browser], alices: Browser) -> None:
+def test_language_does_not_leak_into_the_next_request(browser: type[Browser], alices: Browser) -> None:
     browser().get("/accounts/login/", headers=GERMAN)
     assert translation.get_language() == settings.LANGUAGE_CODE
     assert '<html lang="en"' in alices.page("/")
 
 
-def test_the_language_costs_no_query(alices: Browser, alice, django_assert_num_queries) -> None:
+def test_language_needs_no_query(alices: Browser, alice, django_assert_num_queries) -> None:
     alices.page("/settings/")
     with CaptureQueriesContext(connection) as in_english:
         alices.page("/settings/")
@@ -77,7 +77,7 @@ def test_the_language_costs_no_query(alices: Browser, alice, django_assert_num_q
         alices.page("/settings/")
 
 
-def test_a_page_is_written_from_right_to_left_where_its_language_is(alices: Browser, alice, settings) -> None:
+def test_right_to_left_language_sets_the_direction(alices: Browser, alice, settings) -> None:
     assert "dir=" not in alices.page("/").partition("<head>")[0]
     settings.LANGUAGES = [*settings.LANGUAGES, ("ar", "العربية")]
     type(alice).objects.filter(pk=alice.pk).update(language="ar")
@@ -85,7 +85,7 @@ def test_a_page_is_written_from_right_to_left_where_its_language_is(alices: Brow
 
 
 def english_texts() -> list[str]:
-    """What a German page must not say: the texts that differ in German, and cannot be a part of another word."""
+    """Return texts that differ in German and cannot be part of another word: a German page must not contain them."""
     catalogue = translations.read(Path(settings.LOCALE_PATHS[0]) / "de/LC_MESSAGES/django.po")
     plain = re.compile(r"[A-Z][^%{<]* [^%{<]{5,}")
     ids = [(translations.forms(message.id)[0], translations.forms(message.string)) for message in catalogue]
@@ -96,7 +96,7 @@ def words_of(page: str) -> str:
     return html.unescape(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
 
 
-def test_no_page_of_a_german_says_an_english_sentence(called, recorded, session, alices: Browser, alice) -> None:
+def test_german_pages_have_no_english_texts(called, recorded, session, alices: Browser, alice) -> None:
     type(alice).objects.filter(pk=alice.pk).update(language="de")
     recorded("user_message", "Bitte.", metadata={"author": "alice"})
     called("file", '{"action": "read", "path": "a.md"}', "ok")
@@ -113,7 +113,7 @@ def test_no_page_of_a_german_says_an_english_sentence(called, recorded, session,
     assert "Der Anbieter des Modells war nicht erreichbar. Neuer Versuch in 5 s." in page
 
 
-def test_what_programs_read_and_what_is_recorded_stays_english(session, alices: Browser, alice, task) -> None:
+def test_api_and_record_stay_english(session, alices: Browser, alice, task) -> None:
     type(alice).objects.filter(pk=alice.pk).update(language="de")
     german = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": ""})
     assert "Die Nachricht ist leer." in german.content.decode()
@@ -123,7 +123,7 @@ def test_what_programs_read_and_what_is_recorded_stays_english(session, alices: 
     assert answer.json()["detail"].startswith("The message is empty."), answer.json()
 
 
-def test_one_room_speaks_to_each_page_in_its_language(recorded, session, alice) -> None:
+def test_live_fragments_use_the_language_of_each_page(recorded, session, alice) -> None:
     recorded("system_reminder", "Be quick.")
     item = transcript.newest_page(session).items[-1]
     fragment = Fragment("chat/_entry.html", session=session, item=item)
@@ -147,14 +147,14 @@ def test_one_room_speaks_to_each_page_in_its_language(recorded, session, alice) 
         ("Nobody has translated this. It has its result.", "Nobody has translated this. Das Ergebnis liegt vor."),
     ],
 )
-def test_what_is_stored_in_english_is_found_again_by_its_words(stored: str, shown: str) -> None:
+def test_stored_english_is_translated(stored: str, shown: str) -> None:
     assert translated(stored) == stored
     with translation.override("de"):
         assert translated(stored).endswith(shown)
 
 
-def test_what_only_resembles_a_sentence_of_ours_takes_no_time() -> None:
-    """Whoever chooses a name in it chooses words: each could end each field, and nothing fits in the end."""
+def test_text_resembling_a_template_is_fast() -> None:
+    """Match an adversarial name: each word could end each field, and the end does not match."""
     template = next(text for text in sentences._catalogue_texts("de") if "had grown to" in text)
     begin, *between, _ = re.split(r"\{\d\}", template)
     hostile = begin + "".join(words * (4000 // len(between) // len(words)) for words in between) + "."
@@ -162,7 +162,7 @@ def test_what_only_resembles_a_sentence_of_ours_takes_no_time() -> None:
         assert translated(hostile) == hostile
 
 
-def test_numbers_and_times_are_written_as_the_language_does() -> None:
+def test_numbers_and_times_are_localized() -> None:
     said = (figures.count(12_345), figures.usd(Decimal("1.5")), figures.duration(1_500), figures.size(1_500))
     assert said == ("12.3k", "$1.50", "1.5 s", "1.5 kB")
     with translation.override("de"):

@@ -1,4 +1,4 @@
-"""What agents write becomes HTML that can do no harm."""
+"""Markdown of agents as safe HTML."""
 
 import re
 import time
@@ -71,13 +71,13 @@ HARMLESS = re.compile(
     rf' (href="((https?://|mailto:|/s/1/files/)[^"]*|#{NOTE})"|src="/s/1/files/[^"]*"|alt="[^"]*"|id="{NOTE}"'
     r'|class="[a-z0-9 +#.-]*"|aria-label="(Table: [^"]*|Done|Footnotes|Back to the text)"|role="region"|tabindex="0"'
     r'|dir="(auto|rtl)"|type="checkbox"|disabled=""|checked="[^"]*"|display="block"|mathcolor="#[0-9A-F]{6}"|stretchy="false"'
-    r'|form="(prefix|infix|postfix)"'  # of an operator in a formula
+    r'|form="(prefix|infix|postfix)"'  # from an operator in a formula
     r'|[lr]space="[\d.]+(em)?"|width="[\d.]+r?em"|displaystyle="(true|false)"|start="\d+"|rel="noopener noreferrer nofollow"|target="_blank"|loading="lazy")'
 )
 
 
 def require_harmless(html: str) -> None:
-    """Every tag and every attribute is one of those that we know."""
+    """Check that every tag and attribute is a known one."""
     rest = html
     for tag in TAG.finditer(html):
         assert tag[1] not in ("script", "style", "iframe", "form", "svg", "object", "base", "meta"), html
@@ -89,39 +89,39 @@ def require_harmless(html: str) -> None:
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_an_attack_becomes_text_or_nothing(text):
+def test_attack_becomes_text_or_nothing(text):
     require_harmless(markdown(text, FILES))
     require_harmless(markdown(text))
 
 
 @given(st.lists(st.sampled_from([*ATTACKS, "[", "](", ")", "<", ">", '"', "`", "\n", "!", "&", ":", "x"]), max_size=8))
-def test_no_mixture_of_attacks_is_harmful_either(pieces):
+def test_mixed_attacks_are_harmless(pieces):
     require_harmless(markdown("".join(pieces), FILES))
 
 
-def test_no_picture_is_fetched_from_elsewhere():
+def test_external_picture_is_not_fetched():
     html = markdown("![a chart](https://evil.example/pixel.png?secret)", FILES)
     assert "<img" not in html
     assert '<a href="https://evil.example/pixel.png?secret"' in html
 
 
-def test_pictures_and_links_of_the_workspace_are_shown():
+def test_workspace_pictures_and_links_are_shown():
     html = markdown("![chart](out/chart.png) and [report](./my%20report.md)", FILES)
     assert 'src="/s/1/files/out/chart.png"' in html
     assert 'href="/s/1/files/my%20report.md"' in html
 
 
-def test_a_drawing_that_may_hold_scripts_is_no_picture():
+def test_svg_is_not_a_picture():
     assert "src=" not in markdown("![x](drawing.svg)", FILES)
 
 
-def test_links_tell_nobody_where_they_were():
+def test_links_send_no_referrer():
     html = markdown("[x](https://example.org/?a=1&b=2)")
     assert 'href="https://example.org/?a=1&amp;b=2"' in html
     assert 'rel="noopener noreferrer nofollow"' in html
 
 
-def test_it_knows_tables_lists_code_and_strikethrough():
+def test_tables_lists_code_and_strikethrough():
     html = markdown("| a |\n|---|\n| 1 |\n\n3. x\n\n~~no~~ `y`\n\n```python\nif 1: pass\n```")
     for piece in (
         '<td class="short" dir="auto">1</td>',
@@ -133,12 +133,12 @@ def test_it_knows_tables_lists_code_and_strikethrough():
         assert piece in html
 
 
-def test_a_language_that_nobody_knows_is_plain_code():
+def test_unknown_language_is_plain_code():
     assert "<span" not in markdown("```klingon\nnuqneH\n```")
 
 
 @pytest.mark.parametrize("formula", ["$x^2$", r"\(x^2\)", "**$x^2$**", "($x^2$)", "$x^2$, so", "- $x^2$"])
-def test_a_formula_in_a_line_is_mathml(formula):
+def test_inline_formula_is_mathml(formula):
     assert "<math><msup><mi>x</mi><mn>2</mn></msup></math>" in markdown(formula)
 
 
@@ -146,13 +146,13 @@ def test_a_formula_in_a_line_is_mathml(formula):
     "formula",
     ["$$x^2$$", "$$\nx^2\n$$", r"\[x^2\]", "\\[\nx^2\n\\]", "so\n$$\nx^2\n$$\nthat", r"is \[x^2\] then", "> $$x^2$$"],
 )
-def test_a_formula_of_its_own_is_a_block_that_scrolls_by_itself(formula):
+def test_display_formula_is_a_scrollable_block(formula):
     html = markdown(formula)
     assert '<math display="block"><msup><mi>x</mi><mn>2</mn></msup></math>' in html
     assert 'class="formula" tabindex="0"' in html
 
 
-def test_lines_of_equations_are_set_in_columns():
+def test_equations_are_aligned_in_columns():
     html = markdown("\\begin{align*}\na &= b \\\\\n&= c\n\\end{align*}")
     assert html.count("<mtr>") == 2
     assert 'class="m-right m-joining"' in html
@@ -165,15 +165,15 @@ def test_lines_of_equations_are_set_in_columns():
         *("`$x^2$`", "```\n$x^2$\n```", "a $ b", "$5", "$$", "5$ to 6$"),
     ],
 )
-def test_money_and_variables_are_no_formulas(text):
+def test_money_and_variables_are_not_formulas(text):
     assert "<math" not in markdown(text)
 
 
-def test_a_formula_that_cannot_be_read_is_shown_as_it_was_written():
+def test_invalid_formula_is_shown_as_written():
     assert r"<code>\frac{1}{</code>" in markdown(r"$\frac{1}{$")
 
 
-def test_a_task_list_has_boxes_that_nobody_can_click():
+def test_task_list_has_disabled_boxes():
     html = markdown("- [x] done\n- [ ] open")
     boxes = re.findall(r"<input[^>]*>", html)
     assert [("checked" in box, "disabled" in box, 'type="checkbox"' in box) for box in boxes] == [
@@ -182,7 +182,7 @@ def test_a_task_list_has_boxes_that_nobody_can_click():
     ]
 
 
-def test_footnotes_lead_there_and_back_whatever_else_is_on_the_page():
+def test_footnotes_have_unique_ids_and_back_links():
     first, second = markdown("a[^1]\n\n[^1]: note"), markdown("b[^1]\n\n[^1]: note")
     notes = [re.findall(r'(?:href="#|id=")(fn[\w:-]*)"', html) for html in (first, second)]
     assert [len(ids) for ids in notes] == [4, 4]
@@ -191,16 +191,16 @@ def test_footnotes_lead_there_and_back_whatever_else_is_on_the_page():
     assert "_blank" not in first
 
 
-def test_bare_links_are_links_and_names_of_files_are_not():
+def test_bare_urls_are_links_and_file_names_are_not():
     html = markdown("See https://example.org/a_b, main.py and a@b.example.")
     assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/a_b"]
 
 
-def test_an_address_shows_its_true_letters():
+def test_punycode_address_is_shown_undecoded():
     assert ">https://xn--pple-43d.com/</a>" in markdown("https://xn--pple-43d.com/")
 
 
-def test_each_block_is_read_in_its_own_direction():
+def test_each_block_has_its_direction():
     html = markdown("Hello\n\nمرحبا\n\n- שלום\n- x\n\n> **نص**\n\n| שם | b |\n|---|---|\n| 1 | 2 |\n\n- a\n\n  b")
     assert '<p dir="auto">Hello</p>\n<p dir="auto">مرحبا</p>' in html
     assert '<ul dir="rtl">\n<li>שלום' in html
@@ -209,13 +209,13 @@ def test_each_block_is_read_in_its_own_direction():
     assert '<ul dir="auto">\n<li>\n<p dir="auto">a' in html
 
 
-def test_long_code_is_folded_and_short_code_is_not():
+def test_only_long_code_is_folded():
     assert "<details" not in markdown("```py\n" + "x = 1\n" * 30 + "```")
     html = markdown("```py\n" + "x = 1\n" * 31 + "```")
     assert "<summary>Python <small>31 lines</small></summary>" in html
 
 
-def test_a_diagram_is_its_source_until_a_page_draws_it():
+def test_diagram_is_sent_as_source():
     html = markdown("```mermaid\ngraph TD; A-->B\n```")
     assert '<figure class="code diagram">' in html
     assert "graph TD; A--&gt;B" in html
@@ -236,13 +236,13 @@ def test_a_diagram_is_its_source_until_a_page_draws_it():
         "\\begin{align} x}\n",
     ],
 )
-def test_no_text_takes_long(piece):
+def test_no_text_is_slow(piece):
     started = time.process_time()
     markdown(piece * (30_000 // len(piece)))
     assert time.process_time() - started < 5
 
 
-def test_the_drawing_of_diagrams_is_what_its_makers_published():
+def test_vendored_scripts_match_their_checksums():
     vendor = settings.BASE_DIR / "static" / "vendor"
     said = re.findall(r"\| `([\w.]+)` \|.*`([0-9a-f]{64})`", (vendor / "README.md").read_text())
     assert said
@@ -250,7 +250,7 @@ def test_the_drawing_of_diagrams_is_what_its_makers_published():
         assert sha256((vendor / name).read_bytes()).hexdigest() == digest
 
 
-# What a regular expression alone seldom says, and what means something in the wrong place.
+# Texts that a simple regular expression gets wrong.
 NEARLY_PLAIN = [
     *("a", "12:30", "1.", "1)", ": ", ":\n", ":", "mailto:", "http:", "https:", "//", "@x.de", "www.a.com", "a@b.de"),
     *(
@@ -283,7 +283,7 @@ NEARLY_PLAIN = [
 @given(st.from_regex(PLAIN, fullmatch=True) | st.lists(st.sampled_from(NEARLY_PLAIN), max_size=12).map("".join))
 @example("http:www.example.com, e.g. 1. (c) -- it's  100%")
 @example('The "end" (of it): 3/4, at 12:30 – a@b.de\nis no address.\n\n\nSo mailto: https: they say\n')
-def test_plain_words_are_shown_as_the_parser_would(text):
+def test_plain_text_equals_the_parsers_output(text):
     parsed = parser.rendered(text, FILES, is_whole=True)
     assert markdown(text, FILES) == sanitizer.sanitised(parsed, FILES)
 
@@ -301,11 +301,11 @@ def test_plain_words_are_shown_as_the_parser_would(text):
         ),
     ],
 )
-def test_what_is_plain_needs_no_parser(text, is_plain):
+def test_plain_text_needs_no_parser(text, is_plain):
     assert bool(PLAIN.fullmatch(text)) == is_plain
 
 
-# --- emphasis beside CJK ----------------------------------------------------------------------------------------------
+# --- emphasis next to CJK --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_what_is_plain_needs_no_parser(text, is_plain):
         ("5 * 3 ** 2、** です", "5 * 3 ** 2、** です"),
     ],
 )  # fmt: skip
-def test_emphasis_beside_cjk(text, html):
+def test_emphasis_next_to_cjk(text, html):
     assert markdown(text, FILES) == f'<p dir="auto">{html}</p>\n'
 
 
@@ -340,19 +340,19 @@ def test_emphasis_beside_cjk(text, html):
     ["a**(b)**c", "a*\"b\"*c", "snake_case_name", "a __init__ b", "_(a)_b", "**a **b", "***a** b*", "~~a~~b", "🙂**(a)**b",
      "*.py and *.md", "“**a**”b", "a**”b**", "5*3*2"],
 )  # fmt: skip
-def test_emphasis_elsewhere_is_as_commonmark_has_it(text):
+def test_other_emphasis_follows_commonmark(text):
     plain = parser.MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
     assert parser.structure().renderInline(text) == plain.renderInline(text)
 
 
-def test_a_run_of_marks_takes_no_longer_than_its_length():
+def test_run_of_marks_takes_linear_time():
     text = "これは**「重要」**です" * 5_000
     began = time.process_time()
     assert markdown(text, FILES).count("<strong>") == 5_000
     assert time.process_time() - began < 10
 
 
-# --- in one line ------------------------------------------------------------------------------------------------------
+# --- words in one line -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -374,5 +374,5 @@ def test_a_run_of_marks_takes_no_longer_than_its_length():
         ("costs $5, formula $x_1$", "costs $5, formula x_1"),
     ],
 )
-def test_a_line_of_a_text_keeps_names_and_loses_marks(text, line):
+def test_first_words_keep_names_and_drop_marks(text, line):
     assert first_words(text) == line

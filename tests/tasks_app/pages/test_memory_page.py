@@ -1,4 +1,4 @@
-"""My memory on a page: seen, written, changed and deleted by whose it is; the team's by administrators."""
+"""The memory page: users manage their own notes, administrators those of the team."""
 
 import pytest
 
@@ -12,11 +12,11 @@ def note(alice, task):
     return MemoryNote.objects.create(owner=alice, text="Tea, no coffee.", task=task, call_id="call_0")
 
 
-def test_an_empty_memory_says_how_it_fills(alices):
+def test_empty_memory_explains_itself(alices):
     assert "Tell the agent in any session what it should remember" in alices.page("/memory/")
 
 
-def test_a_note_is_written_changed_and_deleted(alices, alice):
+def test_note_is_added_changed_and_deleted(alices, alice):
     alices.post("/memory/add/", {"text": " Tea,\r\nno coffee. "})
     note = MemoryNote.objects.get()
     assert (note.owner, note.text) == (alice, "Tea,\nno coffee.")
@@ -29,7 +29,7 @@ def test_a_note_is_written_changed_and_deleted(alices, alice):
     assert not MemoryNote.objects.exists()
 
 
-def test_what_was_captured_is_marked_until_a_person_changes_it(alices, note):
+def test_captured_note_is_marked_until_changed(alices, note):
     MemoryNote.objects.update(auto=True)
     assert "auto-captured, " in alices.page("/memory/")
     alices.post(f"/memory/{note.pk}/", {"text": "Tea."})
@@ -37,12 +37,12 @@ def test_what_was_captured_is_marked_until_a_person_changes_it(alices, note):
 
 
 @pytest.mark.parametrize(("text", "said"), [(" ", "The note is empty"), ("x" * 1001, "at most 1,000 characters")])
-def test_what_cannot_be_kept_is_said(text, said, alices):
+def test_refused_note_reports_the_reason(text, said, alices):
     assert said in alices.post("/memory/add/", {"text": text}, follow=True).content.decode()
     assert not MemoryNote.objects.exists()
 
 
-def test_notes_of_others_are_neither_shown_nor_changed_nor_deleted(browser, charlie, note, session):
+def test_notes_of_other_users_are_inaccessible(browser, charlie, note, session):
     charlies = browser(charlie)
     assert "Tea" not in charlies.page("/memory/")
     for address in (f"/memory/{note.pk}/", f"/memory/{note.pk}/delete/", f"{session.get_absolute_url()}forget/"):
@@ -51,7 +51,7 @@ def test_notes_of_others_are_neither_shown_nor_changed_nor_deleted(browser, char
     assert note.text == "Tea, no coffee."
 
 
-def test_notes_of_the_team_are_written_by_administrators_and_seen_by_all(browser, alice, bob):
+def test_team_notes_are_written_by_administrators_and_read_by_all(browser, alice, bob):
     alices, bobs = browser(alice), browser(bob)
     assert (
         "Only administrators" in alices.post("/memory/add/", {"text": "x", "team": "1"}, follow=True).content.decode()
@@ -67,7 +67,7 @@ def test_notes_of_the_team_are_written_by_administrators_and_seen_by_all(browser
     assert not MemoryNote.objects.exists()
 
 
-def test_the_chat_shows_what_was_remembered_and_takes_it_back(alices, called, note, session, browser, bob):
+def test_chat_shows_a_remembered_note_and_can_delete_it(alices, called, note, session, browser, bob):
     called("memory", '{"action": "remember", "text": "Tea, no coffee."}', "Remembered.", remembered=True)
     address = f"{session.get_absolute_url()}forget/"
     assert "Remembered: “Tea, no coffee.”" in alices.page(session.get_absolute_url())
@@ -80,7 +80,7 @@ def test_the_chat_shows_what_was_remembered_and_takes_it_back(alices, called, no
     assert "This note no longer exists." in alices.htmx(address, {"call": "call_0"}).content.decode()
 
 
-def test_a_secret_is_redacted_in_notes_on_saving_and_later(alices, alice, bob):
+def test_secrets_in_notes_are_redacted_on_saving_and_later(alices, alice, bob):
     Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value")
     alices.post("/memory/add/", {"text": "The key is s3cr3t-value."})
     alices.post("/memory/add/", {"text": "The other is an0ther-value."})
@@ -89,13 +89,13 @@ def test_a_secret_is_redacted_in_notes_on_saving_and_later(alices, alice, bob):
     secrets.create(alice, "OTHER", "an0ther-value")
     texts = set(MemoryNote.objects.values_list("text", flat=True))
     assert {"The key is [secret:KEY].", "The other is [secret:OTHER]."} <= texts
-    assert {"Mine is an0ther-value.", "Ours is an0ther-value."} <= texts  # alice decides nothing for others
+    assert {"Mine is an0ther-value.", "Ours is an0ther-value."} <= texts  # alice cannot change the team's notes
     assert not MemoryNote.objects.of_user(alice).with_any_term(["an0ther"]).exists()
     secrets.create(None, "TEAM", "an0ther-value")
     assert not any("an0ther" in text for text in MemoryNote.objects.values_list("text", flat=True))
 
 
-def test_a_session_off_the_record_is_chosen_with_its_first_message_and_says_so(alices, session):
+def test_off_the_record_session_is_chosen_and_labelled(alices, session):
     assert 'name="off_record"' in alices.page("/")
     alices.post("/", {"content": "Hush.", "off_record": "1"})
     hushed = Session.objects.get(off_record=True)

@@ -1,4 +1,6 @@
-"""The page says how the work of a call ended, not only that its tool has run; and nothing turns after a task's end."""
+"""Outcomes of calls on the page: a tool that ran can still have failed, and nothing is in progress
+after a task's end.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +17,7 @@ STEPS = [{"title": "Look", "status": "done"}, {"title": "Build", "status": "in_p
 
 @pytest.fixture
 def page(play: Any, owner: Any) -> Page:
-    """The session's page after a task that plays these replies."""
+    """Return a function that returns the session's page after a task with these replies."""
 
     def shown(*replies: Any) -> str:
         run = play(*replies)
@@ -25,20 +27,20 @@ def page(play: Any, owner: Any) -> Page:
     return shown
 
 
-def test_a_command_that_failed_is_not_done(page: Page) -> None:
+def test_failed_command_is_not_done(page: Page) -> None:
     html = page(call("shell", command="echo no rule; exit 2"), result())
     assert '<span class="badge bad">' in html
     assert "Exit code 2" in html
     assert "1 failed" in html
 
 
-def test_a_command_that_found_nothing_says_so_calmly(page: Page) -> None:
+def test_command_that_found_nothing_is_not_a_failure(page: Page) -> None:
     html = page(call("shell", command="echo a | grep b"), result())
     assert "Exit code 1" in html
     assert 'class="badge bad"' not in html
 
 
-def test_no_step_of_a_plan_turns_after_the_end(page: Page) -> None:
+def test_no_plan_step_is_in_progress_after_the_end(page: Page) -> None:
     html = page(call("plan", action="update", steps=STEPS), result())
     plan = html.partition('<ol class="plan">')[2].partition("</ol>")[0]
     assert "in_progress" not in plan

@@ -1,4 +1,4 @@
-"""How large a session's page is as the session grows: what nobody has opened is not sent."""
+"""Size and query limits of a session's page, whose closed parts are not sent."""
 
 import json
 import re
@@ -29,7 +29,7 @@ WORDS = "## What was wrong\n\n" + "The **totals** were rounded twice; `part.py` 
 
 
 def work() -> Iterator[Draft]:
-    """Messages with files, calls with long results and some words beside them, answers."""
+    """Append messages with files, calls with long results and words, and answers."""
     number = 0
     while True:
         metadata = {"author": "alice", "attachments": ["week.csv"]}
@@ -49,7 +49,7 @@ def work() -> Iterator[Draft]:
 
 @pytest.fixture
 def grow(task: Task, alice: Any) -> Any:
-    """Alice has thirty sessions; this one is at work, with a plan."""
+    """Return a function that grows one of thirty sessions of alice, with a plan and a running task."""
     for number in range(29):
         factories.SessionFactory(owner=alice, title=f"The report of week {number}")
     task.plan = [{"title": f"Step {number} of the plan", "status": "done"} for number in range(8)]
@@ -58,10 +58,10 @@ def grow(task: Task, alice: Any) -> Any:
 
 
 @pytest.mark.parametrize(("entries", "most"), [(40, 30_400), (600, 50_000)])
-def test_a_page_is_small_however_long_the_session_is(
+def test_page_size_does_not_grow_with_the_session(
     entries: int, most: int, grow: Any, alices: Browser, session: Session
 ) -> None:
-    """Its HTML; and all that it consists of, with 40 entries, is within 140 kB."""
+    """Limit the HTML. The complete page with 40 entries is within 140 kB."""
     grow(entries)
     for number in range(40):
         workspace_of(session).write_bytes(f"reports/{number // 10}/week-{number}.csv", b"a;b")
@@ -76,7 +76,7 @@ def test_a_page_is_small_however_long_the_session_is(
     assert sum(path.with_name(f"{path.name}.gz").stat().st_size for path in copies) <= 40_000
 
 
-def test_what_a_card_holds_comes_when_it_is_opened(grow: Any, alices: Browser, session: Session) -> None:
+def test_contents_of_a_card_are_fetched_when_opened(grow: Any, alices: Browser, session: Session) -> None:
     grow(5)
     page = alices.page(session.get_absolute_url())
     (first, *_) = re.findall(r'<a href="([^"]+/steps/\d+/)">Arguments and result</a>', page)
@@ -87,20 +87,22 @@ def test_what_a_card_holds_comes_when_it_is_opened(grow: Any, alices: Browser, s
     assert "<html" not in piece
 
 
-def test_a_long_session_is_opened_with_few_queries(
+def test_long_session_opens_with_few_queries(
     grow: Any, alices: Browser, session: Session, django_assert_max_num_queries: Any
 ) -> None:
-    """What it takes to open one with 2,000 entries does not depend on them: this one has as many as a page shows."""
+    """Use as many entries as a page shows: 2,000 would need the same queries."""
     grow(200)
     with django_assert_max_num_queries(28):
         alices.page(session.get_absolute_url())
 
 
 @pytest.mark.parametrize(("address", "most"), [("/", 0), ("/inbox/", 0), ("/projects/", 1), ("/sessions/", 1)])
-def test_the_texts_of_a_pages_queries_are_composed_once(
+def test_sql_of_a_page_is_cached(
     address: str, most: int, alices: Browser, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Django takes ten times as long to compose one as the database to answer it. Who asks is always composed."""
+    """Check that SQL is cached: Django takes ten times as long to compose it as the database to answer. Only the query
+    for the user is always composed.
+    """
     composed: list[type[Any]] = []
     alices.page(address)
     ask = SQLCompiler.execute_sql
@@ -115,8 +117,8 @@ def test_the_texts_of_a_pages_queries_are_composed_once(
 
 
 @pytest.mark.sqlite
-def test_what_waits_is_counted_by_an_index(alice: Any) -> None:
-    """Each page shows it: no session and no call is read for it while nothing waits."""
+def test_waiting_items_are_counted_by_an_index(alice: Any) -> None:
+    """Check that counting reads no session and no call while nothing waits, as every page shows the count."""
     plan = tasks_waiting_for(alice).order_by().explain()
     assert "USING INDEX waiting_tasks" in plan.splitlines()[0]
     assert "SCAN sessions" not in plan

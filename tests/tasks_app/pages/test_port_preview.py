@@ -1,4 +1,4 @@
-"""What a server in the sandbox serves, through a preview: who may see it, and what goes through, in either direction."""
+"""Previews of servers in the sandbox: access, and what is passed on in either direction."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ PAGE = b"<!doctype html><html><head><title>x</title></head><body><img src='/a.pn
 
 
 class Served:
-    """A server that says `answer` to everything; `heard` is what it was sent."""
+    """A server that answers every request with `answer`. `heard` is the request that it received."""
 
     def __init__(self) -> None:
         self.answer = b""
@@ -71,10 +71,8 @@ async def body_of(response: Any) -> bytes:
     return body
 
 
-class TestWhoSeesIt:
-    def test_the_frame_is_for_those_who_see_the_session(
-        self, client: Any, session: Any, bob: Any, charlie: Any
-    ) -> None:
+class TestAccess:
+    def test_frame_needs_access_to_the_session(self, client: Any, session: Any, bob: Any, charlie: Any) -> None:
         page = reverse("port", args=[session.pk, 5000])
         assert client.get(page).status_code == 302
         client.force_login(charlie)
@@ -83,17 +81,17 @@ class TestWhoSeesIt:
         assert b'sandbox="allow-scripts allow-forms"' in client.get(page).content
         assert client.get(reverse("port", args=[session.pk, 70000])).status_code == 404
 
-    async def test_access_is_asked_anew_for_each_request(
+    async def test_access_is_checked_for_each_request(
         self, async_client: Any, session: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with serving(monkeypatch):
             place = address(session, bob)
             assert await body_of(await async_client.get(place))
-            assert (await async_client.post(place)).status_code == 403  # who may only read sends nothing
+            assert (await async_client.post(place)).status_code == 403  # a reader sends nothing that changes things
             await session.memberships.filter(user=bob).adelete()
             assert (await async_client.get(place)).status_code == 404
 
-    async def test_a_token_is_short_lived_and_of_this_server(
+    async def test_token_is_short_lived_and_signed_by_this_server(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with serving(monkeypatch):
@@ -103,7 +101,7 @@ class TestWhoSeesIt:
                 assert (await async_client.get(place)).status_code == 410
             assert (await async_client.get("/preview/abc:def:ghi/")).status_code == 404
 
-    async def test_a_token_is_renewed_by_the_page_around_its_frame_alone(
+    async def test_token_is_renewed_only_by_the_page_around_its_frame(
         self, async_client: Any, session: Any, alice: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         renewal = reverse("port_renew", args=[session.pk, 5000])
@@ -112,7 +110,7 @@ class TestWhoSeesIt:
                 place = address(session, alice)
             token = {"token": place.split("/")[2]}
             with time_machine.travel("2026-01-01T12:16Z", tick=False):
-                assert (await async_client.post(renewal, token)).status_code == 302  # to sign in
+                assert (await async_client.post(renewal, token)).status_code == 302  # redirected to the sign-in
                 await async_client.aforce_login(bob)
                 assert (await async_client.post(renewal, token)).status_code == 404
                 assert (await async_client.get(place)).status_code == 410
@@ -130,14 +128,14 @@ class TestWhoSeesIt:
                 assert (await async_client.post(renewal, token)).status_code == 204
                 assert (await async_client.get(place)).status_code == 410
 
-    async def test_it_is_seen_in_its_frame_only(self, async_client: Any, session: Any, alice: Any) -> None:
+    async def test_page_is_shown_only_in_its_frame(self, async_client: Any, session: Any, alice: Any) -> None:
         for path, args in (("a/b", ["a/b"]), ("", [])):
             found = await async_client.get(address(session, alice, path), headers={"Sec-Fetch-Dest": "document"})
             assert found["Location"] == reverse("port", args=[session.pk, 5000, *args])
 
 
-class TestWhatGoesThrough:
-    async def test_no_cookie_and_no_credential_reaches_the_sandbox(
+class TestForwarding:
+    async def test_cookies_and_credentials_do_not_reach_the_sandbox(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async_client.cookies["sessionid"] = "the-cookie"
@@ -155,7 +153,7 @@ class TestWhatGoesThrough:
         assert "accept: text/html" in heard
         assert not [word for word in ("cookie", "authorization", "forwarded", "referer", "origin") if word in heard]
 
-    async def test_no_cookie_and_no_right_comes_back(
+    async def test_response_sets_no_cookies_and_gets_no_rights(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         bad = ("Set-Cookie: sessionid=x", "Service-Worker-Allowed: /", "Content-Security-Policy: default-src *")
@@ -179,7 +177,7 @@ class TestWhatGoesThrough:
         assert response["Referrer-Policy"] == "no-referrer"
         assert response["X-Content-Type-Options"] == "nosniff"
 
-    async def test_addresses_from_the_root_lead_below_the_token(
+    async def test_absolute_paths_are_moved_below_the_token(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         place = address(session, alice)
@@ -214,7 +212,7 @@ class TestWhatGoesThrough:
             ("http://localhost:5001/", None),
         ],
     )
-    async def test_a_redirection_stays_inside(
+    async def test_redirect_stays_inside(
         self,
         location: str,
         becomes: str | None,
@@ -233,13 +231,13 @@ class TestWhatGoesThrough:
         else:
             assert response["Location"] == becomes.replace("PLACE", place.rstrip("/"))
 
-    async def test_a_path_never_climbs_out_of_the_preview(self, async_client: Any, session: Any, alice: Any) -> None:
+    async def test_path_cannot_leave_the_preview(self, async_client: Any, session: Any, alice: Any) -> None:
         await async_client.aforce_login(alice)
         frame = reverse("port", args=[session.pk, 5000, "x"])
         for place in (frame, address(session, alice, "x")):
             assert (await async_client.get(f"{place[:-1]}..%2f..%2fsettings")).status_code == 404
 
-    async def test_what_is_no_ascii_is_not_passed_on(
+    async def test_non_ascii_headers_are_dropped(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with serving(monkeypatch) as served:
@@ -249,12 +247,12 @@ class TestWhatGoesThrough:
             await body_of(found)
 
     @pytest.mark.parametrize("tag", [b"<head ", b"<html ", b"<!doctype "])
-    async def test_a_hostile_page_is_rewritten_in_no_time(self, tag: bytes) -> None:
+    async def test_hostile_page_is_rewritten_quickly(self, tag: bytes) -> None:
         began = time.process_time()
         _Rewriter("/preview/x", is_page=True)(tag * 100_000)
         assert time.process_time() - began < 1
 
-    async def test_parts_of_a_byte_are_bounded_in_number(
+    async def test_number_of_tiny_parts_is_limited(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(preview_exchange, "MAX_BODY_BYTES", 10_000)
@@ -267,7 +265,7 @@ class TestWhatGoesThrough:
         "answer",
         [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 101 Switching\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: " + b"x" * 100_000],
     )
-    async def test_what_is_no_answer_is_said(
+    async def test_missing_response_is_reported(
         self, answer: bytes, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with serving(monkeypatch) as served:
@@ -278,7 +276,7 @@ class TestWhatGoesThrough:
             assert b"Nothing listens on port 5001" in nothing.content
         assert not preview._running
 
-    async def test_a_body_that_breaks_off_is_shown_as_far_as_it_came(
+    async def test_truncated_body_is_shown(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with serving(monkeypatch) as served:
@@ -286,7 +284,7 @@ class TestWhatGoesThrough:
             assert await body_of(await async_client.get(address(session, alice))) == b"half"
         assert not preview._running
 
-    async def test_only_so_many_requests_of_a_session_are_open(
+    async def test_open_requests_of_a_session_are_limited(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(preview, "MOST_AT_ONCE", 1)
@@ -298,7 +296,7 @@ class TestWhatGoesThrough:
         assert not preview._running
 
 
-def test_a_link_to_the_sandbox_leads_to_its_preview() -> None:
+def test_link_to_the_sandbox_opens_its_preview() -> None:
     shown = markdown.markdown("[See it](http://sandbox:5000/a?b=1) [no](http://sandbox:5000/../../x)", "/s/1/files/")
     assert 'href="/s/1/ports/5000/a?b=1"' in shown
     assert "x" not in shown.replace("rel=", "").partition(">no<")[0].rpartition("<a")[2]
@@ -307,20 +305,20 @@ def test_a_link_to_the_sandbox_leads_to_its_preview() -> None:
 @pytest.mark.parametrize(
     ("about", "ports"),
     [
-        ({"job": 1, "ports": [8000]}, [8000]),  # what listens counts, not what was said
+        ({"job": 1, "ports": [8000]}, [8000]),  # actual ports count, not the ones that the agent named
         ({"job": 1, "ports": []}, [5000]),
-        ({"ports": [8000, 8001]}, [8000, 8001]),  # the tool job
+        ({"ports": [8000, 8001]}, [8000, 8001]),  # the tool `job`
         ({"ports": []}, []),
         ({}, []),
     ],
 )
-def test_the_ports_beside_a_call_are_those_that_listen(about: dict[str, Any], ports: list[int]) -> None:
+def test_call_shows_listening_ports(about: dict[str, Any], ports: list[int]) -> None:
     call = ContextEntry(tool_call='{"id": "1", "name": "shell", "arguments": {"command": "serve"}}')
     said = ContextEntry(content="Running on http://localhost:5000", metadata=about)
     assert Item(entry=call, result=said).ports == ports
 
 
-def test_a_sandbox_on_another_machine_is_named_to_those_who_operate_it(client: Any, session: Any, alice: Any) -> None:
+def test_sandbox_on_another_machine_is_reported(client: Any, session: Any, alice: Any) -> None:
     client.force_login(alice)
     port = reverse("port", args=[session.pk, 5000])
     session.held_by, session.held = f"{process.name()}", {"job 1": "job 1"}

@@ -1,4 +1,4 @@
-"""Errors look like the rest of the site: one sentence, and a way on."""
+"""Error pages: one sentence, and a link onwards."""
 
 import re
 
@@ -8,7 +8,7 @@ NOWHERE = "/s/00000000-0000-0000-0000-000000000000/"
 
 
 @pytest.mark.parametrize("path", [NOWHERE, "/nowhere/", "/s/not-an-id/"])
-def test_what_is_not_there_says_so(path, alices):
+def test_missing_page_has_a_sentence(path, alices):
     response = alices.get(path)
     page = response.content.decode()
     assert response.status_code == 404
@@ -16,13 +16,13 @@ def test_what_is_not_there_says_so(path, alices):
     assert "To your sessions" in page
 
 
-def test_a_script_gets_the_sentence_alone(alices):
+def test_script_gets_only_the_sentence(alices):
     page = alices.htmx(f"{NOWHERE}stop/").content.decode()
     assert page.startswith('<div class="toast bad">')
     assert "This page does not exist" in page
 
 
-def test_a_fault_of_the_server_has_a_page_that_needs_nothing(alices, monkeypatch):
+def test_server_error_has_its_own_page(alices, monkeypatch):
     monkeypatch.setattr("tasks_app.pages.home.render", lambda *_: 1 / 0)
     alices.raise_request_exception = False
     response = alices.get("/")
@@ -30,9 +30,9 @@ def test_a_fault_of_the_server_has_a_page_that_needs_nothing(alices, monkeypatch
     assert "The server had an internal error" in response.content.decode()
 
 
-def test_nobody_makes_an_account_for_themselves(browser):
+def test_sign_up_is_closed(browser):
     assert "Accounts are created by administrators" in browser().page("/accounts/signup/")
 
 
-def test_the_password_page_has_our_look(alices):
+def test_password_page_uses_our_layout(alices):
     assert re.search(r"/static/app\.[0-9a-f]+\.css", alices.page("/accounts/password/change/"))

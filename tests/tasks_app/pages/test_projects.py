@@ -1,4 +1,4 @@
-"""Projects: who sees their sessions, what moves in and out, and what stays when one is deleted."""
+"""Projects: access to their sessions, moving sessions, and deletion."""
 
 import uuid
 
@@ -19,7 +19,7 @@ from tests.tools_app.documents import pdf
 
 @pytest.fixture
 def project(alice, bob, carol, charlie):
-    """Alice's; bob reads, carol writes."""
+    """Return alice's project, where bob can read and carol can write."""
     found = Project.objects.create(owner=alice, name="Apollo")
     found.memberships.create(user=bob)
     found.memberships.create(user=carol, may_write=True)
@@ -31,7 +31,7 @@ def inside(project, alice):
     return factories.SessionFactory(owner=alice, title="Landing", project=project)
 
 
-def test_a_project_is_made_and_a_session_begins_in_it_with_its_agent(alices, alice):
+def test_session_in_a_new_project_uses_its_agent(alices, alice):
     factories.scripted_model("demo")
     agent = Agent.objects.create(name="Pilot")
     address = alices.post("/projects/", {"name": " Apollo  11 "})["Location"]
@@ -46,7 +46,7 @@ def test_a_project_is_made_and_a_session_begins_in_it_with_its_agent(alices, ali
     assert session.get_absolute_url() in alices.page(address)
 
 
-def test_its_people_see_its_sessions_as_shared_ones(inside, alice, bob, carol, charlie, browser):
+def test_members_see_sessions_as_shared(inside, alice, bob, carol, charlie, browser):
     address = inside.get_absolute_url()
     assert "read-only" in browser(bob).page(address)
     assert 'id="composer"' in browser(carol).page(address)
@@ -59,7 +59,7 @@ def test_its_people_see_its_sessions_as_shared_ones(inside, alice, bob, carol, c
     assert inside.is_open_to_others(alice)
 
 
-def test_who_is_removed_sees_nothing_any_more(inside, project, alices, bob, browser):
+def test_removed_member_sees_nothing(inside, project, alices, bob, browser):
     member = project.memberships.get(user=bob)
     alices.post(f"/projects/{project.pk}/share/", {"do": "remove", "id": member.pk})
     for address in (inside.get_absolute_url(), project.get_absolute_url()):
@@ -67,7 +67,7 @@ def test_who_is_removed_sees_nothing_any_more(inside, project, alices, bob, brow
     assert bob.pk not in AccessWatch().statuses([inside.pk])[inside.pk].rights
 
 
-def test_whoever_leaves_sees_it_no_more_but_what_is_theirs(inside, project, browser, bob, carol):
+def test_member_who_leaves_keeps_only_own_sessions(inside, project, browser, bob, carol):
     own = factories.SessionFactory(owner=carol, title="Fuel", project=project)
     carols, address = browser(carol), f"{project.get_absolute_url()}leave/"
     assert address in carols.page(project.get_absolute_url())
@@ -82,10 +82,10 @@ def test_whoever_leaves_sees_it_no_more_but_what_is_theirs(inside, project, brow
     assert "Fuel" in carols.page(own.get_absolute_url())
     assert "Fuel" in browser(bob).page(own.get_absolute_url())
     project.refresh_from_db()
-    assert project.version > version  # running tasks look who is in it
+    assert project.version > version  # running tasks check who is in it
 
 
-def test_its_owner_and_who_is_in_it_by_a_role_cannot_leave(project, alices, alice, bob, browser):
+def test_owner_and_members_by_role_cannot_leave(project, alices, alice, bob, browser):
     address = f"{project.get_absolute_url()}leave/"
     assert address not in alices.page(project.get_absolute_url())
     alices.post(address)
@@ -98,7 +98,7 @@ def test_its_owner_and_who_is_in_it_by_a_role_cannot_leave(project, alices, alic
     assert project.memberships.filter(user=bob).exists()
 
 
-def test_with_a_role_and_whoever_has_it(inside, project, alices, alice, charlie, browser):
+def test_sharing_with_a_role_includes_later_members(inside, project, alices, alice, charlie, browser):
     role = Group.objects.create(name="analysts")
     alice.groups.add(role)
     alices.post(f"/projects/{project.pk}/share/", {"do": "add", "role": "analysts", "rights": "write"})
@@ -107,7 +107,7 @@ def test_with_a_role_and_whoever_has_it(inside, project, alices, alice, charlie,
     assert 'id="composer"' in browser(charlie).page(inside.get_absolute_url())
 
 
-def test_what_its_writers_keep_secret_is_redacted(inside, project, alices, carol):
+def test_secrets_of_writers_are_redacted(inside, project, alices, carol):
     Secret.objects.create(owner=carol, name="HERS", value="carols-s3cr3t-value")
     assert redactor_of(inside).redacted("carols-s3cr3t-value") == "[secret:HERS]"
     services.change_project(project, instructions="It is carols-s3cr3t-value.")
@@ -118,7 +118,7 @@ DEEDS = [("", None), ("change/", {"name": "Mine"}), ("share/", {"do": "add", "pe
 
 
 @pytest.mark.parametrize(("path", "form"), DEEDS)
-def test_a_project_of_others_does_not_exist(path, form, project, browser, charlie):
+def test_project_of_other_users_is_404(path, form, project, browser, charlie):
     for pk in (project.pk, uuid.uuid4()):
         answer = (
             browser(charlie).post(f"/projects/{pk}/{path}", form) if path else browser(charlie).get(f"/projects/{pk}/")
@@ -128,7 +128,7 @@ def test_a_project_of_others_does_not_exist(path, form, project, browser, charli
 
 
 @pytest.mark.parametrize(("who", "statuses"), [("bob", [403, 403, 403]), ("carol", [302, 403, 403])])
-def test_readers_change_nothing_and_only_its_owner_shares_and_deletes(who, statuses, project, browser, request):
+def test_readers_change_nothing_and_only_the_owner_shares_and_deletes(who, statuses, project, browser, request):
     somebody = browser(request.getfixturevalue(who))
     assert [somebody.post(f"/projects/{project.pk}/{path}", form).status_code for path, form in DEEDS[1:]] == statuses
     if who == "bob":
@@ -136,7 +136,7 @@ def test_readers_change_nothing_and_only_its_owner_shares_and_deletes(who, statu
         assert 'name="instructions"' not in somebody.page(project.get_absolute_url())
 
 
-def test_a_session_moves_in_after_a_question_and_out_without_one(project, alice, alices, bob, browser):
+def test_moving_a_session_in_needs_confirmation_and_out_does_not(project, alice, alices, bob, browser):
     mine = factories.SessionFactory(owner=alice, title="Private")
     move = f"/s/{mine.pk}/project/"
     asked = alices.post(move, {"project": project.pk}).content.decode()
@@ -149,7 +149,7 @@ def test_a_session_moves_in_after_a_question_and_out_without_one(project, alice,
     assert browser(bob).get(mine.get_absolute_url()).status_code == 404
 
 
-def test_only_their_owners_move_sessions_and_only_into_what_they_may_write(project, inside, alice, bob, carol, browser):
+def test_only_owners_move_sessions_into_projects_they_can_write(project, inside, alice, bob, carol, browser):
     of_bob = factories.SessionFactory(owner=bob)
     assert browser(bob).post(f"/s/{of_bob.pk}/project/", {"project": project.pk, "confirmed": "1"}).status_code == 404
     assert browser(carol).post(f"/s/{inside.pk}/project/", {"project": ""}).status_code == 403
@@ -159,7 +159,7 @@ def test_only_their_owners_move_sessions_and_only_into_what_they_may_write(proje
     assert of_carol.project is None
 
 
-def test_deleting_a_project_asks_first_and_keeps_its_sessions(project, inside, alices, bob, browser):
+def test_deleting_a_project_needs_confirmation_and_keeps_sessions(project, inside, alices, bob, browser):
     assert "Its sessions are kept" in alices.page(f"/projects/{project.pk}/delete/")
     assert Project.objects.exists()
     alices.post(f"/projects/{project.pk}/delete/")
@@ -168,7 +168,7 @@ def test_deleting_a_project_asks_first_and_keeps_its_sessions(project, inside, a
     assert browser(bob).get(inside.get_absolute_url()).status_code == 404
 
 
-def test_names_and_instructions_are_never_taken_for_html(project, inside, alices):
+def test_names_and_instructions_are_escaped(project, inside, alices):
     services.change_project(
         project, name="<script>alert(1)</script>", instructions="</textarea><script>alert(1)</script>"
     )
@@ -176,7 +176,7 @@ def test_names_and_instructions_are_never_taken_for_html(project, inside, alices
         assert "<script>alert" not in alices.page(address)
 
 
-def test_a_list_beside_has_only_ones_own_sessions_of_a_project(project, inside, alice, bob, browser):
+def test_sidebar_has_only_own_sessions_of_a_project(project, inside, alice, bob, browser):
     page = browser(bob).page("/inbox/")
     assert "Apollo" in page
     assert "Landing" not in page
@@ -185,7 +185,7 @@ def test_a_list_beside_has_only_ones_own_sessions_of_a_project(project, inside, 
     assert f'<a href="{project.get_absolute_url()}">' in browser(bob).page(inside.get_absolute_url())
 
 
-def test_who_sees_a_session_alone_is_not_told_of_its_project(project, inside, charlie, browser):
+def test_reader_of_a_session_does_not_see_its_project(project, inside, charlie, browser):
     factories.MemberFactory(session=inside, user=charlie)
     for address in (inside.get_absolute_url(), "/sessions/", "/"):
         assert "Apollo" not in browser(charlie).page(address)
@@ -198,7 +198,7 @@ def manual(project, alice):
     return LibraryFile.objects.get(pk=file.pk)
 
 
-def test_a_file_is_shown_at_a_page_as_it_looks_and_as_text(manual, project, browser, bob):
+def test_library_page_shows_picture_and_text(manual, project, browser, bob):
     page = browser(bob).page(f"/library/{manual.pk}/?page=2")
     assert "One computer." in page
     assert f"/library/{manual.pk}/2.png" in page
@@ -211,7 +211,7 @@ def test_a_file_is_shown_at_a_page_as_it_looks_and_as_text(manual, project, brow
     )
 
 
-def test_files_are_brought_by_writers_and_the_list_says_how_far_they_are(project, browser, carol, bob):
+def test_writers_add_files_and_the_list_shows_progress(project, browser, carol, bob):
     upload = lambda who: browser(who).post(  # noqa: E731
         f"/projects/{project.pk}/library/", {"files": SimpleUploadedFile("<b>.txt", b"Legs.")}
     )
@@ -225,14 +225,14 @@ def test_files_are_brought_by_writers_and_the_list_says_how_far_they_are(project
 
 
 @pytest.mark.parametrize("path", ["", "delete/", "file/", "1.png"])
-def test_a_file_of_others_does_not_exist(path, manual, browser, charlie, bob):
+def test_file_of_other_users_is_404(path, manual, browser, charlie, bob):
     assert browser(charlie).get(f"/library/{manual.pk}/{path}").status_code == 404
     assert browser(charlie).get(f"/library/0/{path}").status_code == 404
     if path == "delete/":
         assert browser(bob).post(f"/library/{manual.pk}/{path}").status_code == 403
 
 
-def test_what_an_answer_cites_leads_to_the_page(alices):
+def test_citation_links_to_the_page(alices):
     from tasks_app.pages.markdown import markdown
 
     assert 'href="/library/7/?page=3"' in markdown("[Manual.pdf, page 3](library:7/3)")
@@ -240,15 +240,13 @@ def test_what_an_answer_cites_leads_to_the_page(alices):
         assert "href" not in markdown(f"[x]({address})")
 
 
-def test_notes_of_a_project_are_written_by_its_writers_and_seen_by_its_people_alone(
-    project, browser, alice, bob, carol
-):
+def test_project_notes_are_written_by_writers_and_read_by_members(project, browser, alice, bob, carol):
     assert browser(bob).post("/memory/add/", {"text": "Tea.", "project": project.pk}).status_code == 403
     browser(carol).post("/memory/add/", {"text": "The probe is blue.", "project": project.pk})
     note = MemoryNote.objects.get(project=project, owner=None)
     assert "The probe is blue." in browser(bob).page(project.get_absolute_url())
     assert "The probe is blue." not in browser(carol).page("/memory/")
-    private = factories.SessionFactory(owner=alice, title="My salary")  # it was in the project once
+    private = factories.SessionFactory(owner=alice, title="My salary")  # it was in the project before
     MemoryNote.objects.update(task=factories.TaskFactory(session=private))
     assert "My salary" in browser(alice).page(project.get_absolute_url())
     assert "My salary" not in browser(bob).page(project.get_absolute_url())
@@ -257,7 +255,7 @@ def test_notes_of_a_project_are_written_by_its_writers_and_seen_by_its_people_al
     assert not MemoryNote.objects.exists()
 
 
-def test_what_becomes_secret_later_is_not_shown_in_instructions_and_files(alices, alice, carol, project, bob, browser):
+def test_new_secret_is_redacted_in_instructions_and_files(alices, alice, carol, project, bob, browser):
     services.change_project(project, name="hunter2-hunter2", instructions="Log in with hunter2-hunter2.")
     (file,) = library.add_files(project, alice, [SimpleUploadedFile("a.txt", b"The door opens with hunter2-hunter2.")])
     library_index.read_due()

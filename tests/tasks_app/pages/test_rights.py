@@ -1,4 +1,4 @@
-"""Who may open and do what: alice owns, bob reads, carol writes, charlie has no access, a stranger is not signed in."""
+"""Access rights: alice owns, bob reads, carol writes, charlie has no access, and a stranger is not signed in."""
 
 import pytest
 
@@ -14,18 +14,18 @@ def address(session):
 
 
 @pytest.mark.parametrize("path", [*PAGES, FILE, "files/delete/?path=notes.txt", "delete/"])
-def test_a_session_of_others_does_not_exist(path, browser, charlie, address):
+def test_session_of_other_users_is_404(path, browser, charlie, address):
     assert browser(charlie).get(address + path).status_code == 404
 
 
 @pytest.mark.parametrize("path", DEEDS)
-def test_nothing_can_be_done_in_a_session_of_others(path, browser, charlie, address):
+def test_actions_in_a_session_of_other_users_are_404(path, browser, charlie, address):
     assert browser(charlie).post(address + path, FORM).status_code == 404
     assert browser(charlie).htmx(address + path, FORM).status_code == 404
 
 
 @pytest.mark.parametrize("path", DEEDS)
-def test_who_may_only_read_changes_nothing(path, browser, bob, address, session):
+def test_reader_cannot_change_anything(path, browser, bob, address, session):
     response = browser(bob).post(address + path, FORM)
     assert response.status_code == 403
     session.refresh_from_db()
@@ -33,20 +33,20 @@ def test_who_may_only_read_changes_nothing(path, browser, bob, address, session)
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_who_may_read_sees_the_page_without_a_composer(path, browser, bob, address):
+def test_reader_has_no_composer(path, browser, bob, address):
     page = browser(bob).page(address + path)
     assert "has shared this session with you, read-only" in page
     assert 'id="composer"' not in page
 
 
-def test_who_may_write_has_a_composer_but_cannot_delete(browser, carol, address):
+def test_writer_has_a_composer_but_cannot_delete(browser, carol, address):
     page = browser(carol).page(address)
     assert 'id="composer"' in page
     assert "Delete this session" not in page
     assert browser(carol).post(address + "delete/").status_code == 403
 
 
-def test_a_list_shows_only_what_a_user_may_see(browser, bob, charlie, session):
+def test_list_shows_only_visible_sessions(browser, bob, charlie, session):
     session.title = "Alice's plans"
     session.save()
     assert "Alice&#x27;s plans" in browser(bob).page("/")
@@ -54,22 +54,22 @@ def test_a_list_shows_only_what_a_user_may_see(browser, bob, charlie, session):
 
 
 @pytest.mark.parametrize("path", ["/", "/inbox/", "/settings/", "/usage/", "/memory/"])
-def test_a_stranger_is_asked_to_sign_in_first(path, browser):
+def test_stranger_is_redirected_to_sign_in(path, browser):
     response = browser().get(path)
     assert (response.status_code, response["Location"]) == (302, f"/accounts/login/?next={path}")
 
 
-def test_a_page_whose_login_has_ended_is_sent_to_the_sign_in(browser, address):
+def test_htmx_after_sign_out_is_redirected_to_sign_in(browser, address):
     response = browser().htmx(address + "messages/", FORM)
     assert response["HX-Redirect"] == "/accounts/login/?next=/"
 
 
-def test_pages_of_people_are_not_cached(alices, address):
+def test_personal_pages_are_not_cached(alices, address):
     assert "no-store" in alices.get(address)["Cache-Control"]
 
 
 @pytest.mark.parametrize("path", ["/", "/settings/", "/usage/", "/inbox/", "/accounts/login/"])
-def test_no_page_has_scripts_or_styles_inside(path, alices):
+def test_pages_have_no_inline_scripts_or_styles(path, alices):
     response = alices.get(path, follow=True)
     page = response.content.decode()
     assert "'unsafe" not in response["Content-Security-Policy"]

@@ -1,4 +1,4 @@
-"""A message that is sent again, because the answer to the first one was lost, is there once."""
+"""A form that is submitted again after a lost response has an effect only once."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ def _messages(session: Session) -> int:
     return session.inbox.count()
 
 
-def test_the_same_form_sent_twice_is_one_message(alices: Browser, session: Any) -> None:
+def test_repeated_form_creates_one_message(alices: Browser, session: Any) -> None:
     address = session.get_absolute_url()
     form = {"content": "Hello.", "key": _key(alices.page(address))}
     for _ in range(2):
@@ -28,7 +28,7 @@ def test_the_same_form_sent_twice_is_one_message(alices: Browser, session: Any) 
     assert _messages(session) == 1
 
 
-def test_other_words_and_another_load_of_the_page_are_other_messages(alices: Browser, session: Any) -> None:
+def test_different_text_or_page_load_creates_another_message(alices: Browser, session: Any) -> None:
     address = session.get_absolute_url()
     key, another = _key(alices.page(address)), _key(alices.page(address))
     for form in ({"key": key}, {"key": another}, {"key": key, "content": "Hi."}, {}):
@@ -36,7 +36,7 @@ def test_other_words_and_another_load_of_the_page_are_other_messages(alices: Bro
     assert _messages(session) == 4
 
 
-def test_what_was_refused_may_be_sent_again(alices: Browser, session: Any) -> None:
+def test_refused_form_can_be_sent_again(alices: Browser, session: Any) -> None:
     address = session.get_absolute_url()
     key = _key(alices.page(address))
     assert alices.htmx(f"{address}messages/", {"content": " ", "key": key}).status_code == 422
@@ -44,7 +44,7 @@ def test_what_was_refused_may_be_sent_again(alices: Browser, session: Any) -> No
     assert _messages(session) == 1
 
 
-def test_the_first_message_of_a_session_sent_twice_is_one_session(alices: Browser) -> None:
+def test_repeated_first_message_creates_one_session(alices: Browser) -> None:
     form = {"content": "Hello.", "key": _key(alices.page("/"))}
     first, again = (alices.htmx("/", form)["HX-Redirect"] for _ in range(2))
     assert first == again
@@ -53,21 +53,21 @@ def test_the_first_message_of_a_session_sent_twice_is_one_session(alices: Browse
     assert session.tasks.count() == 1
 
 
-def test_the_same_first_words_from_another_load_of_the_page_begin_another_session(alices: Browser) -> None:
+def test_same_first_message_from_another_page_load_creates_a_session(alices: Browser) -> None:
     addresses = {
         alices.htmx("/", {"content": "Hello.", "key": _key(alices.page("/"))})["HX-Redirect"] for _ in range(2)
     }
     assert len(addresses) == 2
 
 
-def test_a_first_message_whose_session_was_deleted_begins_another_one(alices: Browser) -> None:
+def test_repeated_first_message_after_deletion_creates_a_session(alices: Browser) -> None:
     form = {"content": "Hello.", "key": _key(alices.page("/"))}
     first = alices.htmx("/", form)["HX-Redirect"]
     Session.objects.all().delete()
     assert alices.htmx("/", form)["HX-Redirect"] != first
 
 
-def test_a_message_that_comes_again_stores_its_files_once(alices: Browser, session: Any) -> None:
+def test_repeated_message_stores_its_files_once(alices: Browser, session: Any) -> None:
     address = f"{session.get_absolute_url()}messages/"
     for content in ("Read.", "Read.", "Read this."):
         file = SimpleUploadedFile("notes.txt", b"hello")

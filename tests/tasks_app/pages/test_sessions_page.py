@@ -1,4 +1,4 @@
-"""My sessions: beside each page, all of them, found while I type; pinned, tagged, archived."""
+"""The lists of sessions: sidebar, search, pins, tags and archive."""
 
 import html
 import json
@@ -31,19 +31,19 @@ def found(browser, query=""):
 
 
 @pytest.mark.parametrize("page", ["/", "/sessions/", "/inbox/", "/memory/", "/usage/", "/settings/"])
-def test_sessions_are_in_reach_on_each_page(page, alices, titled):
+def test_each_page_has_the_sidebar(page, alices, titled):
     session = titled("The trip to Lisbon")
     assert f'<a href="/s/{session.pk}/"><span class="title" dir="auto">The trip to Lisbon' in alices.page(page)
 
 
-def test_the_open_session_is_in_the_list_even_if_it_is_old(alices, titled):
+def test_sidebar_has_the_open_session_even_if_old(alices, titled):
     old = titled("Long ago", days=400)
     file_session(old, old.owner, is_archived=True)
     page = alices.page(f"/s/{old.pk}/")
     assert f'<a href="/s/{old.pk}/" aria-current="page"><span class="title" dir="auto">Long ago' in page
 
 
-def test_they_are_grouped_by_the_time_of_the_last_word(alices, titled):
+def test_sessions_are_grouped_by_last_change(alices, titled):
     for title, days in (("a", 0), ("b", 1), ("c", 4), ("d", 20), ("e", 400)):
         titled(title, days=days)
     file_session(titled("f", days=90), Session.objects.get(title="f").owner, is_pinned=True)
@@ -51,7 +51,7 @@ def test_they_are_grouped_by_the_time_of_the_last_word(alices, titled):
     assert names[:5] == ["Pinned", "Today", "Yesterday", "Last 7 days", "Last 30 days"]
 
 
-def test_days_are_those_of_the_browsers_zone(alices, titled):
+def test_days_use_the_browsers_time_zone(alices, titled):
     session = titled("One")
     late = timezone.now().replace(hour=23, minute=30) - timedelta(days=40)
     Session.objects.filter(pk=session.pk).update(updated_at=late)
@@ -80,7 +80,7 @@ def test_days_are_those_of_the_browsers_zone(alices, titled):
         ('"and do', ["Cats and dogs"]),
     ],
 )
-def test_a_search_takes_words_and_operators(query, titles, alices, alice, titled, recorded, session):
+def test_search_accepts_words_and_operators(query, titles, alices, alice, titled, recorded, session):
     Session.objects.filter(pk=session.pk).update(title="Alice's")
     recorded("user_message", "about zebras")
     file_session(titled("Cats and dogs"), alice, tags=format_tags(["Work, #animals"]))
@@ -97,7 +97,7 @@ def test_a_search_takes_words_and_operators(query, titles, alices, alice, titled
         ("is:nonsense", "is:nonsense: it can be is:pinned or is:archived."),
     ],
 )
-def test_a_value_that_cannot_be_is_named(query, sentence, alices, titled):
+def test_invalid_operator_value_is_reported(query, sentence, alices, titled):
     titled("cats")
     for address in ("/sessions/", "/sessions/?find"):
         page = alices.get(address, {"q": query, "find": ""}, headers={"HX-Request": "true"}).content.decode()
@@ -118,7 +118,7 @@ def test_a_value_that_cannot_be_is_named(query, sentence, alices, titled):
         ("needle", "…" + "x " * 20 + "<mark>needle</mark>" + " y" * 57 + "…"),
     ],
 )
-def test_the_line_that_has_the_words_is_shown(words, line, is_taken_up, alices, recorded, session):
+def test_matching_line_is_shown(words, line, is_taken_up, alices, recorded, session):
     long = "x " * 200 + "needle" + " y" * 200
     said = f"# Title\n\nA **naïve** <answer> of zebras\n\nLook at __init__ and *.py\nﾃﾞｽｸ\n{long}"
     arguments = json.dumps({"type": "result", "text": said}, ensure_ascii=False)
@@ -132,23 +132,23 @@ def test_the_line_that_has_the_words_is_shown(words, line, is_taken_up, alices, 
 
 
 @pytest.mark.parametrize("text", ["tag:", "is:", "before:", "http://x.org", ":", "a:b"])
-def test_what_is_no_operator_is_a_word(text):
+def test_unknown_operator_is_a_word(text):
     assert SessionSearch.parse(text).words == text
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
 @pytest.mark.parametrize("query", ["after:0001-01-01", "before:9999-12-31", "after:9999-12-31"])
-def test_a_day_at_the_end_of_time_is_no_error(query, zone, alices):
+def test_extreme_dates_are_not_errors(query, zone, alices):
     alices.cookies["timezone"] = zone
     assert alices.get("/sessions/", {"q": query}).status_code == 200
 
 
-def test_a_search_finds_nothing_of_others(alices, charlie, titled):
+def test_search_excludes_other_users(alices, charlie, titled):
     titled("Charlie's cats", charlie)
     assert found(alices, "cats") == []
 
 
-def test_tags_pins_and_archives_are_ones_own(alices, session, bob, browser, alice):
+def test_tags_pins_and_archive_are_personal(alices, session, bob, browser, alice):
     Session.objects.filter(pk=session.pk).update(title="Shared")
     bobs = browser(bob)
     bobs.htmx(f"/s/{session.pk}/file/", {"verb": "archive"})
@@ -158,13 +158,13 @@ def test_tags_pins_and_archives_are_ones_own(alices, session, bob, browser, alic
 
 
 @pytest.mark.parametrize("words", ["ärger", "ÄRGER", "büro ÄR"])
-def test_a_title_is_found_in_capital_and_small_letters_beyond_ascii(alices, titled, words):
+def test_title_search_ignores_case_beyond_ascii(alices, titled, words):
     titled("Ärger im Büro")
     assert found(alices, words) == ["Ärger im Büro"]
     assert "Ärger im Büro" in alices.get("/sessions/", {"q": words}, headers={"HX-Request": "true"}).content.decode()
 
 
-def test_archiving_is_undone_from_where_it_is_told(alices, titled):
+def test_archiving_can_be_undone_from_the_toast(alices, titled):
     session = titled("One")
     said = alices.htmx(f"/s/{session.pk}/file/", {"verb": "archive"})
     assert "Undo" in said.content.decode()
@@ -174,7 +174,7 @@ def test_archiving_is_undone_from_where_it_is_told(alices, titled):
     assert found(alices) == ["One"]
 
 
-def test_nothing_separates_the_only_word_about_a_session_from_nothing(alices, titled):
+def test_single_label_has_no_separator(alices, titled):
     session = titled("One")
     file_session(session, session.owner, is_archived=True)
     assert "<span>Archived</span></span>" in alices.page("/sessions/?q=is:archived")
@@ -188,7 +188,7 @@ def test_title_and_tags_are_changed_in_one_form(alices, titled):
     assert "&lt;b&gt;" in alices.page("/sessions/")
 
 
-def test_the_sheet_is_a_page_without_scripts(alices, titled):
+def test_sheet_is_a_page_without_scripts(alices, titled):
     session = titled("One")
     assert "<main" in alices.page(f"/s/{session.pk}/manage/")
     fragment = alices.get(f"/s/{session.pk}/manage/", headers={"HX-Request": "true"}).content.decode()
@@ -196,14 +196,14 @@ def test_the_sheet_is_a_page_without_scripts(alices, titled):
     assert "Tags" in fragment
 
 
-def test_what_is_found_while_typing_leaves_the_list_alone(alices, titled):
+def test_suggestions_do_not_replace_the_list(alices, titled):
     titled("Cats")
     htmx = {"HX-Request": "true"}
     assert "Cats" in alices.get("/sessions/", {"find": "", "q": "cat"}, headers=htmx).content.decode()
     assert alices.get("/sessions/", {"find": "", "q": " "}, headers=htmx).content.decode().strip() == ""
 
 
-def test_older_ones_are_on_further_pages(alices, titled):
+def test_older_sessions_are_on_further_pages(alices, titled):
     for number in range(45):
         titled(f"Number {number}", days=number)
     assert len(found(alices)) == 40
@@ -211,7 +211,7 @@ def test_older_ones_are_on_further_pages(alices, titled):
     assert [session.title for group in second for session in group.sessions] == [f"Number {n}" for n in range(40, 45)]
 
 
-def test_a_title_is_never_taken_for_html(alices, titled):
+def test_title_is_escaped(alices, titled):
     title = "<script>alert(1)</script>"
     titled(title)
     page = alices.page("/sessions/")
@@ -220,7 +220,7 @@ def test_a_title_is_never_taken_for_html(alices, titled):
 
 
 @pytest.mark.parametrize("path", ["manage/", "file/"])
-def test_what_is_not_shared_does_not_exist(path, session, browser, charlie, bob):
+def test_unshared_session_is_404(path, session, browser, charlie, bob):
     assert browser(charlie).post(f"/s/{session.pk}/{path}", {"verb": "pin"}).status_code == 404
     assert browser(charlie).get(f"/s/{session.pk}/{path}").status_code in (404, 405)
     assert browser(bob).post(f"/s/{session.pk}/{path}", {"verb": "pin"}).status_code == 302

@@ -1,4 +1,4 @@
-"""My settings: preferences, tokens, secrets."""
+"""The settings page: preferences, tokens, secrets."""
 
 import pytest
 from rest_framework.test import APIClient
@@ -16,14 +16,14 @@ def test_preferences_are_saved(alices, alice):
     assert alice.preferences == "Speak German."
 
 
-def test_preferences_keep_no_secret(alices, alice):
+def test_secrets_in_preferences_are_redacted(alices, alice):
     Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value")
     alices.post("/settings/profile/", {"preferences": "My key is s3cr3t-value."})
     alice.refresh_from_db()
     assert alice.preferences == "My key is [secret:KEY]."
 
 
-def test_a_token_and_another_mail_address_ask_for_the_password_again_and_then_are_made(alices, alice, browser):
+def test_token_and_new_mail_address_need_the_password(alices, alice, browser):
     asked = alices.post("/settings/tokens/", {"name": "my script"})
     assert asked["Location"] == "/accounts/reauthenticate/?next=%2Fsettings%2Ftokens%2F"
     wrong = alices.post("/accounts/reauthenticate/", {"password": "wrong", "next": "/settings/tokens/"})
@@ -37,7 +37,7 @@ def test_a_token_and_another_mail_address_ask_for_the_password_again_and_then_ar
     )
     alice.refresh_from_db()
     assert (alice.email, alice.preferences) == ("", "")
-    alices.post("/settings/profile/", mails)  # asked a moment ago
+    alices.post("/settings/profile/", mails)  # the password was entered a moment ago
     alice.refresh_from_db()
     assert alice.email == "thief@example.org"
     other.post("/settings/profile/", mails | {"preferences": "y"})  # the same address
@@ -45,7 +45,7 @@ def test_a_token_and_another_mail_address_ask_for_the_password_again_and_then_ar
     assert alice.preferences == "y"
 
 
-def test_a_token_is_shown_once_and_works(alices):
+def test_token_is_shown_once_and_works(alices):
     alices.confirm()
     page = alices.post("/settings/tokens/", {"name": "my script"})
     value = page.context["new_token"]
@@ -58,7 +58,7 @@ def test_a_token_is_shown_once_and_works(alices):
     assert value not in again
 
 
-def test_a_deleted_token_is_no_longer_valid(alices, alice):
+def test_deleted_token_is_invalid(alices, alice):
     token, value = ApiToken.objects.create(alice, name="old")
     program = APIClient()
     program.credentials(HTTP_AUTHORIZATION=f"Bearer {value}")
@@ -67,14 +67,14 @@ def test_a_deleted_token_is_no_longer_valid(alices, alice):
     assert program.get("/api/v1/sessions/").status_code == 401
 
 
-def test_tokens_of_others_are_neither_shown_nor_deleted(alices, bob):
+def test_tokens_of_other_users_are_inaccessible(alices, bob):
     token, _ = ApiToken.objects.create(bob, name="bob's own")
     assert "bob" not in alices.page("/settings/")
     alices.post("/settings/tokens/delete/", {"token": token.digest})
     assert ApiToken.objects.filter(user=bob).exists()
 
 
-def test_a_secret_goes_in_and_never_comes_out(alices, alice):
+def test_secret_is_stored_and_never_shown(alices, alice):
     response = alices.post("/settings/secrets/", {"name": "MAIL_KEY", "value": " s3cr3t-value "}, follow=True)
     assert Secret.objects.get(owner=alice).value == " s3cr3t-value "
     assert "MAIL_KEY" in response.content.decode()
@@ -90,7 +90,7 @@ def test_a_secret_goes_in_and_never_comes_out(alices, alice):
         ({"name": "TAKEN", "value": "long enough"}, "already"),
     ],
 )
-def test_a_secret_that_cannot_be_kept_is_refused(form, complaint, alices, alice):
+def test_invalid_secret_is_refused(form, complaint, alices, alice):
     Secret.objects.create(owner=alice, name="TAKEN", value="the first one")
     response = alices.post("/settings/secrets/", form)
     assert response.status_code == 422
@@ -99,14 +99,14 @@ def test_a_secret_that_cannot_be_kept_is_refused(form, complaint, alices, alice)
     assert Secret.objects.count() == 1
 
 
-def test_a_secret_is_deleted_by_its_owner_alone(alices, alice, bob):
+def test_secret_is_deleted_only_by_its_owner(alices, alice, bob):
     Secret.objects.create(owner=alice, name="KEY", value="the first one")
     Secret.objects.create(owner=bob, name="KEY", value="the other one")
     alices.post("/settings/secrets/delete/", {"name": "KEY"})
     assert Secret.objects.get().owner == bob
 
 
-def test_a_tool_that_a_person_switches_off_is_off_for_them_alone(alices, alice, bob):
+def test_switched_off_tool_is_off_for_that_user_only(alices, alice, bob):
     UserPolicy.objects.create(user=alice, deny=["generate"], switched_off=["gone__tool"])
     page = alices.page("/settings/")
     assert 'value="shell"' in page
@@ -121,7 +121,7 @@ def test_a_tool_that_a_person_switches_off_is_off_for_them_alone(alices, alice, 
     assert not policy_for(alice.pk).allows("generate")
 
 
-def test_a_time_zone_is_that_of_pages_and_of_the_agents_day(alices, alice):
+def test_time_zone_applies_to_pages_and_the_agents_day(alices, alice):
     alices.confirm()
     alices.post("/settings/profile/", {"time_zone": "Asia/Tokyo", "email": "alice@example.org"})
     alice.refresh_from_db()
@@ -131,7 +131,7 @@ def test_a_time_zone_is_that_of_pages_and_of_the_agents_day(alices, alice):
     assert alices.post("/settings/profile/", wrong).status_code == 422
 
 
-def test_others_browsers_are_listed_and_can_be_signed_out(alice, browser):
+def test_other_browsers_are_listed_and_can_be_signed_out(alice, browser):
     here, there = browser(), browser()
     for one, agent in ((here, "Mozilla/5.0 (X11; Linux x86_64) Firefox/140"), (there, "Mozilla/5.0 (iPhone) Safari")):
         one.post("/accounts/login/", {"login": "alice", "password": "a password"}, headers={"User-Agent": agent})
@@ -143,7 +143,7 @@ def test_others_browsers_are_listed_and_can_be_signed_out(alice, browser):
     assert "Safari on iOS" not in here.page("/settings/")
 
 
-def test_mails_are_offered_where_there_is_a_mail_server(alices, alice, settings):
+def test_mails_are_offered_with_a_mail_server(alices, alice, settings):
     assert "named a mail server" in alices.page("/settings/")
     settings.EMAIL_HOST = "mail.example"
     assert "A task is done" in alices.page("/settings/")

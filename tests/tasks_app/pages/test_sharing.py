@@ -1,4 +1,4 @@
-"""A session is shared with people, with roles, and by links that can be revoked."""
+"""Sessions shared with people, with roles, and by revocable links."""
 
 import re
 from datetime import timedelta
@@ -27,7 +27,7 @@ def share(browser, session, **data):
     return browser.post(f"/s/{session.pk}/share/", {"do": "add", "rights": "read", **data}, follow=True)
 
 
-def test_with_a_person_to_read_and_then_to_write(mine, alices, bob, browser):
+def test_sharing_with_a_user_to_read_and_then_to_write(mine, alices, bob, browser):
     share(alices, mine, person="bob")
     assert "read-only" in browser(bob).page(mine.get_absolute_url())
     share(alices, mine, person="bob", rights="write")
@@ -37,7 +37,7 @@ def test_with_a_person_to_read_and_then_to_write(mine, alices, bob, browser):
     assert browser(bob).get(mine.get_absolute_url()).status_code == 404
 
 
-def test_with_a_role_and_whoever_has_it(mine, alices, alice, bob, charlie, browser):
+def test_sharing_with_a_role_includes_later_members(mine, alices, alice, bob, charlie, browser):
     role = Group.objects.create(name="analysts")
     for person in (alice, bob):
         person.groups.add(role)
@@ -51,7 +51,7 @@ def test_with_a_role_and_whoever_has_it(mine, alices, alice, bob, charlie, brows
     assert not Session.objects.visible_to(bob).filter(pk=mine.pk).exists()
 
 
-def test_what_writers_keep_secret_is_redacted_also_if_they_come_by_a_role(mine, alices, alice, bob):
+def test_secrets_of_writers_by_role_are_redacted(mine, alices, alice, bob):
     role = Group.objects.create(name="analysts")
     alice.groups.add(role)
     bob.groups.add(role)
@@ -63,7 +63,7 @@ def test_what_writers_keep_secret_is_redacted_also_if_they_come_by_a_role(mine, 
 
 
 @pytest.mark.parametrize("data", [{"person": "nobody"}, {"person": "alice"}, {"role": "admins"}, {}])
-def test_only_with_somebody_else_and_ones_own_roles(data, mine, alices):
+def test_sharing_needs_another_user_or_an_own_role(data, mine, alices):
     Group.objects.create(name="admins")
     assert "Check the spelling" in share(alices, mine, **data).content.decode()
     assert not mine.memberships.exists()
@@ -71,14 +71,14 @@ def test_only_with_somebody_else_and_ones_own_roles(data, mine, alices):
 
 @pytest.fixture
 def link(mine, alices, recorded, session):
-    """Of the session with entries."""
+    """Return a link to a session with entries."""
     recorded("user_message", "Hello <b>you</b>.", metadata={"author": "alice"})
     page = alices.post(f"/s/{session.pk}/share/", {"do": "link", "days": "7"}).content.decode()
     caches["tries"].clear()
     return re.search(r"http://testserver(/shared/[\w-]{40,}/)", page)[1]
 
 
-def test_a_link_shows_the_words_to_anybody(link, browser, session, called):
+def test_link_shows_messages_to_anyone(link, browser, session, called):
     called("shell", '{"command": "cat private.txt"}', "The private file.")
     called("message", '{"type": "result", "text": "**Done**, see `a.md`."}', "")
     answer = browser().get(link)
@@ -91,7 +91,7 @@ def test_a_link_shows_the_words_to_anybody(link, browser, session, called):
     assert "no-store" in answer["Cache-Control"]
 
 
-def test_a_long_session_is_read_by_pages(link, browser, recorded, monkeypatch):
+def test_shared_session_is_paged(link, browser, recorded, monkeypatch):
     monkeypatch.setattr("tasks_app.services.transfer.PAGE_ENTRIES", 2)
     for number in range(3, 6):
         recorded("user_message", f"Message {number}.", metadata={"author": "alice"})
@@ -103,7 +103,7 @@ def test_a_long_session_is_read_by_pages(link, browser, recorded, monkeypatch):
     assert "Read on" not in browser().page(f"{link}?after={re.search(r'after=([0-9]+)', second)[1]}")
 
 
-def test_many_calls_without_a_word_are_skipped_but_not_all_at_once(link, browser, recorded, monkeypatch):
+def test_calls_without_messages_are_skipped_in_limited_steps(link, browser, recorded, monkeypatch):
     monkeypatch.setattr("tasks_app.services.transfer.PAGE_ENTRIES", 1)
     monkeypatch.setattr("tasks_app.services.transfer.MAX_EMPTY_PAGES", 3)
     for number in range(12):
@@ -117,7 +117,7 @@ def test_many_calls_without_a_word_are_skipped_but_not_all_at_once(link, browser
     assert "At last." in pages[-1]
 
 
-def test_a_link_shows_no_secret(link, browser, alice, recorded):
+def test_link_shows_no_secret(link, browser, alice, recorded):
     recorded("user_message", "It is late-s3cr3t.", metadata={"author": "alice"})
     Secret.objects.create(owner=alice, name="LATE", value="late-s3cr3t")
     page = browser().get(link).content.decode()
@@ -125,7 +125,7 @@ def test_a_link_shows_no_secret(link, browser, alice, recorded):
     assert "[secret:LATE]" in page
 
 
-def test_a_link_is_stored_as_a_hash_and_ends(link, browser, alices, session):
+def test_link_is_stored_as_a_hash_and_expires(link, browser, alices, session):
     row = ShareLink.objects.get()
     assert row.token_sha256 not in link
     row.expires_at = timezone.now() - timedelta(seconds=1)
@@ -133,30 +133,30 @@ def test_a_link_is_stored_as_a_hash_and_ends(link, browser, alices, session):
     assert browser().get(link).status_code == 404
 
 
-def test_a_revoked_link_opens_nothing(link, browser, alices, session):
+def test_revoked_link_is_invalid(link, browser, alices, session):
     alices.post(f"/s/{session.pk}/share/", {"do": "revoke", "id": ShareLink.objects.get().pk})
     assert browser().get(link).status_code == 404
 
 
-def test_who_guesses_links_is_stopped(link, browser):
+def test_guessing_links_is_limited(link, browser):
     answers = [browser().get(f"/shared/guess{number}/").status_code for number in range(62)]
     assert answers == [404] * 60 + [429] * 2
 
 
-def test_wrong_links_of_an_address_close_no_right_one(link, browser):
+def test_wrong_links_do_not_block_valid_ones(link, browser):
     for number in range(62):
         browser().get(f"/shared/guess{number}/")
         assert number % 20 or browser().get(link).status_code == 200
     assert browser().get(link).status_code == 200
 
 
-def test_right_links_are_not_counted(link, browser):
+def test_valid_links_are_not_counted(link, browser):
     for _ in range(61):
         browser().get(link)
     assert browser().get("/shared/guess/").status_code == 404
 
 
-def test_a_link_leads_to_the_public_address(mine, alices, settings):
+def test_link_uses_the_public_address(mine, alices, settings):
     settings.AGENTSITE_URL = "https://agents.example.org"
     page = alices.post(f"/s/{mine.pk}/share/", {"do": "link", "days": "7"}).content.decode()
     assert re.search(r"https://agents\.example\.org/shared/[\w-]{40,}/", page)
@@ -172,7 +172,7 @@ def test_only_the_owner_shares(who, status, session, browser, request):
     assert somebody.get(f"/s/{session.pk}/share/").status_code == status
 
 
-def test_a_profile_stays_out_of_the_prompt_of_a_shared_session(mine, alice, bob):
+def test_preferences_are_not_in_the_prompt_of_a_shared_session(mine, alice, bob):
     from llm_app.types import ToolMode
     from tasks_app.engine.prompt import build
     from tasks_app.run import TaskContext
@@ -187,13 +187,13 @@ def test_a_profile_stays_out_of_the_prompt_of_a_shared_session(mine, alice, bob)
     assert "Lyon" not in prompt()
 
 
-def test_a_link_ends_with_its_owners_account(link, browser, alice):
+def test_link_ends_with_its_owners_account(link, browser, alice):
     alice.is_active = False
     alice.save()
     assert browser().get(link).status_code == 404
 
 
-def test_a_shared_session_is_shown_while_a_teams_redis_is_away(client, mine, settings):
+def test_shared_session_is_shown_while_redis_is_away(client, mine, settings):
     settings.CACHES = {
         "default": REDIS_IS_AWAY,
         "tries": REDIS_IS_AWAY | {"BACKEND": "agentsite.team_cache.RedisOrLocalCache"},

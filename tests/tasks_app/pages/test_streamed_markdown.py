@@ -1,4 +1,4 @@
-"""Markdown while it streams: what is finished is not rendered again, and in the end it looks as the whole does."""
+"""Streaming Markdown: finished blocks are not rendered again, and the result equals that of the complete text."""
 
 import random
 import re
@@ -71,7 +71,7 @@ The end, with $x^2$.
 
 
 class Streamed(StreamedMarkdown):
-    """Whose parser has time at once."""
+    """Streaming Markdown that is rendered immediately."""
 
     def add(self, text: str) -> MarkdownChange:
         change = super().add(text)
@@ -89,7 +89,7 @@ def streamed(text: str, seed: int, most: int) -> Streamed:
 
 
 def bare(html: str) -> str:
-    """Without what depends on the text as a whole, and in one order."""
+    """Return the HTML without ids that depend on the entire text, and with sorted attributes."""
     html = re.sub(r"(fn|fnref|code)-[0-9a-f]{8}-\d+|\n", "", html)
     return re.sub(r"<(\w+)((?: [\w-]+=\"[^\"]*\")+)>", lambda tag: tag[1] + "".join(sorted(tag[2].split())), html)
 
@@ -101,12 +101,12 @@ def everything(shown: Streamed) -> str:
 
 @pytest.mark.parametrize("most", [1, 4, 30, 200])
 @pytest.mark.parametrize("seed", range(5))
-def test_however_it_comes_it_ends_as_the_whole(seed, most):
+def test_result_equals_the_complete_text(seed, most):
     assert bare(everything(streamed(TEXT, seed, most))) == bare(markdown(TEXT, FILES))
 
 
 @pytest.mark.parametrize("kind", PIECES)
-def test_the_cost_grows_with_the_text_and_not_with_its_square(kind, monkeypatch):
+def test_cost_is_linear(kind, monkeypatch):
     rendered = []
     monkeypatch.setattr(stream, "markdown", lambda text, *_, **__: rendered.append(len(text)) or "")
     costs = []
@@ -130,7 +130,7 @@ def test_only_the_open_block_is_rendered_again():
 
 
 @pytest.mark.parametrize("text", ["Words and ", "- one\n- two ", "> said", "## A title", "Some `code` and "])
-def test_words_that_mean_themselves_go_behind_the_open_block(text):
+def test_plain_words_are_appended_to_the_open_block(text):
     shown = Streamed()
     shown.add(text)
     more = "more words, at 3.5: a-b = “c” – и слова"
@@ -147,13 +147,13 @@ def test_words_that_mean_themselves_go_behind_the_open_block(text):
         *(("&amp", ";"), ("**a", "** b"), ("[a](b", ")"), ("`a", "` b")),
     ],
 )
-def test_what_may_mean_something_else_is_rendered_again(text, more):
+def test_ambiguous_text_is_rendered_again(text, more):
     shown = Streamed()
     shown.add(text)
     assert shown.add(more).open == markdown(text + more)
 
 
-def test_blocks_are_not_looked_for_while_a_line_goes_on(monkeypatch):
+def test_blocks_are_not_parsed_within_a_line(monkeypatch):
     shown = Streamed()
     shown.add("- *one*\n- *tw")
     monkeypatch.setattr(stream, "_last_block", None)
@@ -169,18 +169,18 @@ def test_plain_paragraphs_need_no_parser():
 
 
 @given(st.from_regex(PLAIN, fullmatch=True))
-def test_the_last_plain_paragraph_begins_where_a_parser_says(text):
+def test_last_plain_paragraph_agrees_with_the_parser(text):
     assert (last_paragraph(text), "") == stream._last_block(text)
 
 
-def test_code_is_coloured_when_its_fence_closes():
+def test_code_is_highlighted_when_its_fence_closes():
     shown = Streamed()
     assert "<span" not in str(shown.add("```py\nif 1:\n").open)
     assert shown.add("    pass\n").tail == "    pass\n"
     assert '<span class="k">pass</span>' in str(shown.add("```\n").open)
 
 
-def test_a_sign_is_held_back_until_its_meaning_is_known():
+def test_undecided_sign_is_held_back():
     shown = Streamed()
     shown.add("A paragraph\n")
     assert not shown.add("-")
@@ -188,11 +188,11 @@ def test_a_sign_is_held_back_until_its_meaning_is_known():
     assert "<li>item</li>" in str(shown.add(" item").open)
 
 
-def test_the_first_characters_are_shown_at_once():
+def test_first_characters_are_shown_immediately():
     assert Streamed().add("H").open == '<p dir="auto">H</p>\n'
 
 
-def test_nothing_harmful_runs_in_the_middle_of_it():
+def test_partial_text_is_harmless():
     text = (
         "<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1)) $\\text{<script>}$ ![x](https://evil.example/x.png)"
     )
@@ -206,7 +206,7 @@ def test_nothing_harmful_runs_in_the_middle_of_it():
 @pytest.mark.parametrize(
     "text", ["```\n\ra", "a\r\nb\r\n\r\nc\r\n", "- a\r- b\r\r1. c", "```py\r\nx = 1\r\n```\r\nafter\r\n"]
 )
-def test_lines_may_end_as_anywhere(text):
+def test_all_line_endings_are_accepted(text):
     for seed in range(20):
         drawn, streamed, rest = random.Random(seed), StreamedMarkdown(FILES), text
         while rest:

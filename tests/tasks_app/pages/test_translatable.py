@@ -1,4 +1,4 @@
-"""Every text in the templates that a person reads is marked for translation."""
+"""Every visible text in the templates is marked for translation."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.template.base import Lexer, Token, TokenType
 
 TEMPLATES = Path(settings.BASE_DIR) / "templates"
-LEFT_OUT = TEMPLATES / "admin"  # the operator's
+LEFT_OUT = TEMPLATES / "admin"  # texts of the operator
 NAMES = re.compile(r"agentsite|ChatGPT|Open WebUI|LibreChat|Markdown|JSON|REST|http://sandbox|\bms\b")
 SHOWN = {"title", "placeholder", "aria-label", "alt", "hx-confirm", "data-yes", "data-refused"}
 LETTERS = re.compile(r"[^\W\d_]")
@@ -18,7 +18,7 @@ BARE = re.compile(r"""\|pluralize|(?:\|default:|\b(?:words|placeholder|text)=)["
 
 
 class Texts(HTMLParser):
-    """Collects the lines of a page's own words: in its text and in attributes that are shown."""
+    """A parser that collects a page's own texts, including visible attributes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -46,7 +46,9 @@ class Texts(HTMLParser):
 
 
 def without_tags(tokens: list[Token]) -> Iterator[str]:
-    """The template's HTML; in place of its tags, and of what they translate or leave unseen, stands white space."""
+    """Return the template's HTML, with white space instead of template tags and the texts that they
+    translate or hide.
+    """
     until = ""
     for token in tokens:
         word = token.contents.split(" ")[0] if token.token_type is TokenType.BLOCK else ""
@@ -66,7 +68,7 @@ def unmarked(source: str) -> list[int]:
     return sorted([*bare, *Texts("".join(without_tags(tokens))).lines])
 
 
-def test_every_text_of_the_templates_is_marked_for_translation() -> None:
+def test_templates_mark_every_text_for_translation() -> None:
     files = [file for file in sorted(TEMPLATES.rglob("*.html")) if LEFT_OUT not in file.parents]
     found = [f"{f.relative_to(TEMPLATES)}:{n}" for f in files for n in unmarked(f.read_text())]
     assert not found, "outside of translate tags:\n" + "\n".join(found)
@@ -76,5 +78,5 @@ def test_every_text_of_the_templates_is_marked_for_translation() -> None:
     "source",
     ["<p>Hello</p>", '<p title="Hi {{ x }}">', "{{ n }} step{{ n|pluralize }}", '{% include "a" with words="Hi" %}'],
 )
-def test_a_text_that_is_not_marked_is_found(source: str) -> None:
+def test_unmarked_text_is_found(source: str) -> None:
     assert set(unmarked("\n" + source)) == {2}

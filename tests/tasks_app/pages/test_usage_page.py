@@ -1,4 +1,4 @@
-"""What my calls used, by day, and what is left of each budget."""
+"""The usage page: calls by day, and the rest of each budget."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from tasks_app.models import ToolCallLog
 from tests import factories
 
 
-def test_it_sums_up_my_calls_by_day(alices, alice, bob):
+def test_calls_are_summed_by_day(alices, alice, bob):
     task = factories.TaskFactory(session__owner=alice)
     for days, tokens in ((0, 1000), (0, 500), (3, 10_000), (90, 999)):
         when = timezone.now() - timedelta(days=days)
@@ -25,30 +25,30 @@ def test_it_sums_up_my_calls_by_day(alices, alice, bob):
     assert 'max="10001" value="1502"' in page
 
 
-def test_calls_without_a_price_say_so(alices, alice):
+def test_calls_without_a_price_are_named(alices, alice):
     Budget.objects.create(user=alice, usd_per_day=2)
     factories.log(user_id=alice.pk, model="local", input_tokens=5)
     page = alices.page("/usage/")
     assert "<td>no price</td>" in page
-    assert "<td>1 call without a price</td>" in page  # of the budget, in place of $0.00
+    assert "<td>1 call without a price</td>" in page  # spent of the budget, instead of $0.00
     assert "$0.00</td><td>$0.00" not in page
 
 
-def test_a_sum_names_the_calls_that_it_leaves_out(alices, alice):
+def test_sum_names_the_calls_without_a_price(alices, alice):
     factories.log(user_id=alice.pk, input_tokens=5, cost_usd="0.5")
     for _ in range(2):
         factories.log(user_id=alice.pk, input_tokens=5)
     assert "<td>$0.5000 + 2 calls without a price</td>" in alices.page("/usage/")
 
 
-def test_a_session_says_that_its_cost_is_unknown(alices, session):
+def test_session_reports_an_unknown_cost(alices, session):
     factories.TaskFactory(session=session, input_tokens=2000)
     page = alices.page(session.get_absolute_url())
     assert "<dt>Cost</dt>" in page
     assert "no price</dd>" in page
 
 
-def test_a_task_with_a_priced_and_an_unpriced_route_names_the_calls_that_its_cost_leaves_out(alices, alice, session):
+def test_task_cost_names_the_calls_without_a_price(alices, alice, session):
     task = factories.TaskFactory(session=session, input_tokens=2000, cost_usd=0)
     used = {"user_id": alice.pk, "task_id": task.pk, "input_tokens": 5}
     factories.log(**used, cost_usd=0)  # the title, by a local model that costs nothing
@@ -56,13 +56,13 @@ def test_a_task_with_a_priced_and_an_unpriced_route_names_the_calls_that_its_cos
     assert "<dd>$0.00 + 1 call without a price</dd>" in alices.page(session.get_absolute_url())
 
 
-def test_it_is_kind_to_who_has_used_nothing(alices):
+def test_page_without_usage(alices):
     page = alices.page("/usage/")
     assert "No task yet." in page
     assert "What is left" not in page
 
 
-def test_it_shows_what_is_left_of_each_budget(alices, alice):
+def test_page_shows_the_rest_of_each_budget(alices, alice):
     role = Group.objects.create(name="analysts")
     alice.groups.add(role)
     Budget.objects.create(user=alice, usd_per_day=2, tokens_per_task=5000)
@@ -76,7 +76,7 @@ def test_it_shows_what_is_left_of_each_budget(alices, alice):
     assert '<th scope="row">Each task</th>' in page
 
 
-def test_a_session_shows_its_person_what_is_left(alices, alice, browser, bob, session):
+def test_session_shows_the_rest_only_to_its_starter(alices, alice, browser, bob, session):
     Budget.objects.create(user=alice, usd_per_day=2, tokens_per_task=5000)
     task = factories.TaskFactory(session=session)
     factories.log(user_id=alice.pk, task_id=task.pk, input_tokens=2000, cost_usd="0.5")
@@ -86,7 +86,7 @@ def test_a_session_shows_its_person_what_is_left(alices, alice, browser, bob, se
     assert "Left today" not in browser(bob).page(session.get_absolute_url())
 
 
-def test_it_has_a_chart_and_what_each_model_and_tool_was_used_for(alices, alice, bob):
+def test_page_has_a_chart_and_usage_by_model_and_tool(alices, alice, bob):
     task = factories.TaskFactory(session__owner=alice)
     factories.log(user_id=alice.pk, model="large", input_tokens=3000, output_tokens=1000)
     factories.log(user_id=alice.pk, model="small", input_tokens=10)

@@ -1,4 +1,4 @@
-"""The session page's websocket: who is let in, and what comes."""
+"""The websocket of a session's page: access and messages."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ HELLO = '<p dir="auto"><strong>Hello</strong></p>\n'
 
 class Socket(WebsocketCommunicator):
     async def until(self, words: str) -> str:
-        """The next message with `words` in it."""
+        """Return the next message that contains `words`."""
         while words not in (message := await self.receive_from(5)):
             pass
         return message
@@ -40,7 +40,7 @@ class Socket(WebsocketCommunicator):
 
 @pytest.fixture
 def connect(task, monkeypatch):
-    """Opens a page's websocket for somebody; what is broadcast comes over the test's own event loop."""
+    """Return a function that opens a page's websocket for a user, with broadcasts on the test's event loop."""
 
     @asynccontextmanager
     async def connected(
@@ -65,7 +65,7 @@ def connect(task, monkeypatch):
 say = database_sync_to_async(lambda task, *texts: factories.append(task, *(notice(text) for text in texts)))
 
 
-async def test_it_begins_with_the_record(connect, alice, task):
+async def test_socket_sends_the_record_first(connect, alice, task):
     await say(task, "Second.")
     async with connect(alice) as socket:
         record = await socket.until('id="e2"')
@@ -73,7 +73,7 @@ async def test_it_begins_with_the_record(connect, alice, task):
         assert "Thinking" in await socket.until('id="state"')
 
 
-async def test_the_list_of_sessions_shows_how_this_one_stands(connect, alice, task):
+async def test_sidebar_shows_the_state_of_the_session(connect, alice, task):
     async with connect(alice) as socket:
         assert "Thinking" in await socket.until('id="here"')
         await database_sync_to_async(type(task).objects.update)(state="executing_tool")
@@ -81,7 +81,7 @@ async def test_the_list_of_sessions_shows_how_this_one_stands(connect, alice, ta
         assert "Working" in await socket.until('id="here"')
 
 
-async def test_it_resumes_behind_what_a_page_has(connect, alice, task):
+async def test_socket_resumes_after_the_last_entry(connect, alice, task):
     await say(task, "Second.", "Third.")
     async with connect(alice, "?after=2") as socket:
         first = await socket.receive_from(5)
@@ -90,12 +90,12 @@ async def test_it_resumes_behind_what_a_page_has(connect, alice, task):
 
 
 @pytest.mark.parametrize("query", ["?after=x", "?after=-1", "?after=99999999999999999999", "?after=%ff", "?other"])
-async def test_a_strange_place_means_the_beginning(query, connect, alice):
+async def test_invalid_position_means_the_beginning(query, connect, alice):
     async with connect(alice, query) as socket:
         assert 'id="e1"' in await socket.receive_from(5)
 
 
-async def test_what_is_appended_comes_at_once(connect, alice, task):
+async def test_appended_entry_is_sent_immediately(connect, alice, task):
     async with connect(alice, "?after=1") as socket:
         await socket.until('id="state"')
         await say(task, "News.")
@@ -106,7 +106,7 @@ async def test_what_is_appended_comes_at_once(connect, alice, task):
     ("kind", "shown"),
     [("thinking", {"type": "delta", "text": "**Hello** "}), ("text", {"type": "prose", "open": HELLO, "tail": " "})],
 )
-async def test_a_running_text_comes_from_its_beginning(kind, shown, connect, alice, task, session):
+async def test_streaming_text_is_sent_from_its_beginning(kind, shown, connect, alice, task, session):
     piece = Chunk(stream="s1", kind=kind, offset=0, text="**Hello** ")
     async with connect(alice, "?after=1") as socket:
         await socket.until('id="state"')
@@ -119,7 +119,7 @@ async def test_a_running_text_comes_from_its_beginning(kind, shown, connect, ali
     await stream_buffer.store.drop(task.id)
 
 
-async def test_who_comes_in_the_middle_gets_all_blocks_so_far(connect, alice, task, session):
+async def test_joining_mid_stream_gets_all_blocks(connect, alice, task, session):
     async with connect(alice, "?after=1") as socket:
         await socket.until('id="state"')
         for offset, text in ((0, "First.\n\nSec"), (11, "ond.\n\nThird")):
@@ -134,14 +134,14 @@ async def test_who_comes_in_the_middle_gets_all_blocks_so_far(connect, alice, ta
     await stream_buffer.store.drop(task.id)
 
 
-async def test_a_question_comes_with_its_form_and_a_reader_gets_none(connect, alice, bob, asking):
+async def test_question_has_a_form_only_for_writers(connect, alice, bob, asking):
     async with connect(alice) as socket:
         assert 'name="call"' in await socket.until("Which colour?")
     async with connect(bob) as socket:
         assert 'name="call"' not in await socket.until("Which colour?")
 
 
-async def test_unchanged_pieces_are_not_sent_again(connect, alice, task, session):
+async def test_unchanged_fragments_are_not_sent_again(connect, alice, task, session):
     async with connect(alice, "?after=1") as socket:
         await socket.until('id="state"')
         await broadcast.send(session.group, {"type": "inbox"})
@@ -149,27 +149,29 @@ async def test_unchanged_pieces_are_not_sent_again(connect, alice, task, session
         assert "News." in await socket.receive_from(5)
 
 
-async def test_a_stranger_is_told_to_sign_in(connect):
+async def test_stranger_is_closed_with_not_signed_in(connect):
     async with connect(None) as socket:
         assert socket.accepted
         assert await socket.close_code() == consumer.NOT_SIGNED_IN
 
 
-async def test_others_are_told_that_there_is_nothing(connect, charlie, alice):
+async def test_other_users_are_closed_with_not_visible(connect, charlie, alice):
     async with connect(charlie) as socket:
         assert await socket.close_code() == consumer.NOT_VISIBLE
     async with connect(alice, session_id="00000000-0000-0000-0000-000000000000") as socket:
         assert await socket.close_code() == consumer.NOT_VISIBLE
 
 
-async def test_another_site_is_not_let_in(connect, alice):
-    """The socket is closed with a reason before anything of a session is read: browsers hide why one is refused."""
+async def test_cross_origin_socket_is_closed(connect, alice):
+    """Check that the socket is closed with a reason before the session is read: browsers hide the reason of a
+    rejection.
+    """
     async with connect(alice, origin="https://evil.example") as socket:
         assert (await socket.receive_output(5))["code"] == FOREIGN_ORIGIN
         assert await socket.receive_nothing()
 
 
-async def test_who_loses_their_right_hears_no_more(connect, bob, task):
+async def test_losing_access_closes_the_socket(connect, bob, task):
     async with connect(bob) as socket:
         await socket.until('id="state"')
         await database_sync_to_async(SessionMember.objects.filter(user=bob).delete)()
@@ -177,7 +179,7 @@ async def test_who_loses_their_right_hears_no_more(connect, bob, task):
         assert await socket.close_code() == consumer.NOT_VISIBLE
 
 
-async def test_who_signs_out_hears_no_more(connect, alice, task):
+async def test_signing_out_closes_the_socket(connect, alice, task):
     async with connect(alice) as socket:
         await socket.until('id="state"')
         alice.set_password("another one")
@@ -186,7 +188,7 @@ async def test_who_signs_out_hears_no_more(connect, alice, task):
         assert await socket.close_code() == consumer.NOT_SIGNED_IN
 
 
-async def test_a_session_that_is_deleted_ends_its_pages(connect, alice, session, task):
+async def test_deleting_a_session_closes_its_sockets(connect, alice, session, task):
     async with connect(alice) as socket:
         await socket.until('id="state"')
         await database_sync_to_async(Session.objects.filter(pk=session.pk).delete)()

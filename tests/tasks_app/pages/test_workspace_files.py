@@ -1,4 +1,4 @@
-"""Files in and out of the workspace, through the page."""
+"""Uploads and downloads of workspace files through the page."""
 
 import os
 
@@ -39,13 +39,13 @@ def get(session, alice):
     return download
 
 
-def test_an_upload_is_shown_in_the_panel(put, workspace):
+def test_upload_is_shown_in_the_panel(put, workspace):
     response = put(("notes.txt", b"hello"))
     assert "notes.txt" in response.content.decode()
     assert workspace.read_bytes("notes.txt") == b"hello"
 
 
-def test_what_is_there_is_never_overwritten(put, workspace):
+def test_upload_overwrites_nothing(put, workspace):
     for content in (b"1", b"2", b"3"):
         put(("a.tar", content))
     assert [workspace.read_bytes(name) for name in ("a.tar", "a-2.tar", "a-3.tar")] == [b"1", b"2", b"3"]
@@ -63,14 +63,14 @@ def test_what_is_there_is_never_overwritten(put, workspace):
         ("日本.txt", "日本.txt"),
     ],
 )
-def test_a_name_is_made_harmless(given, kept, session, workspace):
+def test_file_name_is_made_safe(given, kept, session, workspace):
     file = SimpleUploadedFile("placeholder", b"x")
     file._name = given  # as a browser may send it
     assert uploads.store(session, [file]) == [kept]
     assert workspace.is_file(kept)
 
 
-def test_a_file_that_is_too_large_is_refused_and_nothing_is_stored(put, workspace, monkeypatch):
+def test_large_file_is_refused_and_not_stored(put, workspace, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_FILE_BYTES", 10)
     response = put(("small.txt", b"x"), ("large.txt", b"x" * 11))
     assert response.status_code == 413
@@ -79,7 +79,7 @@ def test_a_file_that_is_too_large_is_refused_and_nothing_is_stored(put, workspac
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_download_is_saved_and_runs_nowhere(get, workspace):
+async def test_download_is_an_attachment(get, workspace):
     workspace.write_bytes("page one.html", b"<script>alert(1)</script>")
     response = await get("page%20one.html")
     assert response.body == b"<script>alert(1)</script>"
@@ -95,7 +95,7 @@ async def test_a_download_is_saved_and_runs_nowhere(get, workspace):
     ("name", "kind"),
     [("a.png", "image/png"), ("b.JPG", "image/jpeg"), ("c.webp", "image/webp"), ("d.svg", None), ("e.exe", None)],
 )
-async def test_only_harmless_pictures_are_shown_in_the_page(name, kind, get, workspace):
+async def test_only_safe_pictures_are_shown_inline(name, kind, get, workspace):
     workspace.write_bytes(name, b"x")
     response = await get(name)
     assert response["Content-Type"] == (kind or "application/octet-stream")
@@ -104,7 +104,7 @@ async def test_only_harmless_pictures_are_shown_in_the_page(name, kind, get, wor
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("path", ["missing", "../../keys/secret_key", "%2e%2e/%2e%2e/x", "folder", "link", "a%00b"])
-async def test_nothing_else_is_served(path, get, workspace, tmp_path):
+async def test_paths_outside_the_workspace_are_404(path, get, workspace, tmp_path):
     workspace.write_bytes("folder/x", b"x")
     (tmp_path / "outside").write_text("secret")
     os.symlink(tmp_path / "outside", workspace.root / "link")
@@ -112,13 +112,13 @@ async def test_nothing_else_is_served(path, get, workspace, tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_others_get_nothing(get, workspace, charlie, bob):
+async def test_other_users_get_404(get, workspace, charlie, bob):
     workspace.write_bytes("a.txt", b"x")
     assert (await get("a.txt", bob)).body == b"x"
     assert (await get("a.txt", charlie)).status_code == 404
 
 
-def test_a_file_is_deleted_after_a_question(alices, session, workspace):
+def test_file_is_deleted_after_a_confirmation(alices, session, workspace):
     workspace.write_bytes("a b.txt", b"x")
     address = f"{session.get_absolute_url()}files/delete/?path=a%20b.txt"
     assert "Delete a b.txt?" in alices.page(address)
@@ -127,14 +127,14 @@ def test_a_file_is_deleted_after_a_question(alices, session, workspace):
 
 
 @pytest.mark.parametrize("path", ["", ".", "../x", "missing"])
-def test_what_cannot_be_deleted_is_said(path, alices, session, workspace):
+def test_refused_deletion_reports_the_reason(path, alices, session, workspace):
     response = alices.htmx(f"{session.get_absolute_url()}files/delete/?path={path}")
     assert response.status_code == 409
     assert 'id="files"' in response.content.decode()
     assert workspace.make_root().is_dir()
 
 
-def test_the_tree_shows_folders_first_and_hides_what_is_hidden(alices, session, workspace):
+def test_tree_shows_folders_first_without_hidden_files(alices, session, workspace):
     for path in ("z.txt", "deep/er/est.txt", ".results/secret.txt", "a<b>.txt"):
         workspace.write_bytes(path, b"x")
     page = alices.page(f"{session.get_absolute_url()}?files")
@@ -152,7 +152,7 @@ def inside(browser, session, folder):
     return browser.get(f"{session.get_absolute_url()}files/?folder={folder}", headers=HTMX).content.decode()
 
 
-def test_what_is_in_a_folder_comes_when_it_is_opened(alices, session, workspace):
+def test_folder_contents_are_fetched_when_opened(alices, session, workspace):
     workspace.write_bytes("deep/er/est.txt", b"x")
     workspace.write_bytes("deep/one.txt", b"x")
     page = alices.page(session.get_absolute_url())
@@ -168,7 +168,7 @@ def test_what_is_in_a_folder_comes_when_it_is_opened(alices, session, workspace)
     assert "<html" not in whole + opened
 
 
-def test_without_scripts_the_page_comes_with_the_folder_open(alices, session, workspace):
+def test_folder_opens_without_scripts(alices, session, workspace):
     for name in ("one", "two"):
         workspace.write_bytes(f"node_modules/{name}/index.js", b"x")
     address = alices.get(f"{session.get_absolute_url()}files/?folder=node_modules%2Fone").headers["Location"]
@@ -178,7 +178,7 @@ def test_without_scripts_the_page_comes_with_the_folder_open(alices, session, wo
     assert 'href="view/node_modules/two/index.js"' not in page
 
 
-def test_only_a_folder_that_was_read_is_said_to_be_empty(alices, session, workspace, monkeypatch):
+def test_only_a_folder_that_was_read_is_shown_as_empty(alices, session, workspace, monkeypatch):
     monkeypatch.setattr("tasks_app.pages.file_tree.MOST_FOLDERS", 2)
     for path in ("a/b/c/d.txt", "z/y.txt"):
         workspace.write_bytes(path, b"x")
@@ -191,7 +191,7 @@ def test_only_a_folder_that_was_read_is_said_to_be_empty(alices, session, worksp
         assert "This folder is gone, or cannot be opened." in inside(alices, session, path)
 
 
-def test_ignored_folders_come_last_and_take_no_room_of_others(alices, session, workspace, monkeypatch):
+def test_ignored_folders_come_last_and_do_not_count(alices, session, workspace, monkeypatch):
     monkeypatch.setattr("tasks_app.pages.file_tree.MOST_FOLDERS", 5)
     for number in range(9):
         workspace.write_bytes(f"node_modules/{number}/index.js", b"x")
@@ -205,7 +205,7 @@ def test_ignored_folders_come_last_and_take_no_room_of_others(alices, session, w
     assert "index.js" in inside(alices, session, "node_modules%2F0")
 
 
-def test_a_huge_folder_is_left_to_be_opened_and_shown_in_part(alices, session, workspace, monkeypatch):
+def test_huge_folder_is_closed_and_truncated(alices, session, workspace, monkeypatch):
     monkeypatch.setattr("tasks_app.pages.file_tree.MOST_ENTRIES", 5)
     for number in range(9):
         workspace.write_bytes(f"many/f{number}.txt", b"x")
@@ -221,13 +221,13 @@ def test_strangers_see_no_folder(charlie, session, workspace, browser):
     assert browser(charlie).get(f"{session.get_absolute_url()}files/?folder=deep", headers=HTMX).status_code == 404
 
 
-def test_names_that_no_address_can_carry_break_no_page(alices, session, workspace):
+def test_undecodable_names_break_no_page(alices, session, workspace):
     workspace.make_root()
     os.close(os.open(os.fsencode(workspace.root) + b"/bad\xff\n", os.O_CREAT))
     assert "bad\\udcff\\n" in alices.page(session.get_absolute_url())
 
 
-def test_a_huge_workspace_is_shown_in_part(alices, session, workspace, monkeypatch):
+def test_huge_workspace_is_truncated(alices, session, workspace, monkeypatch):
     monkeypatch.setattr("tasks_app.pages.file_tree.MOST_ENTRIES", 5)
     for number in range(9):
         workspace.write_bytes(f"f{number}.txt", b"x")
@@ -238,9 +238,7 @@ def test_a_huge_workspace_is_shown_in_part(alices, session, workspace, monkeypat
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_picture_that_was_deleted_is_shown_from_the_history_or_said_to_be_gone(
-    get, session, workspace, charlie
-):
+async def test_deleted_picture_comes_from_the_history_or_is_reported(get, session, workspace, charlie):
     def draw_and_delete():
         workspace.write_bytes("chart.png", b"\x89PNG drawn")
         file_history.record(session, workspace)
