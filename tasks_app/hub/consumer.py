@@ -66,14 +66,14 @@ class SessionConsumer(AsyncWebsocketConsumer):
         return Credential(user_id=user.pk, login=self.scope["session"].session_key, check=check)
 
     def _after(self) -> int:
-        value = self._asked("after")
+        value = self._query_value("after")
         return int(value) if value.isdecimal() and len(value) < 10 else 0
 
     def _language(self) -> str:
-        value = self._asked("language")
+        value = self._query_value("language")
         return value if value in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
 
-    def _asked(self, name: str) -> str:
+    def _query_value(self, name: str) -> str:
         return str(parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(name, [""])[0])
 
 

@@ -221,12 +221,12 @@ class SessionHub:
         pending_events, self._pending_events = self._pending_events, []
         inbox_changed, self._inbox_changed = self._inbox_changed, False
         present = set(self.subscribers)
-        recipients = {subscriber.recipient for subscriber in present if subscriber.needs_html}
+        identities = {subscriber.identity for subscriber in present if subscriber.needs_html}
         has_newcomers = any(subscriber.is_new for subscriber in present)
         self._is_refreshing = True
         try:
             refresh = partial(self.snapshot.refresh, inbox_changed=inbox_changed, has_newcomers=has_newcomers)
-            update = await in_thread(partial(refresh, recipients))
+            update = await in_thread(partial(refresh, identities))
         finally:
             self._is_refreshing = False
         self._publish(update, pending_events, present)
@@ -247,7 +247,7 @@ class SessionHub:
             self._last_state = update.state.content
             events.insert(0, update.state)
         for subscriber in list(self.subscribers):
-            viewer = self.snapshot.viewer_of(subscriber.recipient)
+            viewer = self.snapshot.viewer_of(subscriber.identity)
             if viewer is None:
                 subscriber.end(SessionGone())
             elif subscriber in present:
@@ -326,5 +326,5 @@ class HubRegistry:
                 if subscriber.credential in errors:
                     subscriber.end(errors[subscriber.credential])
                 elif subscriber.credential in credentials:  # subscribed before the check began
-                    subscriber.recipient.user.is_staff = subscriber.credential.user_id in watch.staff_ids
+                    subscriber.identity.user.is_staff = subscriber.credential.user_id in watch.staff_ids
             hub.refresh_if_outdated(statuses.get(hub.session_id))

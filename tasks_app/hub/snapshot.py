@@ -12,7 +12,7 @@ from llm_app.redaction import Redactor
 from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first
 from tasks_app.hub import new_entries
 from tasks_app.hub.fragments import PageFragments, RefreshedRows
-from tasks_app.hub.updates import AppendedEntry, Event, Recipient, Update
+from tasks_app.hub.updates import AppendedEntry, Event, SubscriberIdentity, Update
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.pages.fragments import Viewer
 from tasks_app.record import redact_entries, redact_entry, transcript
@@ -41,17 +41,17 @@ class SessionGone(Exception):
 
 
 def backlog(
-    session_id: UUID, recipient: Recipient, after: int, until: int, *, with_html: bool
+    session_id: UUID, identity: SubscriberIdentity, after: int, until: int, *, with_html: bool
 ) -> tuple[Update, Viewer]:
     """Return one page of missed entries, with their HTML if `with_html`, and the viewer.
 
     Raises: SessionGone.
     """
-    session = Session.objects.visible_to(recipient.user).filter(pk=session_id).first()
+    session = Session.objects.visible_to(identity.user).filter(pk=session_id).first()
     if session is None:
         raise SessionGone()
     entries = redact_entries(session, _page(session, after, until))
-    viewer = Viewer(recipient.user, _read_rights(session).get(recipient.user.pk, False), False, recipient.language)
+    viewer = Viewer(identity.user, _read_rights(session).get(identity.user.pk, False), False, identity.language)
     items: Mapping[Viewer, str] = {}
     if with_html and entries:
         activity = transcript.activity_at(session, entries[0].seq - 1)
@@ -97,8 +97,8 @@ class SessionSnapshot:
         self._activity_seq: int | None = None  # the last entry in it
         self._redactor: tuple[object, Redactor] | None = None  # with the key it was built for
 
-    def refresh(self, recipients: Iterable[Recipient], *, inbox_changed: bool, has_newcomers: bool) -> Update:
-        """Return the changes since the last refresh, rendered for the `recipients`.
+    def refresh(self, identities: Iterable[SubscriberIdentity], *, inbox_changed: bool, has_newcomers: bool) -> Update:
+        """Return the changes since the last refresh, rendered for the `identities`.
 
         `inbox_changed` says that waiting messages may have changed. `has_newcomers` says that some pages have no
         fragments yet.
@@ -111,7 +111,7 @@ class SessionSnapshot:
             self.rights = _read_rights(session)
         entries = self._read_new_entries(session)
         state = Event({"type": "state", **broadcast.state_of(self.task)}) if self.task else None
-        viewers = {viewer for recipient in recipients if (viewer := self.viewer_of(recipient)) is not None}
+        viewers = {viewer for identity in identities if (viewer := self.viewer_of(identity)) is not None}
         update: dict[str, Any] = {"appended": list(map(AppendedEntry, entries)), "state": state}
         if viewers:
             update |= self._render(session, entries, viewers, inbox_changed=inbox_changed, has_newcomers=has_newcomers)
@@ -128,9 +128,9 @@ class SessionSnapshot:
             return session, None
         raise SessionGone()
 
-    def viewer_of(self, recipient: Recipient) -> Viewer | None:
+    def viewer_of(self, identity: SubscriberIdentity) -> Viewer | None:
         """Return the viewer as of the last refresh, or None if the user cannot see the session."""
-        user, language = recipient
+        user, language = identity
         if user.pk not in self.rights:
             return None
         is_starter = self.task is not None and self.task.started_by_id == user.pk

@@ -15,7 +15,7 @@ from tasks_app.hub import streams
 from tasks_app.hub.access_watch import Credential
 from tasks_app.hub.session_hub import HubRegistry, SessionHub
 from tasks_app.hub.snapshot import SessionGone, backlog
-from tasks_app.hub.updates import Event, Recipient, Update
+from tasks_app.hub.updates import Event, SubscriberIdentity, Update
 from tasks_app.models import ENDED, Task
 from tasks_app.pages.fragments import Viewer
 from tasks_app.runtime import broadcast
@@ -39,7 +39,7 @@ class Subscriber(Generic[T]):
     def __init__(
         self, user: Any, session_id: UUID, after: int, credential: Credential, language: str = settings.LANGUAGE_CODE
     ) -> None:
-        self.recipient, self.credential = Recipient(user, language), credential
+        self.identity, self.credential = SubscriberIdentity(user, language), credential
         self.is_new = True
         self._session_id, self._seq = session_id, after
         self._taken_seq = after  # the last entry whose message was taken
@@ -72,7 +72,7 @@ class Subscriber(Generic[T]):
         """Return one page of the entries that the hub has read and this subscriber lacks, or an empty list."""
         if hub.snapshot.seq is None or self._seq >= hub.snapshot.seq:
             return []
-        read = partial(backlog, self._session_id, self.recipient, with_html=self.needs_html)
+        read = partial(backlog, self._session_id, self.identity, with_html=self.needs_html)
         update, viewer = await in_thread(partial(read, self._seq, hub.snapshot.seq))
         message = self._backlog_message(update, viewer)
         self._seq = self._taken_seq = update.last_seq
@@ -173,14 +173,14 @@ class EventSubscriber(Subscriber[bytes]):
 
     def receive(self, event: Event) -> None:
         if event.content["type"] == "state":
-            self.end_event = event.in_stream if event.content["state"] in ENDED else None
-        self._enqueue(event.in_stream)
+            self.end_event = event.as_sse if event.content["state"] in ENDED else None
+        self._enqueue(event.as_sse)
 
     def _live_message(self, update: Update, viewer: Viewer) -> bytes:
-        return update.in_stream(self._seq)
+        return update.as_sse(self._seq)
 
     def _backlog_message(self, update: Update, viewer: Viewer) -> bytes:
-        return update.in_stream(self._seq)
+        return update.as_sse(self._seq)
 
 
 class StateSubscriber(Subscriber[str]):

@@ -24,7 +24,7 @@ class Event:
         return orjson.dumps(self.content).decode()
 
     @cached_property
-    def in_stream(self) -> bytes:
+    def as_sse(self) -> bytes:
         data = {name: value for name, value in self.content.items() if name != "type"}
         return b"event: %s\ndata: %s\n\n" % (self.content["type"].encode(), orjson.dumps(data))
 
@@ -36,7 +36,7 @@ class AppendedEntry:
         self.entry, self.seq = entry, entry.seq
 
     @cached_property
-    def in_stream(self) -> bytes:
+    def as_sse(self) -> bytes:
         message = b"id: %d\nevent: entry\ndata: %s\n\n" % (self.seq, orjson.dumps(entry_json(self.entry)))
         plan = plan_event(self.entry)
         return message + b"event: plan\ndata: %s\n\n" % orjson.dumps(plan) if plan else message
@@ -63,15 +63,15 @@ class Update:
         """Return whether this update begins with the entry after `seq`."""
         return not self.appended or self.appended[0].seq == seq + 1
 
-    def in_stream(self, after: int) -> bytes:
+    def as_sse(self, after: int) -> bytes:
         """Return the entries after `after` as server-sent events."""
         if self.continues(after):
-            return self._in_stream
-        return b"".join(appended.in_stream for appended in self.appended if appended.seq > after)
+            return self._all_as_sse
+        return b"".join(appended.as_sse for appended in self.appended if appended.seq > after)
 
     @cached_property
-    def _in_stream(self) -> bytes:
-        return b"".join(appended.in_stream for appended in self.appended)
+    def _all_as_sse(self) -> bytes:
+        return b"".join(appended.as_sse for appended in self.appended)
 
     @property
     def last_seq(self) -> int:
@@ -79,7 +79,7 @@ class Update:
         return self.appended[-1].seq if self.appended else 0
 
 
-class Recipient(NamedTuple):
+class SubscriberIdentity(NamedTuple):
     """The user of a page or an event stream, and the language of the page."""
 
     user: Any

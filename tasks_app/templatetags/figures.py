@@ -99,9 +99,9 @@ def spent(standing: LimitState) -> str:
 
 
 @register.filter
-def left(moment: datetime) -> str:
-    """Return the time until `moment`."""
-    minutes = max(0, (moment - timezone.now()).total_seconds()) / 60
+def left(time: datetime) -> str:
+    """Return the time until `time`."""
+    minutes = max(0, (time - timezone.now()).total_seconds()) / 60
     return gettext("{:.0f} h").format(minutes / 60) if minutes >= 90 else gettext("{:.0f} min").format(minutes)
 
 
@@ -113,24 +113,24 @@ _AGO = (
 
 
 @register.filter
-def ago(moment: datetime) -> str:
-    """Return the time since `moment` for a list."""
-    seconds = (timezone.now() - moment).total_seconds()
+def ago(time: datetime) -> str:
+    """Return the time since `time` for a list."""
+    seconds = (timezone.now() - time).total_seconds()
     if seconds < 60:
         return gettext("now")
-    for words, length, most in _AGO:
-        if seconds < length * most:
-            return words.format(seconds // length)
-    return date_format(moment, gettext("j M Y"))
+    for pattern, length, limit in _AGO:
+        if seconds < length * limit:
+            return pattern.format(seconds // length)
+    return date_format(time, gettext("j M Y"))
 
 
 @register.filter
-def since(moment: datetime) -> str:
-    """Return the time since `moment` for a sentence."""
-    if (timezone.now() - moment).total_seconds() < 60:
+def since(time: datetime) -> str:
+    """Return the time since `time` for a sentence."""
+    if (timezone.now() - time).total_seconds() < 60:
         return gettext("just now")
-    words = ago(moment)
-    return gettext("{} ago").format(words) if (timezone.now() - moment).days < 7 else words
+    words = ago(time)
+    return gettext("{} ago").format(words) if (timezone.now() - time).days < 7 else words
 
 
 @register.filter

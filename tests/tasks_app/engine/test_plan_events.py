@@ -14,7 +14,7 @@ def plan(*steps: tuple[str, str]) -> dict[str, Any]:
 
 
 def streamed(run: Run) -> list[dict[str, Any]]:
-    blocks = [block for entry in run.entries for block in AppendedEntry(entry).in_stream.decode().strip().split("\n\n")]
+    blocks = [block for entry in run.entries for block in AppendedEntry(entry).as_sse.decode().strip().split("\n\n")]
     return [
         json.loads(block.removeprefix("event: plan\ndata: ")) for block in blocks if block.startswith("event: plan")
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from llm_app.models import Secret
 from tasks_app.hub.snapshot import SessionSnapshot
-from tasks_app.hub.updates import Recipient
+from tasks_app.hub.updates import SubscriberIdentity
 from tasks_app.models import ContextType, InboxMessage, Task
 from tasks_app.pages import fragments
 from tasks_app.pages.fragments import Fragment, ItemUpdate, Viewer
@@ -69,17 +69,17 @@ def test_new_secret_is_redacted_in_updates(recorded, task, session, alice):
     session_snapshot = SessionSnapshot(session.pk)
     for words in ("First.", "Second."):
         recorded("system_reminder", words)
-        session_snapshot.refresh([Recipient(alice, "en")], inbox_changed=False, has_newcomers=True)
+        session_snapshot.refresh([SubscriberIdentity(alice, "en")], inbox_changed=False, has_newcomers=True)
     recorded("system_reminder", "With s3cr3t-value.")
     secrets.after_saving(Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value"))
-    update = session_snapshot.refresh([Recipient(alice, "en")], inbox_changed=False, has_newcomers=False)
+    update = session_snapshot.refresh([SubscriberIdentity(alice, "en")], inbox_changed=False, has_newcomers=False)
     (html,) = update.items.values()
     assert "With " in html
     assert "s3cr3t-value" not in html + update.appended[0].entry.content
 
 
 def waiting_html(session_snapshot, user):
-    update = session_snapshot.refresh([Recipient(user, "en")], inbox_changed=False, has_newcomers=True)
+    update = session_snapshot.refresh([SubscriberIdentity(user, "en")], inbox_changed=False, has_newcomers=True)
     (html,) = update.whole.values()
     return html
 
