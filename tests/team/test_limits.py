@@ -71,4 +71,4 @@ def test_renewed_preview_works_without_redis(settings, monkeypatch):
     token, later = link.token, time.time() + VALID_SECONDS + 1
     monkeypatch.setattr(signing.time, "time", lambda: later)
     cache.set(_renewal_key(token), True, VALID_SECONDS)
-    assert asyncio.run(PreviewLink.renewed_or_new(token)) == link
+    assert asyncio.run(PreviewLink.from_renewed_token(token)) == link

@@ -287,7 +287,7 @@ class TestForwarding:
     async def test_open_requests_of_a_session_are_limited(
         self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(preview, "MOST_AT_ONCE", 1)
+        monkeypatch.setattr(preview, "MAX_OPEN_REQUESTS", 1)
         async with serving(monkeypatch):
             first = await async_client.get(address(session, alice))
             assert (await async_client.get(address(session, alice))).status_code == 503
