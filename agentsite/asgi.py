@@ -71,7 +71,7 @@ class Handler(ASGIHandler):
                 await self.send_response(response, send)
 
     def _respond(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
-        """Return the response after sending `request_started`. Close it, unless it streams: `_stream` closes those."""
+        """Send `request_started` and return the response, closed unless it streams: `_stream` closes it then."""
         connection.is_patient = False  # type: ignore[attr-defined]  # of this thread: a client is waiting
         request_started.send(sender=self.__class__, scope=scope)
         request: HttpRequest | None

@@ -28,7 +28,7 @@ def _keep_our_logging(**kwargs: object) -> None:
 
 @worker_init.connect
 def _wait_for_migrations(**kwargs: object) -> None:
-    """Wait for the database and its migrations: a worker may start before the web that applies them."""
+    """Wait for the database and its migrations: a worker can start before the web that applies them."""
     from django.db import DatabaseError, connection
     from django.db.migrations.executor import MigrationExecutor
 

@@ -36,7 +36,7 @@ _NEVER_LIMITED = ("/healthz", "/readyz")
 
 
 class ProxyHeadersMiddleware:
-    """Middleware that takes client, scheme and host from headers of trusted proxies, and ignores those of others."""
+    """Middleware that takes client, scheme and host from headers of trusted proxies, and removes these headers."""
 
     def __init__(self, application: Application) -> None:
         self._application = application

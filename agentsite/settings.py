@@ -1,4 +1,4 @@
-"""Django's settings: one file for the embedded and the team mode, told apart by `REDIS_URL`."""
+"""Django's settings for both modes: `REDIS_URL` selects the team mode, otherwise the mode is embedded."""
 
 from typing import Any
 from urllib.parse import urlsplit

@@ -114,7 +114,7 @@ def apply_agents(agents: Sequence[AgentSection]) -> Iterator[str]:
         rows[item.name] = row
         if "default" in item.model_fields_set:
             yield from _set_default(row, is_default=item.default)
-    for item in agents:  # after all rows exist: agents may name one another
+    for item in agents:  # after all rows exist: agents can name one another
         yield from _handoffs(rows[item.name], item)
         AgentVersion.objects.current(rows[item.name], note="From the configuration file.")
 
