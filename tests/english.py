@@ -63,6 +63,8 @@ FINISHED: tuple[str, ...] = (
     "tasks_app/workspace",
     "tests/acceptance",
     "tests/agentsite",
+    "tests/contracts",
+    "tests/llm_app",
     "tests/recorded",
     "tests/tasks_app/tracing",
     "tests/team",
