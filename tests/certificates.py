@@ -1,4 +1,4 @@
-"""A certificate authority of a test's own, and certificates of servers on this machine."""
+"""A certificate authority for a test, and certificates of servers on this machine."""
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address

@@ -1,7 +1,6 @@
-"""Every test runs on data of its own: a folder for each worker, made before Django reads its settings.
+"""Settings and fixtures of all tests. Each worker has its own data folder, made before Django reads its settings.
 
-The settings are named here, not in pyproject.toml, and not left to the workers: pytest-django reads those that it finds
-before this file runs.
+The settings are named here instead of in pyproject.toml: pytest-django reads those that it finds before this file runs.
 """
 
 import atexit
@@ -17,10 +16,10 @@ from tests.server import KEYS, POSTGRES
 assert not settings.configured, "unset DJANGO_SETTINGS_MODULE: with it, the tests would write into the data of a server"
 _FOLDER = tempfile.mkdtemp(prefix=f"agentsite-tests-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-")
 os.environ["AGENTSITE_VAR"] = _FOLDER
-os.environ.setdefault("AGENTSITE_TESTS_SHARED", _FOLDER)  # of the first process: its workers share what is in there
+os.environ.setdefault("AGENTSITE_TESTS_SHARED", _FOLDER)  # the folder of the first process is shared by its workers
 os.environ["DJANGO_SETTINGS_MODULE"] = "agentsite.settings"
-os.environ["AGENTSITE_WORKSHOP"] = "0"  # 300 MB; tests/tools_app/sandbox/test_workshop.py installs it when asked
-for _name, _key in KEYS.items():  # where the server keeps those that it makes: drawn at random, tests would be, too
+os.environ["AGENTSITE_WORKSHOP"] = "0"  # 300 MB; tests/tools_app/sandbox/test_workshop.py installs it on demand
+for _name, _key in KEYS.items():  # fixed keys, as random ones would make tests random
     _file = Path(_FOLDER, "keys", _name.lower())
     _file.parent.mkdir(mode=0o700, exist_ok=True)
     _file.touch(0o600)
@@ -30,7 +29,7 @@ _PROVIDERS = [
 ]
 for _variable in ("DATABASE_URL", "REDIS_URL", "AGENTSITE_CONFIG", "AGENTSITE_ADMIN_TOKEN", *_PROVIDERS):
     os.environ.pop(_variable, None)
-if os.environ.get("TEST_DATABASE") == "postgresql":  # `make test-postgres`: what runs in this process, too
+if os.environ.get("TEST_DATABASE") == "postgresql":  # `make test-postgres`: also for code in this process
     os.environ["DATABASE_URL"] = f"{POSTGRES}/agentsite_suite"
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
@@ -54,7 +53,7 @@ from llm_app.transport import wire
 from tests import factories
 from tools_app.sandbox import session_sandboxes
 
-# On a busy machine the first draw of a strategy takes seconds: that says nothing of what is tested.
+# On a busy machine, the first draw of a strategy takes seconds, which says nothing about the code under test.
 hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("tests")
 
@@ -62,13 +61,13 @@ pytest_plugins = ["tests.whole_run"]
 
 
 def pytest_configure() -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow by design
 
 
 def _flush(self: TransactionTestCase) -> None:
-    """After a test with transactions of its own: all rows go but those that `migrate` makes.
+    """Delete all rows except those that `migrate` creates, after a test with real transactions.
 
-    Django deletes these too and makes them anew: 36 ms of CPU, and this takes 3.
+    Django deletes these too and creates them again, which takes 36 ms of CPU. This takes 3 ms.
     """
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     emptied = sorted(set(tables) - {model._meta.db_table for model in (ContentType, Permission)})
@@ -95,7 +94,7 @@ def _answers(postgres: str) -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:  # noqa: PT019
-    """PostgreSQL drops no database while a thread of some test is connected to it."""
+    """End connections first: PostgreSQL drops no database while a thread of a test is connected to it."""
     yield
     if connection.vendor == "postgresql":
         with django_db_blocker.unblock(), connection.cursor() as cursor:
@@ -112,25 +111,25 @@ def _leave_nothing() -> Iterator[None]:
 
 @pytest.fixture
 def alice(db: None) -> Any:
-    """Owns what the tests are about."""
+    """The owner of the tests' objects."""
     return factories.UserFactory(username="alice")
 
 
 @pytest.fixture
 def bob(db: None) -> Any:
-    """Has alice's session shared with him, to read."""
+    """A user with read access to alice's session."""
     return factories.UserFactory(username="bob")
 
 
 @pytest.fixture
 def carol(db: None) -> Any:
-    """Has alice's session shared with her, to write."""
+    """A user with write access to alice's session."""
     return factories.UserFactory(username="carol")
 
 
 @pytest.fixture
 def charlie(db: None) -> Any:
-    """Has no access to anything of alice's."""
+    """A user without access to any object of alice."""
     return factories.UserFactory(username="charlie")
 
 

@@ -1,4 +1,4 @@
-"""Rows for tests. Entries of the record are made by `append` only, like all others."""
+"""Rows for tests. Only `append` creates entries of the record, as everywhere."""
 
 import hashlib
 from collections.abc import Sequence
@@ -77,13 +77,13 @@ class TaskFactory(DjangoModelFactory[Task]):
 
 
 def scripted_model(name: str) -> LogicalModel:
-    """The logical model that answers by the scripted provider's model `name`."""
+    """Return the logical model that answers with the scripted provider's model `name`."""
     model: LogicalModel = RouteFactory(provider_model=name).model
     return model
 
 
 def log(at: datetime | None = None, **fields: Any) -> LLMLog:
-    """The log of a call that was answered."""
+    """Return the log of an answered call."""
     values = {"purpose": "step", "adapter": "x", "adapter_version": 1, "request_bytes": 1, "status": "succeeded"}
     row = LLMLog.objects.create(**values | fields)
     if at is not None:
@@ -92,7 +92,7 @@ def log(at: datetime | None = None, **fields: Any) -> LLMLog:
 
 
 def kept_call(session: Session, words: str = "Hello.") -> LLMLog:
-    """The log of a call outside of the conversation, whose request can be rebuilt."""
+    """Return the log of a call outside the conversation, whose request can be rebuilt."""
     prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content=words)])
     references = stored_prompt.store_prompt(prompt).references
     parameters = RouteParameters(model="m", max_tokens=100)

@@ -1,4 +1,4 @@
-"""A small web site on loopback for tests of the browser: what it was asked for is in `asked`."""
+"""A small web site on loopback for browser tests. `asked` lists the requested paths."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Site:
-    """`pages` are bodies of HTML by path, `raw` other bodies; `headers` of single ones. /slow answers only when the site closes."""
+    """A web site. `pages` are HTML bodies by path, `raw` other bodies, and `headers` extra headers by path.
+
+    /slow answers only when the site closes.
+    """
 
     def __init__(self, pages: Mapping[str, str]) -> None:
         self.pages = dict(pages)

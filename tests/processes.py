@@ -1,15 +1,15 @@
-"""What runs on this machine below a process."""
+"""The processes of this machine."""
 
 from pathlib import Path
 
 
 def living() -> set[int]:
-    """All processes of the machine; those that a parent has not yet taken leave of (zombies) are none."""
+    """Return all processes except zombies."""
     return {number for number, _, state in filter(None, map(_read, Path("/proc").glob("[0-9]*/stat"))) if state != "Z"}
 
 
 def below(pid: int) -> set[int]:
-    """Its descendants that live; those that a parent has not yet taken leave of (zombies) do not."""
+    """Return the running descendants of a process, without zombies."""
     children: dict[int, list[int]] = {}
     for number, parent, state in filter(None, map(_read, Path("/proc").glob("[0-9]*/stat"))):
         if state != "Z":
@@ -31,7 +31,7 @@ def _read(stat: Path) -> tuple[int, int, str] | None:
 
 
 def command_line(pid: int) -> str:
-    """What a process was started as, its arguments separated by spaces; empty if it is gone."""
+    """Return the command line of a process, its arguments separated by spaces, or "" if it is gone."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except (FileNotFoundError, ProcessLookupError):

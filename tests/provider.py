@@ -1,4 +1,4 @@
-"""A provider on loopback that says what a test tells it to, over real HTTP and server-sent events."""
+"""A provider on loopback that sends a test's replies over real HTTP and server-sent events."""
 
 import json
 import select
@@ -12,12 +12,12 @@ from typing import Any
 
 from django.db import connections
 
-PAUSE = b": pause"  # as a chunk: nothing more is sent until the test says `go_on()`
+PAUSE = b": pause"  # as a chunk: nothing more is sent until the test calls `go_on()`
 
 
 @dataclass
 class Reply:
-    """One answer. `stall_at` is the number of the chunk before which it stalls; `cut` ends without the end."""
+    """One reply. It stalls before chunk number `stall_at`. `cut` omits the end."""
 
     chunks: list[bytes] = field(default_factory=list)
     status: int = 200
@@ -41,11 +41,11 @@ class Received:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 256  # a storm of calls must not wait for a place in the queue
+    request_queue_size = 256  # many calls at a time must not wait in the queue
 
 
 class FakeProvider:
-    """`replies` are given in order; the last one again and again. Some are made of the request that they answer.
+    """A provider that gives `replies` in order, and repeats the last one. A reply can be a function of the request.
 
     `model_list` answers every GET. `hung_up` is set when a client leaves early.
     """
@@ -67,7 +67,7 @@ class FakeProvider:
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def go_on(self) -> None:
-        """Ends one pause."""
+        """End one pause."""
         self._going_on.release()
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class FakeProvider:
 
             def finish(self) -> None:
                 super().finish()
-                connections.close_all()  # of this thread, whose reply may have asked for rows
+                connections.close_all()  # of this thread, whose reply can have read rows
 
             def log_message(self, *args: Any) -> None:
                 pass
@@ -143,13 +143,13 @@ def running() -> Iterator[FakeProvider]:
 
 
 def models(*rows: "str | dict[str, Any]", **fields: Any) -> Reply:
-    """A list of models in OpenAI's form, with further fields of each row where they are given."""
+    """Return a list of models in OpenAI's form, with further fields for some."""
     data = [row if isinstance(row, dict) else {"id": row, "object": "model", "owned_by": "them"} for row in rows]
     body = json.dumps({"object": "list", "data": data, **fields}).encode()
     return Reply(chunks=[body], content_type="application/json")
 
 
-# --- what an OpenAI-compatible provider says ---------------------------------------------------------------------
+# --- replies of an OpenAI-compatible provider ----------------------------------------------------------------------
 
 
 def sse(*events: object) -> list[bytes]:
@@ -165,7 +165,7 @@ def openai_chunk(delta: dict[str, Any], finish: str | None = None, **fields: Any
 
 
 def openai_call(name: str, arguments: object, *, call_id: str = "call_1", pieces: int = 3, **reply: Any) -> Reply:
-    """A reply of one native call, its arguments in several pieces."""
+    """Return a reply with one native call, its arguments in several chunks."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     size = max(1, len(text) // pieces)
     parts = [text[start : start + size] for start in range(0, len(text), size)]
@@ -186,7 +186,7 @@ def openai_result(text: str = "Done.", **reply: Any) -> Reply:
 
 
 def openai_embeddings(vector_of: "Callable[[str], list[float]]", *, tokens: int = 5) -> "Answer":
-    """Answers with the vector of each text, in another order than asked: the index counts."""
+    """Return the vector of each text, out of order: the index identifies the text."""
 
     def answer(received: Received) -> Reply:
         assert received.path.endswith("/embeddings")

@@ -1,4 +1,4 @@
-"""What an open page is sent when an entry is appended."""
+"""Messages that an open page receives when an entry is appended."""
 
 from typing import Any
 

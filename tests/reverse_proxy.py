@@ -1,4 +1,4 @@
-"""A process of nginx with deploy/nginx.conf: only its ports and paths are changed."""
+"""An nginx process with deploy/nginx.conf, in which only ports and paths are changed."""
 
 import os
 import pwd
@@ -69,7 +69,7 @@ def _configuration(folder: Path, port: int, tls_port: int, web_port: int) -> str
     for original, replacement in changes.items():
         assert original in text
         text = text.replace(original, replacement)
-    return f"user {pwd.getpwuid(os.getuid()).pw_name};\n{text}"  # as the folder belongs to whoever runs the tests
+    return f"user {pwd.getpwuid(os.getuid()).pw_name};\n{text}"  # the folder belongs to the user who runs the tests
 
 
 def _listens(port: int) -> bool:
@@ -83,6 +83,6 @@ def _private_memory(pid: int) -> int:
 
 
 def _size_of_open_files(pid: int) -> int:
-    """Temporary files among them, which have no name."""
+    """Return the size of open files, including temporary files without a name."""
     files = (file.stat() for file in Path(f"/proc/{pid}/fd").iterdir())
     return sum(status.st_size for status in files if stat.S_ISREG(status.st_mode))

@@ -1,4 +1,4 @@
-"""A real server as a process of its own: `manage.py serve` on its own data, as `make run` starts it."""
+"""A real server as a separate process: `manage.py serve` with its own data, as `make run` starts it."""
 
 import fcntl
 import json
@@ -23,7 +23,7 @@ POSTGRES = os.environ.get("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432")
 REDIS = os.environ.get("TEST_REDIS", "redis://127.0.0.1:6379")
 TOKEN = "a-token-for-tests"
 PASSWORD = "a password for tests"
-# Always the same: a stream holds back what could be the beginning of a key, and that shall not be left to chance.
+# A fixed key: a stream holds back text that could be the beginning of a key, and tests must not depend on chance.
 KEYS = {
     "SECRET_KEY": "~~~ for tests, and not a secret: long enough for Django ~~~",
     "FIELD_ENCRYPTION_KEY": "_" * 42 + "8=",
@@ -38,7 +38,7 @@ def free_port() -> int:
 
 @cache
 def migrated() -> Path:
-    """Data with all tables and nothing in them: made once for all workers, as it takes a while."""
+    """Return the folder of an empty, migrated database, made once for all workers."""
     var = Path(os.environ["AGENTSITE_TESTS_SHARED"]) / "migrated"
     with var.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -48,13 +48,13 @@ def migrated() -> Path:
 
 
 def migrate(**environment: str) -> None:
-    """From nothing, in a process of its own."""
+    """Migrate an empty database in a separate process."""
     command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
     subprocess.run(command, cwd=ROOT, env={"PATH": os.environ["PATH"], **environment}, check=True)
 
 
 def configured(folder: Path, config: str, **environment: str) -> "Server":
-    """A server with a configuration file, whose tables are there already."""
+    """Return a server with a configuration file and migrated tables."""
     path = folder / "agentsite.yml"
     path.write_text(config)
     shutil.copytree(migrated(), folder / "var")
@@ -63,7 +63,7 @@ def configured(folder: Path, config: str, **environment: str) -> "Server":
 
 @contextmanager
 def ended_unless_up(process: "subprocess.Popen[Any]") -> Iterator[None]:
-    """A start that fails leaves no process behind."""
+    """Kill the process if its start fails."""
     try:
         yield
     except BaseException:
@@ -73,7 +73,7 @@ def ended_unless_up(process: "subprocess.Popen[Any]") -> Iterator[None]:
 
 
 class Server:
-    """`start`, `kill` (as `kill -9`), `stop` (as Ctrl-C); between them the data stays."""
+    """A server with `start`, `kill` (as `kill -9`) and `stop` (as Ctrl-C). The data stays between them."""
 
     def __init__(self, var: Path, **environment: str) -> None:
         self.var, self.port = var, free_port()
@@ -87,7 +87,7 @@ class Server:
             **environment,
         }
         self.process: subprocess.Popen[str] | None = None
-        self.files = 0  # that it may open; 0: as many as the tests
+        self.files = 0  # limit of open files; 0: as for the tests
         self.output = var / "output.txt"
 
     @property
@@ -114,7 +114,7 @@ class Server:
         self._end(signal.SIGTERM)
 
     def revive(self) -> None:
-        """Starts it unless it runs: after a test that killed it, for the next one."""
+        """Start the server unless it runs, after a test that killed it."""
         if not self._is_running:
             self.start()
 
@@ -138,7 +138,10 @@ class Server:
     # --- REST -------------------------------------------------------------------------------------------------------
 
     def call(self, method: str, path: str, body: Any = None, token: str = TOKEN) -> Any:
-        """The answer's JSON; raises HTTPError for an error status."""
+        """Return the answer's JSON.
+
+        Raises: HTTPError for an error status.
+        """
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.base_url}/api/v1/{path}", data=data, headers=headers, method=method)
@@ -155,7 +158,7 @@ class Server:
         return self.call("GET", f"tasks/{task_id}/")
 
     def until_task(self, task_id: str, seconds: float = 60, **fields: Any) -> Any:
-        """Waits until the task's fields are as given; returns the task."""
+        """Wait until the task has the given fields, and return it."""
 
         def reached() -> Any:
             task = self.task(task_id)
@@ -170,7 +173,7 @@ class Server:
         return entries
 
     def events(self, session_id: str, after: int | None = None, **headers: str) -> Iterator[dict[str, Any]]:
-        """Server-sent events as {event, id?, data}, for as long as one reads."""
+        """Yield server-sent events as {event, id?, data} while the caller reads."""
         query = "" if after is None else f"?after={after}"
         request = urllib.request.Request(
             f"{self.base_url}/api/v1/sessions/{session_id}/events/{query}",

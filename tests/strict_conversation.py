@@ -1,19 +1,19 @@
-"""What real providers refuse in a conversation: a call without its result, and arguments that are no JSON object.
+"""Conversations that real providers refuse: a call without its result, or arguments that are not a JSON object.
 
 vLLM parses the arguments of each call in the history (_postprocess_messages in vllm/entrypoints/chat_utils.py) and
-answers 400 (github.com/vllm-project/vllm/issues/43995); so do llama.cpp (its chat templates), SGLang, which wants an object
-(github.com/sgl-project/sglang/pull/28035), and litellm on its way to Gemini.
+answers 400 (github.com/vllm-project/vllm/issues/43995). So do llama.cpp (its chat templates), SGLang, which requires an
+object (github.com/sgl-project/sglang/pull/28035), and litellm on its way to Gemini.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-Said = tuple[str, str]  # who ("user", "assistant", "call", "result") and the id of the call, if the protocol has one
+Said = tuple[str, str]  # role ("user", "assistant", "call", "result") and id of the call, if the protocol has one
 
 
 def fault_in(body: dict[str, Any]) -> str:
-    """Empty if the conversation is whole."""
+    """Return the fault of the conversation, or ""."""
     if unreadable := next(_unreadable_arguments(body), ""):
         return f"the arguments {unreadable!r} are no JSON object"
     said = list(_said(body))
@@ -60,7 +60,7 @@ def _in_text(message: dict[str, Any]) -> Iterator[Said]:
 
 
 def _in_blocks(message: dict[str, Any]) -> Iterator[Said]:
-    """Of OpenAI's messages and of Anthropic's, which has calls and results among the blocks of the content."""
+    """Yield the roles of OpenAI's messages and of Anthropic's, whose calls and results are blocks of the content."""
     if message["role"] == "tool":
         yield "result", message["tool_call_id"]
         return

@@ -1,4 +1,4 @@
-"""Providers that refuse what real ones refuse: broken conversations, too much text, fields of the request."""
+"""Providers that refuse what real ones refuse: broken conversations, too much text, and invalid fields."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ def tokens_of(received: Received) -> int:
 
 
 def strict(answer: Answer, *, window: int) -> Answer:
-    """Answers 400 to a broken conversation and to one that, with its reply, is longer than `window` tokens."""
+    """Answer 400 to a broken conversation, and to one that exceeds `window` tokens with its reply."""
 
     def checked(received: Received) -> Reply:
         if fault := fault_in(received.body):
@@ -27,10 +27,10 @@ def strict(answer: Answer, *, window: int) -> Answer:
 
 
 def like_gpt_5(answer: Answer) -> Answer:
-    """Answers 400 to the fields that OpenAI's GPT-5 and o-series refuse in chat completions.
+    """Answer 400 to the fields that OpenAI's GPT-5 and o-series refuse in chat completions.
 
     Source: platform.openai.com/docs/api-reference/chat/create (max_tokens: "not compatible with o-series models") and
-    /docs/guides/latest-model; the words are those of its answers, as in github.com/langgenius/dify/issues/24307 and
+    /docs/guides/latest-model. The words are those of its answers, as in github.com/langgenius/dify/issues/24307 and
     github.com/tmc/langchaingo/issues/1355.
     """
 
@@ -53,7 +53,7 @@ _SAMPLING = {"top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_
 
 
 def call(received: Received, name: str, arguments: dict[str, Any], call_id: str) -> Reply:
-    """A native call, with the usage that this provider has really counted."""
+    """Return a native call, with the usage that this provider has counted."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     called = {"index": 0, "id": call_id, "type": "function", "function": function}
     usage = {"prompt_tokens": tokens_of(received), "completion_tokens": len(function["arguments"]) // BYTES_PER_TOKEN}

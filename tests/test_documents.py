@@ -1,4 +1,4 @@
-"""What the documents say of the tree is so: files that they name, packages of the map, words of the glossary."""
+"""Tests that documents match the source tree: named files, packages of the map, words of the glossary."""
 
 import ast
 import re
@@ -41,7 +41,7 @@ def test_each_name_in_the_guide_is_in_a_file_of_its_line() -> None:
 
 
 def _exists(dotted: str) -> bool:
-    """A module, a package, or a name in one."""
+    """Return whether it is a module, a package, or a name in one."""
     path = ROOT.joinpath(*dotted.split("."))
     if path.with_suffix(".py").exists() or path.is_dir():
         return True
@@ -57,7 +57,7 @@ def _names(file: Path) -> set[str]:
 
 
 def packages() -> set[str]:
-    """Each package of the apps that has code in it, as a path."""
+    """Return each package of the apps that contains code, as a path."""
     files = (file for app in APPS for file in (ROOT / app).rglob("*.py") if "migrations" not in file.parts)
     folders = {file.parent for file in files if file.read_text().strip()}
     return {str(folder.relative_to(ROOT)) for folder in folders if folder.parent != ROOT and folder.name != "commands"}
@@ -73,14 +73,14 @@ def test_the_map_has_every_package_and_no_other() -> None:
 
 
 def glossary() -> list[tuple[str, list[str]]]:
-    """Each word with the words that it replaces."""
+    """Return each word with the words that it replaces."""
     rows = re.findall(r"^\| \*\*(.*?)\*\* \|.*\|(.*?)\|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
     return [(term, re.findall(r"`(\w+)`", instead)) for term, instead in rows]
 
 
 @cache
 def identifiers() -> frozenset[str]:
-    """The words in the names of modules, classes, functions, arguments and variables."""
+    """Return the words in the names of modules, classes, functions, arguments and variables."""
     names: set[str] = set()
     for file in (file for app in APPS for file in (ROOT / app).rglob("*.py") if "migrations" not in file.parts):
         names.update(file.relative_to(ROOT).with_suffix("").parts)
@@ -90,7 +90,7 @@ def identifiers() -> frozenset[str]:
 
 
 def _words(name: str) -> list[str]:
-    """`BudgetLimit_x` → budget, limit, x; and the whole name."""
+    """Split a name: `BudgetLimit_x` → budget, limit, x; and the complete name."""
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_")
     return [*parts, name]
 

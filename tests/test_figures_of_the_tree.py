@@ -1,4 +1,4 @@
-"""Three figures of the source tree, held by tests: they show how many files a reader has to open.
+"""Tests that hold three figures of the source tree: they show how many files a reader has to open.
 
 python -m tests.test_figures_of_the_tree   prints them, and the modules with one user
 """
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("agentsite", "tasks_app", "tools_app", "llm_app")
-# What the tree has, rounded up. Who makes a figure better may lower its bound.
+# The present figures, rounded up. Lower a bound after an improvement.
 MOST_WITH_ONE_USER = 24  # per cent of the modules
 MOST_IMPORTS = 41  # in 1,000 lines
 MOST_LINES = 400
@@ -22,7 +22,7 @@ MOST_LINES = 400
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of the product that has a line in it, without migrations."""
+    """Return every module of the product that contains a line, without migrations."""
     files = (file for package in PACKAGES for file in (ROOT / package).rglob("*.py") if "migrations" not in file.parts)
     return {_name(file): file for file in sorted(files) if file.read_text().strip()}
 
@@ -36,7 +36,9 @@ def lines(file: Path) -> int:
 
 
 def imported(file: Path) -> Iterator[str]:
-    """The modules of the product that a file imports; a name that is no module stands for the one that defines it."""
+    """Yield the modules of the product that a file imports. A re-exported name counts as an import of its
+    definition.
+    """
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules())
@@ -47,7 +49,7 @@ def imported(file: Path) -> Iterator[str]:
 
 @cache
 def exported() -> dict[str, str]:
-    """What the faces of packages have in `__all__`, and the modules that define it."""
+    """Return the names in `__all__` of packages, and the modules that define them."""
     found = {}
     for package, file in modules().items():
         tree = ast.parse(file.read_text()).body if file.name == "__init__.py" else []
@@ -61,7 +63,7 @@ def exported() -> dict[str, str]:
 
 @cache
 def users() -> dict[str, set[str]]:
-    """The modules that import each module; a face that only passes its names on is none of them."""
+    """Return the modules that import each module, without packages that only re-export its names."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for name, file in modules().items():
         passed_on = {module for exported_name, module in exported().items() if exported_name.startswith(f"{name}.")}
@@ -75,7 +77,7 @@ def with_one_user() -> list[str]:
 
 
 def imports_in_1000_lines() -> float:
-    """Statements that import from the product itself."""
+    """Return the import statements from the product, per 1,000 lines."""
     ours = sum(len(_imports(file)) for file in modules().values())
     return 1000 * ours / sum(map(lines, modules().values()))
 
@@ -103,7 +105,7 @@ def figures() -> dict[str, float]:
 
 
 def test_few_modules_have_one_user() -> None:
-    """Such a module is a function of its user, unless it is a table, a library of its own, or both are long."""
+    """Such a module belongs into its user, unless it is a table, an independent library, or both are long."""
     small = sorted((_together(name), name, next(iter(users()[name]))) for name in with_one_user())
     listing = "\n".join(f"{size:4} lines with its user: {name}  <-  {user}" for size, name, user in small[:20])
     share = figures()["with one user, %"]

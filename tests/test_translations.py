@@ -1,4 +1,4 @@
-"""The translations are complete, say the same in the same places, and are what the server reads."""
+"""Tests that translations are complete and consistent, and are those that the server reads."""
 
 import re
 from functools import cache

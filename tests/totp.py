@@ -7,7 +7,7 @@ import time
 
 
 def code(key: str, *, later: int = 0) -> str:
-    """Now, or `later` periods of half a minute from now."""
+    """Return the code of now, or of `later` periods of 30 seconds from now."""
     digest = hmac.digest(base64.b32decode(key), struct.pack(">Q", int(time.time()) // 30 + later), "sha1")
     start = digest[-1] & 15
     return f"{(int.from_bytes(digest[start : start + 4]) & 0x7FFFFFFF) % 1_000_000:06}"

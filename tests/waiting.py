@@ -1,4 +1,4 @@
-"""Waiting for a condition, never for luck; and bounds on time that a busy machine does not miss."""
+"""Waiting for conditions, and bounds on time that are adapted to a busy machine."""
 
 import argparse
 import ast
@@ -12,18 +12,20 @@ from hashlib import sha256
 from typing import TypeVar
 
 T = TypeVar("T")
-SLOWNESS = "AGENTSITE_TESTS_SLOWNESS"  # in the environment: what the run has measured at its start, for its workers
-_QUIET = 0.35  # seconds: `_work` takes less on a quiet machine, and needs to be as long to feel what others do
-_QUIET_READING = 0.06  # the same of `_read`: where the memory is what is slow, twice as long for the same `_work`
+SLOWNESS = "AGENTSITE_TESTS_SLOWNESS"  # environment variable with the slowness that the run has measured at its start, for its workers
+_QUIET = 0.35  # seconds of `_work` on a quiet machine; it has to be this long to notice other processes
+_QUIET_READING = (
+    0.06  # seconds of `_read` on a quiet machine; if memory is slow, it doubles while `_work` does not change
+)
 _SOURCE = inspect.getsource(argparse)
 _MOST = 10.0
-_RARELY = 0.15  # seconds between two looks at a condition that takes long to come true
+_RARELY = 0.15  # seconds between two checks of a slow condition
 
 
 def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) -> T:
-    """The condition's first true value. Fails after `seconds`, or what they are on a machine as busy as this one.
+    """Return the condition's first true value. Fails after `seconds`, adapted to how busy the machine is.
 
-    It is asked after `every` seconds, and then less and less often: to ask a server costs both sides much of a core.
+    It is checked after `every` seconds, then less and less often: asking a server costs both sides CPU time.
     """
     began, allowed = time.monotonic(), seconds * slowness_at_start()
     while True:
@@ -32,7 +34,7 @@ def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) 
             return value
         took = time.monotonic() - began
         if took > allowed:
-            allowed = seconds * measured_slowness()  # other work may have come since
+            allowed = seconds * measured_slowness()  # other work can have started in between
             if took > allowed:
                 raise AssertionError(f"not within {seconds} s: {condition}")
         time.sleep(every)
@@ -41,7 +43,9 @@ def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) 
 
 @contextmanager
 def takes_less_than(seconds: float) -> Iterator[None]:
-    """Holds the block to a bound. A machine that was busy at the start of the run, or is now, has more time."""
+    """Check that the block takes less than `seconds`. A machine that was busy at the start of the run, or is now, gets
+    more.
+    """
     began = time.monotonic()
     yield
     took = time.monotonic() - began
@@ -49,21 +53,21 @@ def takes_less_than(seconds: float) -> Iterator[None]:
 
 
 def check_bound(took: float, seconds: float) -> None:
-    """Fails if `took` is more than `seconds`, or than what they are on a machine as busy as this one."""
+    """Fail if `took` is more than `seconds`, adapted to how busy the machine is."""
     if took >= seconds * slowness_at_start():
-        allowed = seconds * measured_slowness()  # other work may have come since
+        allowed = seconds * measured_slowness()  # other work can have started in between
         assert took < allowed, f"took {took:.2f} s, and may take {seconds} s ({allowed:.1f} s on this busy machine)"
 
 
 def slowness_at_start() -> float:
-    """How much slower this machine was than a quiet one when the run began: 1 to 10."""
+    """Return how much slower than a quiet machine this one was at the start of the run: 1 to 10."""
     if SLOWNESS not in os.environ:
         os.environ[SLOWNESS] = f"{measured_slowness():.1f}"
     return float(os.environ[SLOWNESS])
 
 
 def measured_slowness() -> float:
-    """The same, now: by what computes, and by threads that wake each other; and by what goes through much memory."""
+    """Return the present slowness of computation, of threads that wake each other, and of memory."""
     slowest = max(_taken(_work) / _QUIET, _taken(_read) / _QUIET_READING)
     return min(max(slowest, 1.0), _MOST)
 

@@ -1,4 +1,6 @@
-"""How the whole suite runs: which worker has which tests, how busy the machine is, and what could not run here."""
+"""The organization of a complete run: distribution of tests to workers, and a summary of tests that could
+not run here.
+"""
 
 import gc
 import os
@@ -13,9 +15,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.waiting import slowness_at_start
 
-# They share servers and browsers that are slow to start: all of a folder go to one worker.
+# They share servers and browsers that start slowly: all tests of a folder go to one worker.
 SHARING = ("tests/team/", "tests/e2e/", "tests/acceptance/")
-# They begin first, in this order: a team takes one worker all the time, and in the end the other two have a folder each.
+# They start first, in this order. A team occupies one worker all the time; at the end the other two have a folder each.
 LONG = (
     "tests/team/",
     "tests/tools_app/sandbox/",
@@ -43,7 +45,7 @@ NO_TIME = "no time is left"
 
 
 class ByFileOrFolder(LoadScopeScheduling):
-    """The tests of a file go to one worker, so that what they share is made once."""
+    """A scheduler that gives all tests of a file to one worker, so that they share fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
         return next((folder for folder in SHARING if nodeid.startswith(folder)), nodeid.partition("::")[0])
@@ -57,20 +59,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """More than there are cores, as tests of servers and of stops mostly wait: most of all where these were asked for."""
+    """Return more workers than cores, as tests of servers mostly wait, above all if these were requested."""
     are_slow = any(argument.startswith(SHARING) for argument in config.args)
     return len(os.sched_getaffinity(0)) + (2 if are_slow else 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for servers and browsers begins first: at the end, all workers share what is quick."""
+    """Start slow tests with servers and browsers first, so that all workers share the quick ones at the end."""
     items.sort(key=lambda item: next((n for n, folder in enumerate(LONG) if item.nodeid.startswith(folder)), len(LONG)))
 
 
 def pytest_collection_finish() -> None:
-    """Garbage is collected less often: it took 5 to 10 % of a run.
+    """Collect garbage less often: it took 5 to 10 % of a run.
 
-    What thousands of tests are made of lives to the end, so that no collection needs to look at it.
+    The objects of thousands of tests live to the end, so collections need not look at them.
     """
     gc.collect()
     gc.freeze()
@@ -78,12 +80,12 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    slowness_at_start()  # before there are workers, which would be measured with all else
+    slowness_at_start()  # before there are workers, which would be part of the measurement
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Where a run has an end (seconds of the epoch), what has not begun by then is left out, and counted."""
+    """Skip and count tests that have not started before the end of the run (seconds of the epoch), if it has one."""
     if time.time() > float(os.environ.get("AGENTSITE_TESTS_UNTIL", "inf")):
         pytest.skip(NO_TIME)
 
@@ -111,7 +113,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _where(of_team: list[Any], count: int) -> str:
-    """Which database and broker the tests had."""
+    """Return the database and the broker of the tests."""
     team = f"{len(of_team)} of them a team's on PostgreSQL and Redis" if of_team else "none on PostgreSQL and Redis"
     return f"{count} tests ran on {connection.vendor} and the embedded broker, {team}."
 
@@ -121,7 +123,7 @@ def _in(reports: Iterable[Any], places: tuple[str, ...]) -> list[Any]:
 
 
 def _told(ran: list[Any], skipped: list[Any]) -> str:
-    """How many tests ran, how many were skipped, and why; nothing where there were none."""
+    """Return the numbers of run and skipped tests with reasons, or nothing if there were none."""
     said = [f"{len({report.nodeid for report in ran})} tests ran"] if ran or skipped else []
     why = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     return ", ".join([*said, *(f"{count} skipped ({reason})" for reason, count in why.items())])

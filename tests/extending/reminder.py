@@ -5,7 +5,7 @@ LONG_TASK = 30  # iterations
 
 
 def long_task(step: StepState) -> Draft | None:
-    """Before a step, when a task has taken many iterations; once a task."""
+    """Return a reminder before a step if a task has taken many iterations, once per task."""
     if step.task.iteration < LONG_TASK or step.was_given("long_task"):
         return None
     text = f"You have worked for {step.task.iteration} steps. Tell the person in one sentence how far you are."

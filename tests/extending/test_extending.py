@@ -1,4 +1,6 @@
-"""docs/extending.md shows the hook, the reminder and the skill word for word, and each does what it says."""
+"""Tests that docs/extending.md shows the hook, the reminder and the skill verbatim, and that each works as
+described.
+"""
 
 import asyncio
 import re
@@ -21,7 +23,7 @@ _EXAMPLE = re.compile(r"`(tests/extending/[\w/.-]+)`:\n\n```\w+\n(.*?)```\n", re
 
 
 def examples() -> dict[str, str]:
-    """What the document shows of each file."""
+    """Return the text that the document shows of each file."""
     return dict(_EXAMPLE.findall((ROOT / "docs" / "extending.md").read_text()))
 
 

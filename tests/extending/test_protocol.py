@@ -1,4 +1,6 @@
-"""`docs/extending.md`, "Write a protocol": its example is a distribution of its own, installed here by a folder on the path."""
+"""Tests of the example in `docs/extending.md`, "Write a protocol", installed as a distribution by a folder
+on the path.
+"""
 
 import json
 import sys
@@ -23,7 +25,7 @@ Install = Callable[..., None]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Puts a folder on the path, or makes one with these entry points."""
+    """Put a folder on the path, or create one with these entry points."""
 
     def put(folder: Path = tmp_path, **points: str) -> None:
         if points:
@@ -48,7 +50,7 @@ def ollama() -> Iterator[FakeProvider]:
 
 @pytest.fixture
 def ask(transactional_db: None, ollama: FakeProvider) -> Callable[..., Run]:
-    """Starts a task whose model has routes to providers of these protocols, in their order."""
+    """Start a task whose model has routes to providers of these protocols, in order."""
 
     def start(*names: str) -> Run:
         model = factories.LogicalModelFactory()
@@ -62,7 +64,7 @@ def ask(transactional_db: None, ollama: FakeProvider) -> Callable[..., Run]:
 
 
 def answer(name: str, **arguments: object) -> Reply:
-    """A call as Ollama gives it."""
+    """Return a call in Ollama's form."""
     calls = [{"function": {"name": name, "arguments": arguments}}]
     message = {"role": "assistant", "content": "", "thinking": "Hm.", "tool_calls": calls}
     whole = {"message": message, "done": True, "done_reason": "stop", "prompt_eval_count": 100, "eval_count": 10}

@@ -1,4 +1,4 @@
-"""A tool of another package, as docs/extending.md shows it: installed, listed, run, allowed and denied."""
+"""Tests of the tool package that docs/extending.md shows: installed, listed, run, allowed and denied."""
 
 import importlib
 import sys
@@ -22,7 +22,7 @@ Install = Callable[..., None]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Installs distributions, each with one module and its entry point, and loads the plugins as a start does."""
+    """Install distributions, each with one module and its entry point, and load the plugins as at a start."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(registry, "_tools", dict(registry._tools))
     modules: list[str] = []

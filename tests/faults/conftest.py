@@ -1,4 +1,4 @@
-"""Servers of this suite's own; where their programs are missing, tests are skipped and say so."""
+"""Fixtures with PostgreSQL, Redis and servers for this suite. Tests without the needed programs are skipped."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,7 +19,7 @@ QUICK = {f"test_{family}.py" for family in ("kill_embedded", "people", "poison",
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The others run only where they are asked for, for the time that they take."""
+    """Deselect the long tests unless they are requested."""
     for item in items:
         if HERE in item.path.parents and item.path.name not in QUICK and not figures.WANTED:
             item.add_marker(pytest.mark.skip("run by: FAULTS_LONG=0 make faults, or make soak"))
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """With a database `migrated`, from which others are made."""
+    """A PostgreSQL server with a database `migrated`, the template of all others."""
     server = Postgres()
     try:
         server.start()
@@ -40,7 +40,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 
 @pytest.fixture
 def team(postgres: Postgres, tmp_path: Path) -> Iterator[Start]:
-    """Starts a team with so many workers, on a new database and a Redis of its own."""
+    """Return a function that starts a team with a number of workers, a new database and a Redis server."""
     running: list[Team] = []
     redis = Redis(tmp_path)
 

@@ -1,4 +1,4 @@
-"""What is put under faults: the server as one process, or a team's web and workers on servers of this suite's own."""
+"""Deployments under faults: the server as one process, or a team's web and workers on servers of this suite."""
 
 import fcntl
 import os
@@ -28,24 +28,26 @@ models:
 
 
 class Deployment:
-    """`server` is the web, to which people speak. `rows` reads the database beside it, past all of our code."""
+    """A deployment. `server` is the web process that people use. `rows` reads the database directly,
+    without our code.
+    """
 
     server: Server
     tools: ToolLog
 
     def rows(self, statement: str, *values: object) -> list[dict[str, Any]]:
-        """`?` stands for a value."""
+        """Return the rows of a query. `?` is a placeholder."""
         raise NotImplementedError
 
     def key(self, uuid: str) -> str:
-        """A UUID as the database has it."""
+        """Return a UUID in the database's form."""
         return uuid
 
     def close(self) -> None:
         raise NotImplementedError
 
     def dead(self, owner: str) -> bool:
-        """Whether the process that a lease names has ended: nobody holds its file."""
+        """Return whether the process of a lease has ended: its file is not locked."""
         try:
             with open(self.server.var / "run" / owner.partition(":")[2]) as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -56,7 +58,7 @@ class Deployment:
         return True
 
     def replay_verifies(self) -> str:
-        """Empty if each request can be rebuilt, byte for byte; else what was said."""
+        """Return the output if a request cannot be rebuilt byte for byte, otherwise ""."""
         command = [sys.executable, "manage.py", "replay", "--all", "--verify"]
         done = subprocess.run(
             command, cwd=ROOT, env=self.server.environment, capture_output=True, text=True, check=False
@@ -95,7 +97,9 @@ class Embedded(Deployment):
 
 
 class Team(Deployment):
-    """`postgres` and `redis` are servers that a test may kill; `through` is the port of a proxy before the first."""
+    """A team. Tests can kill the servers `postgres` and `redis`. `through` is the port of a proxy in front of
+    PostgreSQL.
+    """
 
     def __init__(
         self, folder: Path, postgres: Postgres, database: str, redis: Redis, *, through: int = 0, **environment: str
@@ -114,7 +118,7 @@ class Team(Deployment):
         self._started = 0
 
     def start_worker(self, host: str = "") -> subprocess.Popen[bytes]:
-        """Returns when it has begun to take tasks. `host` is what its machine is called, if not as this one is."""
+        """Start a worker, and return when it takes tasks. `host` overrides the name of its machine."""
         self._started += 1
         command = [sys.executable, "-m", "celery", "-A", "agentsite", "worker", "-P", "threads", "-c", "64"]
         command += ["--without-gossip", "--without-mingle", "-n", f"w{self._started}@%h", "--loglevel", "WARNING"]
@@ -151,7 +155,7 @@ class Team(Deployment):
 
 
 def kill_all(deployment: Deployment, workers: Sequence[subprocess.Popen[bytes]] = ()) -> None:
-    """Everything of ours at one moment, as when the power fails."""
+    """Kill all processes together, as in a power failure."""
     for worker in workers:
         worker.kill()
     deployment.server.kill()

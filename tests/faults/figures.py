@@ -1,4 +1,6 @@
-"""How much is done, and what came of it. With FAULTS_LONG=0 a little of each family; `make soak` (1) does the whole."""
+"""The amount of work and its results. FAULTS_LONG=0 runs a short form of each family, `make soak` (1) the
+complete one.
+"""
 
 import os
 import random
@@ -6,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-WANTED = "FAULTS_LONG" in os.environ  # without it, only what needs one server, in the short form
+WANTED = "FAULTS_LONG" in os.environ  # unset: only tests that need one server, in the short form
 LONG = os.environ.get("FAULTS_LONG") == "1"
 SOAK_MINUTES = float(os.environ.get("SOAK_MINUTES", "30" if LONG else "0"))
 SEED = int(os.environ.get("FAULTS_SEED") or random.SystemRandom().randrange(1_000_000))
@@ -18,7 +20,7 @@ def times(short: int, long: int) -> int:
 
 @dataclass
 class Figures:
-    """Of one family. `hits` counts, by what the task was doing, the faults that met a task under way."""
+    """The figures of one family. `hits` counts faults that met a running task, by what the task was doing."""
 
     name: str
     tasks: int = 0
@@ -44,7 +46,7 @@ class Figures:
         return f"Faults, {self.name}: {self.tasks} tasks, {self.faults} faults, {hit} tasks hit ({windows}); {times}"
 
     def report(self, record: "pytest.FixtureRequest") -> None:
-        """In the closing lines of the run."""
+        """Print the figures in the closing lines of the run."""
         record.node.user_properties.append(("closing line", str(self)))
 
 

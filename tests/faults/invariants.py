@@ -1,4 +1,4 @@
-"""What must hold after any fault, seen from outside: over REST, on the page, in the database and in the tools' log."""
+"""Invariants after any fault, checked from outside: over REST, on the page, in the database and in the tools' log."""
 
 import re
 from collections import Counter
@@ -16,12 +16,12 @@ from tests.faults.tool_log import Run
 from tests.server import PASSWORD
 
 Entry = Mapping[str, Any]
-PAGES = 5  # are looked at: a page costs more than all the rest
+PAGES = 5  # pages to check: one costs more than all other checks
 FIELDS = ("seq", "context_type", "content", "tool_call_id")
 
 
 def check(deployment: Deployment, jobs: Sequence[Job], *, verify: bool = True) -> None:
-    """Fails with all that is violated."""
+    """Fail with all violated invariants."""
     found = list(violations(deployment, jobs))
     if verify and (said := deployment.replay_verifies()):
         found.append(f"replay --verify: {said}")
@@ -42,7 +42,7 @@ def violations(deployment: Deployment, jobs: Sequence[Job]) -> Iterator[str]:
 
 
 def _of_record(entries: Sequence[Entry]) -> Iterator[str]:
-    """Each call has one result, right after it; the numbers have no gap."""
+    """Check that each call has one result, directly after it, and that sequence numbers have no gap."""
     if [entry["seq"] for entry in entries] != list(range(1, len(entries) + 1)):
         yield f"the numbers have gaps: {[entry['seq'] for entry in entries]}"
     calls = Counter(entry["tool_call"]["id"] for entry in entries if entry["tool_call"])
@@ -56,8 +56,9 @@ def _of_record(entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _of_calls(entries: Sequence[Entry], runs: Mapping[str, Sequence[Run]]) -> Iterator[str]:
-    """A moderate or dangerous call ran once at most. A result that was recorded is that of the newest run: no worker
-    that was overtaken has written one.
+    """Check that a moderate or dangerous call ran at most once, and that recorded results are those of the newest run.
+
+    A worker that lost its lease has therefore written no result.
     """
     results = {entry["tool_call_id"]: entry for entry in entries if entry["context_type"] == "tool_result"}
     for entry in entries:
@@ -105,7 +106,7 @@ def _of_state(deployment: Deployment, job: Job, row: Mapping[str, Any]) -> Itera
 
 
 def _of_pages(deployment: Deployment, jobs: Sequence[Job]) -> Iterator[str]:
-    """The page shows each message, and the answer, once."""
+    """Check that the page shows each message and the answer once."""
     browser = signed_in(deployment)
     for job in jobs:
         with browser.open(f"{deployment.server.base_url}/s/{job.session}/", timeout=60) as response:
@@ -121,7 +122,7 @@ def _of_pages(deployment: Deployment, jobs: Sequence[Job]) -> Iterator[str]:
 
 
 def signed_in(deployment: Deployment) -> OpenerDirector:
-    """A browser of the administrator, without JavaScript."""
+    """Return a client without JavaScript, signed in as the administrator."""
     jar = CookieJar()
     browser = build_opener(HTTPCookieProcessor(jar))
     address = f"{deployment.server.base_url}/accounts/login/"

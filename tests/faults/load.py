@@ -1,4 +1,4 @@
-"""Tasks under way while a fault happens: started at once, driven by approvals, waited for."""
+"""Tasks that run during a fault: started together, driven by approvals, and awaited."""
 
 import json
 import threading
@@ -23,7 +23,7 @@ ENDED = ("done", "failed")
 
 @dataclass
 class Job:
-    """One task. `said` are the messages that were accepted (202), each with a token of its own."""
+    """One task. `said` are the accepted messages (202), each with its own token."""
 
     token: str
     session: str = ""
@@ -37,7 +37,7 @@ class Job:
 
 
 def steps(job: Job, *, pause: float = 0.03, dangerous: bool = False) -> list[dict[str, Any]]:
-    """A safe call, a moderate one, sometimes one that a person approves, and a result that streams."""
+    """Return a safe call, a moderate one, sometimes one that needs an approval, and a streamed result."""
     calls = ["safe", "moderate", *(["dangerous"] if dangerous else []), "moderate"]
     probes = [
         {**call(f"probe_{danger}", mark=f"{job.token}.{number}", seconds=3 * pause), "delay": pause}
@@ -47,7 +47,7 @@ def steps(job: Job, *, pause: float = 0.03, dangerous: bool = False) -> list[dic
 
 
 def start(deployment: Deployment, count: int, text: Callable[[Job, int], str] | None = None) -> list[Job]:
-    """So many tasks at once. A task whose start was refused, or not answered, is none."""
+    """Start a number of tasks together. A start that was refused or not answered does not count."""
     make = text or (lambda job, number: script(*steps(job, dangerous=number % 4 == 3)))
     with ThreadPoolExecutor(max_workers=min(count, 16)) as pool:
         return [job for job in pool.map(lambda number: _start(deployment, number, make), range(count)) if job.task]
@@ -64,7 +64,7 @@ def _start(deployment: Deployment, number: int, text: Callable[[Job, int], str])
 
 
 def send(deployment: Deployment, job: Job, content: str, key: str) -> int:
-    """The status of the answer to a message with an `Idempotency-Key`."""
+    """Return the status of the answer to a message with an `Idempotency-Key`."""
     request = Request(
         f"{deployment.server.base_url}/api/v1/sessions/{job.session}/messages/",
         data=json.dumps({"content": content}).encode(),
@@ -78,14 +78,14 @@ def send(deployment: Deployment, job: Job, content: str, key: str) -> int:
 
 
 def say(deployment: Deployment, job: Job, content: str) -> None:
-    """A message whose first line is its token."""
+    """Send a message whose first line is its token."""
     answer = deployment.server.call("POST", f"sessions/{job.session}/messages/", {"content": content})
     job.said.append(content.partition("\n")[0])
     job.task = answer["task"] or job.task
 
 
 def states(deployment: Deployment, jobs: Sequence[Job]) -> dict[str, dict[str, Any]]:
-    """The newest task of each session, by the job's token, as the database has it."""
+    """Return the state of each session's newest task from the database, by the job's token."""
     rows = deployment.rows(
         "SELECT session_id, id, state, waiting_for, epoch, lease_owner, failure_code FROM tasks ORDER BY created_at"
     )
@@ -95,7 +95,7 @@ def states(deployment: Deployment, jobs: Sequence[Job]) -> dict[str, dict[str, A
 
 @contextmanager
 def approving(deployment: Deployment, jobs: Sequence[Job]) -> Iterator[None]:
-    """Meanwhile somebody approves what waits for it; while the server is gone, they try again."""
+    """Approve waiting calls while the block runs. Requests are repeated while the server is away."""
     over = threading.Event()
 
     def approve() -> None:
@@ -104,7 +104,7 @@ def approving(deployment: Deployment, jobs: Sequence[Job]) -> Iterator[None]:
                 waiting = [job for job in jobs if states(deployment, jobs)[job.token]["waiting_for"] == "approval"]
                 for job in waiting:
                     deployment.server.call("POST", f"tasks/{job.task}/approval/", {"decision": "approve"})
-            except Exception:  # noqa: S112  a server that was killed, a decision that another one made
+            except Exception:  # noqa: S112  the server was killed, or another thread decided
                 continue
 
     thread = threading.Thread(target=approve, daemon=True)
@@ -117,7 +117,7 @@ def approving(deployment: Deployment, jobs: Sequence[Job]) -> Iterator[None]:
 
 
 def moments(deployment: Deployment, tasks: int, count: int) -> tuple[list[Job], list[float]]:
-    """Runs so many tasks without a fault, and returns them with delays at 20 ms steps over the time that they took."""
+    """Run tasks without a fault, and return them with delays in 20 ms steps over their duration."""
     began = time.monotonic()
     jobs = start(deployment, tasks)
     started = time.monotonic() - began
@@ -127,13 +127,13 @@ def moments(deployment: Deployment, tasks: int, count: int) -> tuple[list[Job], 
     statuses = {
         e["metadata"]["status"] for job in jobs for e in deployment.server.entries(job.session) if e["tool_call_id"]
     }
-    assert statuses == {"succeeded"}  # the tools are there
+    assert statuses == {"succeeded"}  # the tools are available
     steps = max(1, round(whole / STEP))
     return jobs, [STEP * (steps * number // count) for number in range(count)]
 
 
 def until_ended(deployment: Deployment, jobs: Sequence[Job], seconds: float = 60) -> float:
-    """Waits until all are at their end; returns how long it took."""
+    """Wait until all tasks have ended, and return the seconds that it took."""
     began = time.monotonic()
 
     def all_ended() -> bool:

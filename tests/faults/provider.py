@@ -22,7 +22,7 @@ FAULTS = ("stalls", "resets", "rubbish", "rubbish in the stream", "429", "503")
 
 
 class FaultyProvider:
-    """`fails` says how often, of all answers, one is a fault (1: always), and which are possible."""
+    """A provider with faults. `fails` is the share of faulty answers (1: all) and their possible kinds."""
 
     def __init__(self, fake: FakeProvider, seed: int) -> None:
         self.url, self._dice, self._lock = fake.base_url, random.Random(seed), threading.Lock()

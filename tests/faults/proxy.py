@@ -1,14 +1,14 @@
-"""Stands between our processes and PostgreSQL: forwards all, and loses the answers to commits when it is told to."""
+"""A proxy between our processes and PostgreSQL that loses answers to commits on demand."""
 
 import socket
 import threading
 from contextlib import suppress
 
-COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"  # the wire format of PostgreSQL: a simple query
+COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"  # a simple query in PostgreSQL's wire format
 
 
 class Proxy:
-    """`lose(n)`: of the next commits, each `every`th is done and its answer lost, until that happened n times."""
+    """A proxy. After `lose(n)`, each `every`th commit is executed and its answer lost, until that happened n times."""
 
     def __init__(self, port: int) -> None:
         self._target = port

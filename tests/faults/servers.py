@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis servers of this suite's own, to be killed and started again."""
+"""PostgreSQL and Redis servers of this suite that tests kill and start again."""
 
 import os
 import pwd
@@ -27,7 +27,7 @@ def _answers(port: int) -> bool:
 
 
 class _OwnServer:
-    """A process that listens on a port of its own. `kill` is `kill -9`; its data stays."""
+    """A process that listens on its own port. `kill` is `kill -9`; the data stays."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -59,7 +59,7 @@ class _OwnServer:
 
 
 class Postgres(_OwnServer):
-    """`restart` cuts all connections off at once (SIGQUIT, as a crash does) and recovers from the log."""
+    """A PostgreSQL server. `restart` cuts off all connections (SIGQUIT, like a crash) and recovers from the log."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Postgres(_OwnServer):
         if binaries is None:
             pytest.skip("no PostgreSQL server's programs here (initdb)")
         self._binaries = binaries
-        self._folder = Path(tempfile.mkdtemp(prefix="agentsite-faults-"))  # pytest's own are closed to other users
+        self._folder = Path(tempfile.mkdtemp(prefix="agentsite-faults-"))  # pytest's folders are closed to other users
         self._user = _unprivileged()
         if self._user:
             os.chown(self._folder, self._user, self._user)
@@ -116,7 +116,7 @@ def _folder_of_postgres() -> Path | None:
 
 
 def _unprivileged() -> int:
-    """PostgreSQL refuses to run as root. 0: we are not root."""
+    """Return an unprivileged user's id, since PostgreSQL refuses to run as root, or 0 if we are not root."""
     return pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else 0
 
 
@@ -143,21 +143,21 @@ class Redis(_OwnServer):
             return False
 
     def hold(self, most: int) -> None:
-        """So many bytes: with more, it refuses to write. 0: as many as come."""
+        """Limit the memory in bytes, beyond which it refuses writes. 0 is no limit."""
         redis.Redis.from_url(self.url).config_set("maxmemory", most)
 
     def stop(self) -> None:
-        """It keeps its data."""
+        """Stop the server and keep its data."""
         self.end(signal.SIGTERM)
 
     def lose(self) -> None:
-        """It loses its data."""
+        """Stop the server and delete its data."""
         self.kill()
         (self._folder / f"{self.port}.rdb").unlink(missing_ok=True)
 
 
 class SecureRedis(Redis):
-    """Only behind TLS, with a certificate for 127.0.0.1."""
+    """A Redis server that requires TLS, with a certificate for 127.0.0.1."""
 
     def __init__(self, folder: Path, authority: Certificates) -> None:
         super().__init__(folder)

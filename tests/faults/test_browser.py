@@ -1,4 +1,4 @@
-"""What people see in three tabs while the database and the web go and come back."""
+"""Tests of the view in three tabs while the database and the web process go away and come back."""
 
 import pytest
 from playwright.sync_api import expect
@@ -45,7 +45,7 @@ def test_three_tabs_and_a_message_while_the_database_is_away(team: Start, open_p
 
 
 def _begin_while_the_database_is_away(chat: Chat, postgres: Postgres) -> None:
-    """The first message of a session: no page but the one with its text, until there is an answer."""
+    """Send the first message of a session. The page shows only its text until there is an answer."""
     chat.page.goto("/")
     chat.page.get_by_label("Model").select_option("script")
     text = script(result("Third."))

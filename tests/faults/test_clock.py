@@ -1,6 +1,6 @@
-"""The database's clock jumps while tasks run: their leases and wake-ups are an hour off, in one direction or the other.
+"""Tests of a database clock that jumps by an hour, forward or back, while tasks run with leases and wake-ups.
 
-The jump is injected: what the rows say of times is moved, as a clock that was set would make it look.
+The jump is simulated: the times in the rows are moved instead.
 """
 
 import sqlite3
@@ -40,7 +40,7 @@ def test_clocks_jump(tmp_path: Path, request: pytest.FixtureRequest) -> None:
             _jump(deployment, "+1 hour" if number % 2 else "-1 hour")
             rows = load.states(deployment, begun)
             figures.hit([row["state"] for row in rows.values() if row["lease_owner"]])
-            if number % 2:  # the leases of the dead now seem to last for an hour
+            if number % 2:  # leases of dead workers now seem to last for an hour
                 deployment.server.kill()
                 deployment.server.start()
             with load.approving(deployment, begun):

@@ -1,4 +1,4 @@
-"""PostgreSQL is restarted in mid-transaction, again and again; and a commit's answer is lost on its way."""
+"""Tests of PostgreSQL restarts in mid-transaction, and of commits whose answers are lost."""
 
 import time
 from pathlib import Path
@@ -16,12 +16,12 @@ from tests.waiting import check_bound, until
 
 pytestmark = pytest.mark.team
 BETWEEN = 10.0  # seconds
-TOLD = 5.0  # seconds until a request is answered that the database is away
-RECOVERED = 30.0  # seconds after the database is back, without a person
+TOLD = 5.0  # seconds until a request reports that the database is away
+RECOVERED = 30.0  # seconds after the database is back, without a person's help
 
 
 def test_restarts_in_mid_transaction(team: Start, postgres: Postgres, request: pytest.FixtureRequest) -> None:
-    """All connections are cut off, as by a crash; the tasks that were under way end, and each new one is taken."""
+    """All connections are cut off as by a crash. Running tasks end, and each new one is accepted."""
     deployment, figures = team(), Figures("PostgreSQL crashes and restarts")
     jobs, delays = load.moments(deployment, times(8, 20), times(1, 30))
     for delay in delays:
@@ -41,12 +41,12 @@ def test_restarts_in_mid_transaction(team: Start, postgres: Postgres, request: p
 
 
 def test_restarts_every_ten_seconds(team: Start, postgres: Postgres, request: pytest.FixtureRequest) -> None:
-    """For minutes, whatever is under way then."""
+    """Restart for minutes, whatever runs at that time."""
     deployment, figures = team(), Figures(f"PostgreSQL restarts every {BETWEEN:g} s")
     jobs, delays = load.moments(deployment, 8, times(2, 30))
     with load.approving(deployment, jobs):
         for delay in delays:
-            time.sleep(BETWEEN - delay)  # between two faults, as it is asked for
+            time.sleep(BETWEEN - delay)  # between two faults
             jobs += load.start(deployment, 8)
             time.sleep(delay)
             rows = load.states(deployment, jobs)

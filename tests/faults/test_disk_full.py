@@ -1,4 +1,4 @@
-"""The disk is full for a while: what was stored stays, people are told, and tasks go on when there is room again."""
+"""Tests of a disk that is full for a while: stored data stays, people are notified, and tasks resume afterwards."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ def test_the_disk_is_full_for_a_while(small_disk: Path, request: pytest.FixtureR
             ballast = _fill(small_disk)
             rows = load.states(deployment, begun)
             figures.hit([row["state"] for row in rows.values() if row["lease_owner"]])
-            begun += load.start(deployment, 2)  # they may be refused
+            begun += load.start(deployment, 2)  # they can be refused
             time.sleep(2)
             ballast.unlink()
             with load.approving(deployment, begun):

@@ -1,4 +1,4 @@
-"""`kill -9` of the whole server, at 20 ms steps over tasks under way."""
+"""Tests of `kill -9` on the entire server, in 20 ms steps over running tasks."""
 
 import time
 from functools import partial
@@ -12,7 +12,7 @@ from tests.faults.figures import LONG, Figures, times
 from tests.faults.invariants import check
 from tests.waiting import check_bound
 
-TASKS = times(8, 20)  # under way at each kill
+TASKS = times(8, 20)  # running at each kill
 RECOVERED = 3.0  # seconds after the server is up again
 
 
@@ -36,12 +36,12 @@ def test_kill_at_each_moment(tmp_path: Path, request: pytest.FixtureRequest) -> 
     finally:
         deployment.close()
         figures.report(request)
-    assert not LONG or sum(figures.hits.values()) > figures.tasks / 4  # a few kills may come between two tasks
+    assert not LONG or sum(figures.hits.values()) > figures.tasks / 4  # a few kills can come between two tasks
     check_bound(max(figures.seconds.get("claimed again after the restart", [0.0])), RECOVERED)
 
 
 def _restart(deployment: Embedded, figures: Figures, jobs: list[load.Job], hit: dict[str, windows.Hit]) -> None:
-    """Each task that was held is claimed anew."""
+    """Restart the server, and check that each leased task is claimed again."""
     began = time.monotonic()
     deployment.server.start()
     figures.took("start", time.monotonic() - began)

@@ -1,4 +1,4 @@
-"""A team's processes are killed, stopped and ended, at 20 ms steps over tasks under way."""
+"""Tests that kill, stop and end a team's processes, in 20 ms steps over running tasks."""
 
 import os
 import random
@@ -21,7 +21,7 @@ from tests.waiting import check_bound
 pytestmark = pytest.mark.team
 TASKS = times(8, 20)
 RECOVERED = 20.0  # seconds with the default lease
-LEASE = 4  # seconds, where a test waits for its end
+LEASE = 4  # seconds, in tests that wait for its end
 
 
 def test_kill_at_each_moment(team: Start, request: pytest.FixtureRequest) -> None:
@@ -45,7 +45,7 @@ def test_kill_at_each_moment(team: Start, request: pytest.FixtureRequest) -> Non
 
 
 def _kill(deployment: Team, jobs: Sequence[load.Job], what: str, dice: random.Random) -> dict[str, windows.Hit]:
-    """Kills, and brings new ones up. What hit a task is told from before that."""
+    """Kill processes and start new ones. The hits are determined from the state before."""
     if what == "web":
         deployment.server.kill()
         rows = load.states(deployment, jobs)
@@ -65,7 +65,7 @@ def _kill(deployment: Team, jobs: Sequence[load.Job], what: str, dice: random.Ra
 
 
 def _until_claimed(deployment: Team, jobs: Sequence[load.Job], hit: dict[str, windows.Hit], figures: Figures) -> None:
-    """Each task whose worker was killed has another one, or went on before we looked."""
+    """Wait until each task of a killed worker has another one, or has already gone on."""
     of_workers = {token: row for token, row in hit.items() if row["window"] != "web"}
     windows.until_claimed(deployment, jobs, of_workers, 60, partial(figures.took, "claimed again after the kill"))
 
@@ -90,16 +90,16 @@ def test_a_worker_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes_u
         figures.hit(["taken over"] * len(taken))
         asleep.send_signal(signal.SIGCONT)
         jobs += begun
-    time.sleep(1)  # what it still does
+    time.sleep(1)  # its remaining work
     figures.report(request)
     check(deployment, jobs)
     assert figures.hits
-    assert "the database failed" not in deployment.server.output.read_text()  # it was overtaken, and knows it
+    assert "the database failed" not in deployment.server.output.read_text()  # it has lost its lease and knows it
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a process another host's name")
 def test_the_tasks_of_a_dead_host_go_on_when_their_leases_run_out(team: Start, request: pytest.FixtureRequest) -> None:
-    """Nobody here can tell that its workers are dead: neither by their process ids nor by their files."""
+    """Nobody can tell here that its workers are dead, neither by process id nor by their files."""
     deployment, figures = team(workers=1, AGENTSITE_LEASE_SECONDS=str(LEASE)), Figures("a host dies")
     jobs: list[load.Job] = []
     for number in range(times(2, 10)):
@@ -112,7 +112,7 @@ def test_the_tasks_of_a_dead_host_go_on_when_their_leases_run_out(team: Start, r
         figures.hit([row["state"] for row in lost.values()])
         windows.until_claimed(deployment, begun, lost, 60, partial(figures.took, "claimed again after the kill"))
         if lost:
-            assert time.monotonic() - began > LEASE / 2  # leases are renewed three times in them
+            assert time.monotonic() - began > LEASE / 2  # leases are renewed three times in this period
         with load.approving(deployment, begun):
             load.until_ended(deployment, begun)
         figures.tasks += len(begun)
@@ -124,7 +124,7 @@ def test_the_tasks_of_a_dead_host_go_on_when_their_leases_run_out(team: Start, r
 
 
 def test_rolling_restarts_fail_no_step(team: Start, request: pytest.FixtureRequest) -> None:
-    """SIGTERM: each worker finishes the steps that it is at. No outcome is unknown, and no crash is counted."""
+    """SIGTERM lets each worker finish its current steps. No outcome is unknown, and no crash is counted."""
     deployment, figures = team(), Figures("SIGTERM, rolling restarts")
     jobs: list[load.Job] = []
     for _ in range(times(1, 5)):
@@ -145,7 +145,7 @@ def test_rolling_restarts_fail_no_step(team: Start, request: pytest.FixtureReque
 
 
 def test_each_message_of_the_broker_comes_five_times(team: Start, request: pytest.FixtureRequest) -> None:
-    """To two workers, at every moment: each task has one of them at a time."""
+    """Each message reaches two workers five times. Only one worker at a time has the task."""
     deployment, figures = team(), Figures("each message five times, two workers")
     broker = Celery(broker=deployment.redis.url)
     jobs = load.start(deployment, times(10, 60))

@@ -1,4 +1,6 @@
-"""Stop and interjection at 20 ms steps, in every state; three readers that lose their connection again and again."""
+"""Tests of stops and interjections in 20 ms steps, in every state, and of three readers that keep losing their
+connection.
+"""
 
 import random
 import threading
@@ -17,12 +19,12 @@ from tests.faults.invariants import check
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import check_bound, until
 
-AT_ONCE, AT_MOST = 1.0, 2.0  # seconds: p95, and the longest
+AT_ONCE, AT_MOST = 1.0, 2.0  # seconds: p95, and the maximum
 AT_A_TIME = 4
 
 
 def _long(job: load.Job, number: int) -> str:
-    """Scripts that stay for long in one state, and one that goes through all of them."""
+    """Return scripts that stay in one state for long, and one that goes through all states."""
     waits: list[list[Any]] = [
         [{**result(job.answer), "delay": 60}],
         [{**result(job.answer), "stall": 60}],
@@ -69,13 +71,13 @@ def test_a_person_comes_first_at_each_moment(embedded: Embedded, request: pytest
     figures.tasks = len(jobs)
     figures.report(request)
     check(embedded, jobs)
-    patience = times(5, 1)  # in CI, all else runs beside it
+    patience = times(5, 1)  # in CI, other jobs run on the same machine
     check_bound(percentile(figures.seconds["effect"], 95), AT_ONCE * patience)
     check_bound(max(figures.seconds["effect"]), AT_MOST * patience)
 
 
 class Tab:
-    """Follows a session's events, and comes back with the last one's id whenever its connection is lost."""
+    """A subscriber to a session's events that reconnects with the last id whenever its connection is lost."""
 
     def __init__(self, deployment: Embedded, session: str, seed: int) -> None:
         self._deployment, self._session, self._dice = deployment, session, random.Random(seed)
@@ -102,7 +104,7 @@ class Tab:
             elif event["event"] == "state":
                 self.state = event["data"]["state"]
             if number >= events:
-                stream.close()  # type: ignore[attr-defined]  # it is a generator
+                stream.close()  # type: ignore[attr-defined]  a generator
                 return
 
 

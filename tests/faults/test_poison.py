@@ -1,6 +1,4 @@
-"""A task that kills its server is given up; those that were under way with it are not, nor those of a server that is
-killed from outside.
-"""
+"""Tests that a task that kills its server is given up, unlike tasks that ran next to it or were killed from outside."""
 
 import time
 from contextlib import suppress
@@ -23,10 +21,10 @@ def poison(job: load.Job, seconds: float) -> str:
 
 
 def until_ended(deployment: Embedded, jobs: list[load.Job]) -> None:
-    """A supervisor starts the server again whenever it has died."""
+    """Wait until all have ended, while a supervisor restarts the server after each crash."""
 
     def all_ended() -> bool:
-        with suppress(AssertionError):  # it died while it started
+        with suppress(AssertionError):  # it died during its start
             deployment.server.revive()
         return all(row["state"] in load.ENDED for row in load.states(deployment, jobs).values())
 

@@ -1,4 +1,4 @@
-"""Providers stall, reset, send rubbish and storm with 429; then all of them are down."""
+"""Tests of providers that stall, reset, send garbage and answer 429, until all of them are down."""
 
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.faults.figures import SEED, Figures, times
 from tests.faults.invariants import check
 from tests.waiting import until
 
-GIVEN_UP = {"provider_unavailable", "structural_error"}  # with a sentence that says what to do
+GIVEN_UP = {"provider_unavailable", "structural_error"}  # with a sentence of advice
 
 
 def test_providers_fail_in_every_way(tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -47,7 +47,7 @@ def test_providers_fail_in_every_way(tmp_path: Path, request: pytest.FixtureRequ
 
 
 def _is_well(deployment: Embedded, jobs: list[load.Job]) -> bool:
-    """Whether one more task, which is added to the jobs, gets past the breakers: they stay open for a second."""
+    """Return whether one more task, added to the jobs, passes the breakers, which stay open for a second."""
     tried = load.start(deployment, 1)
     jobs.extend(tried)
     _until_ended(deployment, tried)

@@ -1,4 +1,4 @@
-"""Redis is restarted with its data and without it, and is gone for a while: messages are only hints."""
+"""Tests of Redis restarts with and without its data, and of a longer absence: its messages are only hints."""
 
 import signal
 import time
@@ -48,7 +48,7 @@ def test_redis_is_restarted(team: Start, request: pytest.FixtureRequest) -> None
         under_way = [row for row in load.states(deployment, begun).values() if row["state"] not in load.ENDED]
         fault(deployment)
         figures.hit([f"{fault.__name__.strip('_')}, {row['state']}" for row in under_way])
-        begun += load.start(deployment, 3)  # nobody hears of them
+        begun += load.start(deployment, 3)  # nobody is notified of them
         deployment.redis.start()
         with load.approving(deployment, begun):
             figures.took("all ended after its return", load.until_ended(deployment, begun, RECOVERED * 2))
@@ -84,7 +84,7 @@ def test_a_worker_survives_that_redis_goes_while_a_message_is_not_acknowledged(
         queue.put("a wake-up")
         assert queue.get(timeout=10).payload == "a wake-up"
         redis.kill()
-        connection.transport.client = None  # as Celery's consumer leaves it when a channel could not be closed
+        connection.transport.client = None  # the state that Celery's consumer leaves if a channel could not be closed
         connection.close()
     finally:
         redis.kill()

@@ -1,6 +1,6 @@
-"""Random faults for a while: any of them, at any moment. The seed is printed; `FAULTS_SEED` sets it.
+"""Tests with random faults at random times. The seed is printed; `FAULTS_SEED` sets it.
 
-`SOAK_MINUTES` says how long. The web and one worker are suspended but never killed: their memory is measured.
+`SOAK_MINUTES` is the duration. The web process and one worker are suspended but never killed: their memory is measured.
 """
 
 import random
@@ -22,8 +22,8 @@ from tests.faults.invariants import check
 
 pytestmark = pytest.mark.team
 BATCH = 10
-GROWTH = 50.0  # MB a process
-WARM = 3  # batches: caches and pools are full then
+GROWTH = 50.0  # MB per process
+WARM = 3  # batches after which caches and pools are full
 
 
 def test_random_faults(team: Start, request: pytest.FixtureRequest) -> None:
@@ -77,7 +77,7 @@ def _rolling_restart(deployment: Team, jobs: list[load.Job], dice: random.Random
 
 
 def _suspend(deployment: Team, jobs: list[load.Job], dice: random.Random) -> None:
-    """Past the lease; it wakes up while another one goes on."""
+    """Suspend a worker beyond its lease. It wakes up while another one continues."""
     worker = deployment.workers[1]
     worker.send_signal(signal.SIGSTOP)
     waking = threading.Timer(16 + dice.random() * 5, worker.send_signal, [signal.SIGCONT])

@@ -1,4 +1,4 @@
-"""What the fake tools wrote down of their runs (`plugin/faults_tools.py`)."""
+"""The log that the fake tools write of their runs (`plugin/faults_tools.py`)."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ class ToolLog:
         self._path = path
 
     def runs(self) -> dict[str, Sequence[Run]]:
-        """By the mark of their call, in the order in which they began."""
+        """Return the runs by the mark of their call, in order of their start."""
         lines = self._path.read_text().splitlines() if self._path.exists() else []
         events = [json.loads(line) for line in lines if line.endswith("}")]
         ended = {event["run"] for event in events if event["event"] == "ended"}

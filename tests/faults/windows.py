@@ -1,4 +1,4 @@
-"""What each task was doing at the moment of a fault, read from the database and the tools' log right after it."""
+"""The activity of each task at the moment of a fault, read directly afterwards from the database and the tools' log."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ Hit = dict[str, Any]
 
 
 def of_hit(deployment: Deployment, jobs: Sequence[Job], is_hit: Callable[[str], bool]) -> dict[str, Hit]:
-    """By token, the rows of tasks whose owner was hit. Each gets `window`: the field has a word for what it did."""
+    """Return the rows of tasks whose owner was hit, by token. Each gets a `window`, the activity at that time."""
     rows = states(deployment, jobs)
     runs = deployment.tools.runs()
     held = {token: row for token, row in rows.items() if row["lease_owner"] and is_hit(row["lease_owner"])}
@@ -24,7 +24,7 @@ def of_hit(deployment: Deployment, jobs: Sequence[Job], is_hit: Callable[[str], 
 def until_claimed(
     deployment: Deployment, jobs: Sequence[Job], hit: dict[str, Hit], seconds: float, took: Callable[[float], None]
 ) -> None:
-    """Each task that was hit is claimed anew; `took` is told after how many seconds from now."""
+    """Wait until each task that was hit is claimed again. `took` receives the seconds from now."""
     began, waiting = time.monotonic(), dict(hit)
 
     def all_claimed() -> bool:

@@ -1,4 +1,4 @@
-"""A real model server (llama.cpp with SmolLM2-135M) and our server in front of it. `make real` installs the first."""
+"""Fixtures with a real model server (llama.cpp with SmolLM2-135M) behind our server. `make real` installs the first."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.real import proxy_server
 from tests.server import ROOT, Server
 
 PYTHON = ROOT / ".venv-real" / "bin" / "python"
-OFF = ("browser", "fetch_url", "file", "match", "search", "shell", "skill")  # a prompt of half the length
+OFF = ("browser", "fetch_url", "file", "match", "search", "shell", "skill")  # halves the prompt
 
 
 @pytest.fixture(scope="session")

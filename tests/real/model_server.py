@@ -1,8 +1,8 @@
-"""llama.cpp's own server with a very small model, on loopback. Run by the Python that has xllamacpp:
+"""llama.cpp's server with a very small model, on loopback. Run it with the Python that has xllamacpp:
 
     python model_server.py MODEL.gguf
 
-Prints its address when it answers.
+It prints its address when it answers.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""LiteLLM's proxy in front of the real model: OpenAI's and Anthropic's protocol, spoken by somebody else's code."""
+"""LiteLLM's proxy in front of the real model: OpenAI's and Anthropic's protocol in somebody else's implementation."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ litellm_settings:
 
 @contextmanager
 def running(program: Path, model_url: str, folder: Path) -> Iterator[str]:
-    """The proxy's address, once it answers."""
+    """Yield the proxy's address once it answers."""
     config = folder / "proxy.yml"
     config.write_text(CONFIG.format(model_url=model_url))
     port = free_port()

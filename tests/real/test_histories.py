@@ -1,6 +1,6 @@
-"""Histories of every kind, given to a real server: a task goes on with a small model after a large one had begun it.
+"""Tests of all kinds of histories on a real server: a small model continues a task that a large one has begun.
 
-What counts: the server, and its chat template, refuse nothing of what is in such a history.
+The server and its chat template must refuse no part of such a history.
 """
 
 import time
@@ -68,7 +68,7 @@ def _goes_on(world: Callable[..., Any], protocol: str, task: whole_tasks.WholeTa
 
 
 def test_a_window_of_8000_and_constrained_replies(world: Callable[..., Any], model_url: str) -> None:  # noqa: F811
-    """Each reply is a call whose arguments are JSON; whether they make sense is up to the model."""
+    """Each reply is a call with JSON arguments. The model decides whether they make sense."""
     made = world((GPT_4, "openai_native"))
     made.session.model = small_model("json_schema", model_url, context_window=8_000, max_output_tokens=400)
     made.session.save()

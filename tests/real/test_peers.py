@@ -1,7 +1,7 @@
-"""Whole tasks in each protocol, with LiteLLM's proxy in front of a real model as the other side.
+"""Tests of complete tasks in each protocol, with LiteLLM's proxy in front of a real model.
 
-The model is far too small to do anything well. What counts: each stream is read to its end, each reply is a call or a
-visible reminder, and where the reply is constrained, each one is a valid call.
+The model is far too small to do anything well. Each stream must be read to its end, each reply must be a call or a
+visible reminder, and each constrained reply a valid call.
 """
 
 import json
@@ -72,7 +72,7 @@ def test_constrained_replies_are_valid_calls_each_time(proxy_url):
 
 
 def _constrained(proxy_url: str, words: str) -> LLMTurnResult:
-    """Its strings are bounded, for only then does it come to an end within the output limit."""
+    """Return a schema with bounded strings, so that the reply ends within the output limit."""
     quirks = {"schema_keywords": ["maxLength"]}
     adapter, parameters = adapter_for("json_schema"), RouteParameters(model="smollm2", max_tokens=200, quirks=quirks)
     message = {"type": {"enum": ["info", "result"]}, "text": {"type": "string", "maxLength": 60}}

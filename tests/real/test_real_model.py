@@ -1,5 +1,6 @@
-"""A real model over real HTTP. It is far too small to drive an agent; what counts is that whatever it says leads to a
-correct record and a clean end."""
+"""Tests of a real model over real HTTP. It is too small to drive an agent, but any reply must lead to a correct record
+and a clean end.
+"""
 
 import time
 from collections import Counter
@@ -10,7 +11,7 @@ from tests.server import Server
 from tests.waiting import check_bound, until
 
 pytestmark = pytest.mark.real
-LONG = 900  # seconds; two slow cores
+LONG = 900  # seconds on two slow cores
 
 
 def ask(server: Server, text: str) -> tuple[str, str]:
@@ -19,7 +20,7 @@ def ask(server: Server, text: str) -> tuple[str, str]:
 
 
 def check_record(server: Server, session: str) -> list[str]:
-    """The record's rules, whatever was said; returns the types of its entries."""
+    """Check the rules of the record, and return the types of its entries."""
     entries = server.entries(session)
     assert [entry["seq"] for entry in entries] == list(range(1, len(entries) + 1))
     calls = [entry["tool_call"]["id"] for entry in entries if entry["tool_call"]]

@@ -25,7 +25,7 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 
 def pdf(*pages: str, password: str = "") -> bytes:
-    """A page for each text."""
+    """Return a PDF with a page for each text."""
     writer = PdfWriter()
     font = DictionaryObject(
         {
@@ -84,7 +84,7 @@ def _bytes(save: object) -> bytes:
 
 
 def report() -> bytes:
-    """A Word document of two pages with all that is not a paragraph."""
+    """Return a Word document of two pages with all kinds of content other than paragraphs."""
     document = docx.Document()
     section = document.sections[0]
     section.header.paragraphs[0].text = "Bee Institute"
@@ -120,7 +120,7 @@ def _element(paragraph: Any, xml: str) -> None:
 
 
 def costs() -> bytes:
-    """A workbook with dates, a formula without a value, a comment, a footer, a gap and a hidden sheet."""
+    """Return a workbook with dates, a formula without a value, a comment, a footer, a gap and a hidden sheet."""
     workbook = openpyxl.Workbook()
     sheet = workbook.active
     sheet.title = "Costs"
@@ -135,14 +135,14 @@ def costs() -> bytes:
 
 
 def computed() -> bytes:
-    """The same formula as a program leaves it that has computed it."""
+    """Return the same workbook as a program that computes formulas leaves it."""
     return _with(costs(), "xl/worksheets/sheet1.xml", b"<v></v>", b"<v>3.5</v>") or _with(
         costs(), "xl/worksheets/sheet1.xml", b"<v />", b"<v>3.5</v>"
     )
 
 
 def _with(archive: bytes, name: str, old: bytes, new: bytes) -> bytes:
-    """The archive with some words of an entry replaced; empty if it does not have them."""
+    """Return the archive with a text of an entry replaced, or an empty one if the text does not occur."""
     out = BytesIO()
     found = False
     with zipfile.ZipFile(BytesIO(archive)) as before, zipfile.ZipFile(out, "w") as after:
@@ -154,7 +154,7 @@ def _with(archive: bytes, name: str, old: bytes, new: bytes) -> bytes:
 
 
 def slides() -> bytes:
-    """A deck with a table, a chart and a hidden slide."""
+    """Return a deck with a table, a chart and a hidden slide."""
     deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[5])
     slide.shapes.title.text = "Figures"
@@ -177,7 +177,7 @@ _ODF = (
 
 
 def opendocument(kind: str, body: str, styles: str = "", manifest: str = "") -> bytes:
-    """`kind` is text, spreadsheet or presentation, `body` what is in office:body."""
+    """Return an OpenDocument file. `kind` is text, spreadsheet or presentation, `body` the content of office:body."""
     content = f"<office:document-content {_ODF}><office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
     return archive(
         {
@@ -190,7 +190,7 @@ def opendocument(kind: str, body: str, styles: str = "", manifest: str = "") -> 
 
 
 def book() -> bytes:
-    """An EPUB of two chapters, listed in another order than they are read in."""
+    """Return an EPUB of two chapters whose order in the archive is not the reading order."""
     items = '<item id="b" href="b%20c.xhtml"/><item id="a" href="a.xhtml"/>'
     spine = '<itemref idref="a"/><itemref idref="b"/>'
     package = (
@@ -217,7 +217,7 @@ def archive(entries: Mapping[str, str]) -> bytes:
 
 
 def mail() -> bytes:
-    """An e-mail in HTML with a PDF, a picture and an e-mail attached."""
+    """Return an HTML e-mail with a PDF, a picture and an e-mail attached."""
     inner = EmailMessage()
     inner["Subject"] = "Inner"
     inner.set_content("Earlier words")
@@ -231,7 +231,7 @@ def mail() -> bytes:
 
 
 def rows(number: int) -> bytes:
-    """A workbook of one sheet and one column."""
+    """Return a workbook of one sheet and one column."""
     workbook = openpyxl.Workbook()
     for position in range(1, number + 1):
         workbook.active.append([f"row {position}"])
@@ -239,7 +239,7 @@ def rows(number: int) -> bytes:
 
 
 def variant(data: bytes, main_type: bytes) -> bytes:
-    """The same Office file as a template, a show or one with macros."""
+    """Return the same Office file as a template, a slide show or a file with macros."""
     ordinary = b"application/vnd.openxmlformats-officedocument.%s.main+xml"
     types = "[Content_Types].xml"
     return _with(data, types, ordinary % b"wordprocessingml.document", main_type) or _with(

@@ -1,4 +1,4 @@
-"""Work in a child process answers, or is ended; nothing of it stays."""
+"""Tests that work in a child process answers or is ended, and leaves nothing behind."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ def children() -> set[str]:
 async def test_it_answers_and_has_nothing_of_the_servers_environment() -> None:
     answer = await answer_of(OBEYS, {"word": "ü\n"}, b"\0" * 100_000)
     assert (answer["request"], answer["size"]) == ({"word": "ü\n"}, 100_000)
-    assert set(answer["environment"]) <= {"LC_CTYPE"}  # which Python itself sets
+    assert set(answer["environment"]) <= {"LC_CTYPE"}  # Python sets it itself
 
 
 @pytest.mark.parametrize("do", ["raise", "die"])

@@ -1,4 +1,4 @@
-"""Arguments as a model wrote them → as the schema means them: strict about meaning, and clear when it cannot be."""
+"""Tests of coercion: a model's arguments become what the schema means, or a clear error."""
 
 import json
 import math
@@ -146,7 +146,7 @@ names = st.sampled_from([*Everything.model_fields, "other"])
 
 
 class Optional(Arguments):
-    """Members that may be left out, but that are never null."""
+    """Members that can be left out, but are never null."""
 
     flag: bool = False
     count: int = Field(3, ge=1)

@@ -1,4 +1,4 @@
-"""A tool list is one that servers can compile into a grammar: otherwise they refuse every request that has it."""
+"""Tests that servers can compile every tool list into a grammar. Otherwise they refuse all requests with it."""
 
 import json
 
@@ -16,7 +16,7 @@ def test_every_tool_of_ours(tool: ToolDefinition) -> None:
 
 
 def test_a_tool_of_a_server() -> None:
-    """As context7's; its arguments are checked against the whole schema."""
+    """A schema like context7's loses its bounds. Arguments are checked against the complete schema."""
     schema = {"type": "object", "properties": {"query": {"type": "string", "maxLength": 65_536, "pattern": "x"}}}
     tool = mcp_tool(server="s", tool="t", description="d", schema=json.dumps(schema), digest="", danger="safe")
     assert tool.parameters_in(ToolVisibility()) == {"type": "object", "properties": {"query": {"type": "string"}}}

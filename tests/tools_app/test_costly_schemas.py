@@ -1,4 +1,4 @@
-"""JSON Schemas that take long to check, as their lists have items that are compared with each other."""
+"""Tests of JSON Schemas that take long to check, because the items of their lists are compared with each other."""
 
 import time
 from typing import Any

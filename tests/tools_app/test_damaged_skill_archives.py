@@ -1,4 +1,4 @@
-"""A damaged or malicious skill is refused in words; nothing else can come of it."""
+"""Tests that a damaged or malicious skill is refused with a sentence, without any other effect."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""The reader of documents: each format by page, sheet or slide, with all that is beside the text."""
+"""Tests of the document reader: each format by page, sheet or slide, with headers, notes and comments."""
 
 import json
 import random
@@ -14,7 +14,7 @@ from tools_app.documents.reader import read_document
 
 
 def parts(data: bytes, name: str = "", **request: int) -> dict[str, str]:
-    """What the child says: the text of each part by its title."""
+    """Return the text of each part by its title, as the child process answers."""
     said = answer({"name": name, "part": 1, "line": 1, "room": 100_000} | request, data)
     assert "error" not in said, said
     return {part["title"]: "\n".join(part["lines"]) for part in said["parts"]}

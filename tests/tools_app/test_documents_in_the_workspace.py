@@ -1,4 +1,4 @@
-"""The tool `file` reads documents by page; a model that follows its hints sees each line once."""
+"""Tests that the tool `file` reads documents by page, and that a model which follows its hints sees each line once."""
 
 import re
 import zipfile
@@ -22,7 +22,7 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
 
 
 async def followed(call: Call, path: str, **first: int) -> list[str]:
-    """The contents of all results that a model gets which only makes the calls that are named."""
+    """Return the contents of all results for a model that only makes the calls that results name."""
     arguments, contents = dict(first), [""]
     while arguments is not None and len(contents) < 100:
         result = await call("file", action="read", path=path, **arguments)
@@ -63,7 +63,7 @@ async def test_a_page_is_named_by_offset_and_limit(call: Call, workspace: Worksp
 
 
 async def test_text_formats_are_shown_as_what_they_are_for(call: Call, workspace: Workspace) -> None:
-    """What a model may want to change is shown as its lines, the rest as words; `view` turns both around."""
+    """Formats that a model edits are shown as lines, others as text. `view` reverses both."""
     workspace.write_bytes("a.html", b"<h1>Bees</h1>")
     workspace.write_bytes("a.eml", documents.mail())
     assert (await call("file", action="read", path="a.html")).content == "     1\t<h1>Bees</h1>"

@@ -1,4 +1,4 @@
-"""The action `patch` of the tool `file`: a diff over several places and files, all of it or nothing."""
+"""Tests of the action `patch` of the tool `file`: several positions and files, applied completely or not at all."""
 
 import difflib
 

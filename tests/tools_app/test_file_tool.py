@@ -1,4 +1,4 @@
-"""The tool `file`, called as a model calls it."""
+"""Tests of the tool `file`, called as a model calls it."""
 
 import os
 import re
@@ -350,7 +350,7 @@ def test_to_delete_what_the_history_does_not_hold_is_dangerous(path: str, worksp
     definition = registry.get("file")
     workspace.write_bytes("a/deep/x.txt", b"x")
     workspace.write_bytes("a/deep/.git/HEAD", b"x")
-    workspace.write_bytes("a/deep/node_modules/x.js", b"x")  # can be made anew
+    workspace.write_bytes("a/deep/node_modules/x.js", b"x")  # can be recreated
     (workspace.root / "link").symlink_to(workspace.root / "a")
 
     def judged(path: str) -> Judgement:
@@ -358,7 +358,7 @@ def test_to_delete_what_the_history_does_not_hold_is_dangerous(path: str, worksp
             base.read_arguments(definition, f'{{"action": "delete", "path": "{path}"}}'), workspace
         )
 
-    assert judged("a/deep/x.txt").danger is Danger.DANGEROUS  # there is no history at all
+    assert judged("a/deep/x.txt").danger is Danger.DANGEROUS  # there is no history
     workspace.history = FileHistory(tmp_path / "history")
     assert judged(path).danger is Danger.DANGEROUS
     assert judged(path).rule == f"deletes {path}, of which the file history does not keep a/deep/.git/"

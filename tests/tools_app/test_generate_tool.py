@@ -1,4 +1,4 @@
-"""The tool generate, called as a model calls it."""
+"""Tests of the tool `generate`, called as a model calls it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ OUTLINE = "1. Origins: where they come from\n2. **Life**: how they live\n- Death
 
 @dataclass
 class Model:
-    """Answers an outline, then sections; from the section `fails_at` on, once, it fails."""
+    """A model that answers with an outline, then with sections. It fails once, at section `fails_at`."""
 
     media: bytes = b""
     fails_at: int = 0

@@ -1,4 +1,4 @@
-"""Whatever legal schema a server gives for its tool: what is sent to it fits the schema, or the call is refused."""
+"""Property tests: for any legal schema of a server's tool, either the sent arguments fit or the call is refused."""
 
 import json
 from collections.abc import Coroutine
@@ -73,7 +73,7 @@ roots = st.fixed_dictionaries(
 
 
 def tool(schema: Any) -> ToolDefinition | None:
-    """As it is listed; none where its schema is refused, such as one with a reference to nowhere."""
+    """Return the listed tool, or None if its schema is refused, such as one with a dangling reference."""
     listed = tools_of("s", {"tools": [{"name": "t", "description": "", "schema": schema}]})
     return next(
         (
@@ -85,7 +85,9 @@ def tool(schema: Any) -> ToolDefinition | None:
 
 
 def sent(definition: ToolDefinition, text: str) -> dict[str, Any]:
-    """What goes to the server. The work of the child is done here, and whatever it raises is no answer."""
+    """Return the arguments that the server gets. The child's work runs here, and any error of it counts as
+    no answer.
+    """
 
     def here(work: Coroutine[Any, Any, Any]) -> dict[str, Any]:
         work.close()
@@ -110,7 +112,7 @@ def test_what_is_sent_fits_the_schema_or_is_refused(schema, arguments):
     if definition is None:
         return
     spec = ToolSpec(name="t", description="", parameters=definition.parameters_in(ToolVisibility()))
-    reply_schema([spec]), strict_form(spec.parameters)  # in each protocol, a model can be told of it
+    reply_schema([spec]), strict_form(spec.parameters)  # the tool can be sent in each protocol
     try:
         given = sent(definition, json.dumps(arguments))
     except InvalidArguments:
@@ -129,7 +131,7 @@ def test_what_fits_already_is_not_refused(schema, arguments):
         fits = jsonschema.Draft202012Validator(definition.parameters, registry=Registry()).is_valid(arguments)
     except Exception:  # such as RecursionError
         return
-    except BaseException as error:  # which may come out of rpds as a panic
+    except BaseException as error:  # rpds can raise it as a panic
         if type(error).__name__ != "PanicException":
             raise
         return
@@ -204,5 +206,5 @@ def test_a_schema_that_never_ends_is_no_panic_wherever_the_stack_is_at_its_end()
 def test_nothing_is_fetched_for_a_reference(address):
     assert tool({"properties": {"a": {"$ref": address}}}) is None
     answer = {"schema": {"properties": {"a": {"$ref": address}}}, "value": {"a": 1}, "name": "a", "coerce": True}
-    with pytest.raises(jsonschema.exceptions._WrappedReferencingError):  # and the child gives no answer
+    with pytest.raises(jsonschema.exceptions._WrappedReferencingError):  # the child gives no answer
         validation.answer(answer, b"")

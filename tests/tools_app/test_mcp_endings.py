@@ -1,4 +1,4 @@
-"""What is left of an MCP server on stdio when its connection ends: nothing, whoever has started it."""
+"""Tests that nothing is left of an MCP server on stdio after its connection ends, however it was started."""
 
 import asyncio
 import json
@@ -40,14 +40,14 @@ asyncio.run(main())
 
 @pytest.fixture
 def server(tmp_path: Path) -> McpEndpoint:
-    """As npx, uvx and shells start one; and a program of its that has left its group and its parent."""
+    """Return a server started as npx, uvx and shells start one, with a child that has left its group and its parent."""
     words = f"(setsid sleep 60 &); {shlex.join(BARE.command)}; true"
     return replace(BARE, command=("sh", "-c", words), environment={"MARK": str(tmp_path)})
 
 
 @pytest.fixture
 def left(tmp_path: Path) -> Callable[[], set[int]]:
-    """What runs of it: environments are inherited."""
+    """Return its running processes, which are found by their inherited environment."""
 
     def found() -> set[int]:
         return {pid for pid in living() if f"MARK={tmp_path}".encode() in _environment(pid)}
@@ -86,7 +86,9 @@ async def test_a_server_whose_connection_is_closed_leaves_nothing(
 
 
 async def test_a_server_that_ends_by_itself_leaves_nothing(server: McpEndpoint, left: Callable[[], object]) -> None:
-    """What it leaves holds no pipe of its: else its end is known when that ends, or the call's time is over."""
+    """The leftover process holds no pipe of the server. Otherwise the end would only be noticed with its end, or a
+    timeout.
+    """
     words = server.command[2].replace("sleep 60", "sleep 60 >/dev/null 2>&1")
     connection = McpConnection(replace(server, command=("sh", "-c", words)))
     with pytest.raises(ToolError):

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, spoken to with the SDK's own server: what a server breaks costs its own call only."""
+"""Tests of tools of MCP servers, run against the SDK's server: a broken server costs only its own call."""
 
 import asyncio
 import json
@@ -32,19 +32,19 @@ ON_STDIO = McpEndpoint(
 BARE = replace(ON_STDIO, command=(sys.executable, str(Path(SERVER).with_name("bare.py"))))
 
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")  # a server is slow to start: one serves all that do no harm
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # a server starts slowly, so harmless tests share one
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def tool_context(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ToolContext]:
-    """Its server is the SDK's."""
+    """Return a context whose server is the SDK's."""
     async for context in _contexts("a session", ON_STDIO, tmp_path_factory):
         yield context
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def bare(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ToolContext]:
-    """For tests that end their server."""
+    """Return a server for tests that end it."""
     async for context in _contexts("another session", BARE, tmp_path_factory):
         yield context
 
@@ -106,7 +106,7 @@ async def test_a_picture_is_kept_in_the_workspace_and_shown(tool_context: ToolCo
 async def test_a_picture_that_takes_long_to_be_kept_holds_nobody_up(
     tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a workspace with many files, which are counted first."""
+    """The workspace counts its files first, which takes long if there are many."""
     threads: list[int] = []
     monkeypatch.setattr(Workspace, "write_bytes", lambda *_: threads.append(threading.get_ident()))
     await run(tool_context, "picture")
@@ -127,7 +127,7 @@ async def test_its_program_gets_nothing_of_our_environment(tool_context: ToolCon
 
 
 async def test_a_server_that_dies_or_floods_costs_its_call_and_the_next_one_works(bare: ToolContext) -> None:
-    for name in ("die", "flood"):  # ended by itself, and ended by us
+    for name in ("die", "flood"):  # one ends by itself, one is ended by us
         with pytest.raises(ToolError, match="The MCP server notes"):
             await run(bare, name)
         assert (await run(bare, "add", a=1, b=2)).content == "3"
@@ -149,7 +149,7 @@ async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
 ) -> None:
     monkeypatch.setattr("tools_app.mcp.pool.MAX_CONNECTIONS", 2)
     await pool.close(bare.session)
-    monkeypatch.setattr(pool, "_connections", {})  # those that other tests have left belong to another event loop
+    monkeypatch.setattr(pool, "_connections", {})  # connections of other tests belong to another event loop
     busy, idle, other = (replace(bare, session=name) for name in ("busy", "idle", "other"))
     await run(busy, "add", a=1, b=2)
     hanging = asyncio.create_task(run(busy, "hang"))

@@ -1,4 +1,4 @@
-"""The output filter alone: the server goes on while it searches, however hostile its pattern."""
+"""Tests that the server continues while the output filter searches, however hostile its pattern is."""
 
 import threading
 import time
@@ -20,4 +20,4 @@ def test_other_threads_go_on_while_a_pattern_is_searched():
         time.sleep(0.001)
         longest = max(longest, time.perf_counter() - began)
     assert "pattern 1" in answers[0].reason
-    assert longest < 1.0  # a search that holds the interpreter's lock keeps all others waiting for its 2 s
+    assert longest < 1.0  # a search that held the interpreter's lock would block all threads for its 2 s

@@ -1,4 +1,4 @@
-"""Patches from *** Begin Patch to *** End Patch: the form that GPT models are trained on."""
+"""Tests of patches from *** Begin Patch to *** End Patch, the form on which GPT models are trained."""
 
 import pytest
 
@@ -76,7 +76,7 @@ async def test_the_first_change_needs_no_line_and_lines_are_inserted_behind_the_
 
 
 async def test_lines_without_any_place_come_at_the_end(call: Call, code: Workspace) -> None:
-    code.write_bytes("open.txt", b"one\ntwo")  # its last line has no end
+    code.write_bytes("open.txt", b"one\ntwo")  # its last line has no line end
     update = ["@@", "+three", "+four", "@@", "-one", "+1"]
     patch = envelope("*** Update File: old.txt", *update, "*** Update File: open.txt", *update)
     await call("file", action="patch", path=".", content=patch)

@@ -1,5 +1,6 @@
-"""Tools of others with a root that providers refuse: they are sent another one, and arguments are checked by the true
-one."""
+"""Tests of foreign tools with a root that providers refuse: they are sent with a plain root, and checked by the
+original.
+"""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The tool recall: what the record has under a number, whole, page by page."""
+"""Tests of the tool `recall`: the complete record of a number, page by page."""
 
 from dataclasses import replace
 from typing import Any

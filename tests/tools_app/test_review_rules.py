@@ -1,4 +1,4 @@
-"""The review of a task's end by rules: what it sends back, and what it lets pass."""
+"""Tests of the rules that review the end of a task: the results that they send back, and those that they pass."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Each engine is asked in its own words, and its answer read, over real HTTP: answers in the shapes of its documentation."""
+"""Tests of each engine over real HTTP: its request, and answers in the shape of its documentation."""
 
 import json
 from collections.abc import AsyncIterator
@@ -34,7 +34,7 @@ BEE_PICTURE = "https://images.example.org/bee.jpg"
 
 @dataclass
 class Service:
-    """What stands in an engine's place: it gives one answer, and remembers what it was asked."""
+    """A stand-in for an engine. It has one answer and stores the requests."""
 
     body: bytes = b"{}"
     status: int = 200
@@ -217,7 +217,7 @@ async def test_a_redirect_is_not_followed_with_the_key(service: Service) -> None
 
 
 async def test_an_engine_reaches_its_own_internal_address_and_no_other() -> None:
-    with pytest.raises(FetchFailed):  # nobody listens there, but it was tried
+    with pytest.raises(FetchFailed):  # nothing listens there, but it was tried
         await ADAPTERS["searxng"].ask(
             SearchQuery(type="info", words="x", count=1),
             Engine(name="own", kind="searxng", base_url="http://127.0.0.1:9"),

@@ -1,4 +1,4 @@
-"""When an engine fails the next one is asked, and the result says so."""
+"""Tests that the next engine is asked if one fails, and that the result reports it."""
 
 import asyncio
 import socket
@@ -21,7 +21,7 @@ Make = Callable[[str, str], Engine]
 
 
 async def answer(request: web.Request) -> web.StreamResponse:
-    """The first part of the path says how."""
+    """Answer as the first part of the path says."""
     how = request.path.split("/")[1]
     if how.isdigit():
         return web.Response(status=int(how))
@@ -116,7 +116,7 @@ def test_an_address_comes_once_and_no_more_than_were_asked_for() -> None:
     assert [item.title for item in asking._distinct(found, query)] == ["0", "1"]
 
 
-# --- without any engine: ddgs, in a child process -----------------------------------------------------------------
+# --- no configured engine: ddgs, in a child process ----------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""Skills that are folders of the installation: read as they are now, and what is wrong with one is said."""
+"""Tests of skills in the installation's folders: they are read in their current state, and their faults are
+reported.
+"""
 
 import os
 import zipfile

@@ -1,4 +1,4 @@
-"""The tool slides, called as a model calls it."""
+"""Tests of the tool `slides`, called as a model calls it."""
 
 import base64
 from collections.abc import Awaitable, Callable

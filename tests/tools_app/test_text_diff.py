@@ -1,4 +1,4 @@
-"""The diff of two versions: right for all of them, cheap for the worst of them."""
+"""Tests of the diff of two versions: correct for all of them, and cheap in the worst case."""
 
 import re
 import time
@@ -13,7 +13,7 @@ HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def applied(before: list[str], diff: str) -> list[str]:
-    """The version that the diff leads to: a small `patch`."""
+    """Apply the diff with a minimal `patch`."""
     after, position = [], 0
     for line in diff.split("\n")[2:]:
         if hunk := HUNK.fullmatch(line):

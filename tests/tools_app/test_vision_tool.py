@@ -1,4 +1,4 @@
-"""The tool vision, called as a model calls it."""
+"""Tests of the tool `vision`, called as a model calls it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tools whose every run leaves lines in a file of their own, so that it can be counted from outside of the server."""
+"""Tools that write a line to a file for each run, so that runs can be counted outside the server."""
 
 import asyncio
 import errno
@@ -20,7 +20,7 @@ def _note(mark: str, run: str, event: str) -> None:
     line = json.dumps({"mark": mark, "run": run, "event": event, "pid": os.getpid(), "at": time.time()})
     file = os.open(os.environ["FAULTS_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        data = f"\n{line}\n".encode()  # on a line of its own, also behind one that a full disk has cut
+        data = f"\n{line}\n".encode()  # on its own line, even after a line that a full disk has cut
         if os.write(file, data) < len(data):
             raise OSError(errno.ENOSPC, "the line does not fit")
         os.fsync(file)
