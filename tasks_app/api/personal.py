@@ -107,7 +107,7 @@ def _editable(user: Any, note_id: int) -> MemoryNote:
     note = (notes.visible_to(user) | notes.of_projects(Project.objects.visible_to(user))).filter(pk=note_id).first()
     if note is None:
         raise Http404()
-    if note.is_team and not user.is_staff:
+    if note.team and not user.is_staff:
         raise PermissionDenied("Only administrators change the notes of the team.")
     if not notes.editable_by(user).filter(pk=note.pk).exists():
         raise PermissionDenied("You may read the notes of this project, and not change them.")

@@ -110,7 +110,7 @@ def significant_terms(question: str) -> list[str]:
 
 
 def as_note(row: MemoryNote) -> Note:
-    scope: Any = "person" if row.owner_id else "team" if row.is_team else "project"
+    scope: Any = "person" if row.owner_id else "team" if row.team else "project"
     return Note(number=row.pk, text=row.text, of=scope, written=row.changed_at.date())
 
 

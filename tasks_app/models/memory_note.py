@@ -91,7 +91,7 @@ class MemoryNote(models.Model):
         super().save(*args, **kwargs)
 
     @property
-    def is_team(self) -> bool:
+    def team(self) -> bool:
         """Return whether the note belongs to the whole team."""
         return self.owner_id is None and self.project_id is None
 

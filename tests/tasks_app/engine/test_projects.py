@@ -93,7 +93,7 @@ def test_what_is_remembered_in_a_project_is_its_own_and_told_to_its_people_alone
     run = ask(call("memory", action="remember", text="The launch code word is marigold."), result())
     run.advance()
     note = MemoryNote.objects.get()
-    assert (note.owner, note.project, note.is_team) == (None, project, False)
+    assert (note.owner, note.project, note.team) == (None, project, False)
     model = run.task.session.model
     for person, place, is_told in ((carol, project, True), (carol, None, False), (charlie, None, False)):
         session = factories.SessionFactory(owner=person, project=place, model=model)
