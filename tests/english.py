@@ -70,6 +70,7 @@ FINISHED: tuple[str, ...] = (
     "tests/contracts",
     "tests/llm_app",
     "tests/recorded",
+    "tests/tasks_app/engine",
     "tests/tasks_app/tracing",
     "tests/team",
     "tools_app/admin",

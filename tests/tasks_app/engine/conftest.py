@@ -1,4 +1,4 @@
-"""A task that runs here, in the test's process: by hand, or in a thread as a worker would run it."""
+"""Tasks that run in the test's process: by hand, or in a thread as in a worker."""
 
 import re
 import threading
@@ -20,12 +20,12 @@ from tests import factories, provider
 
 @dataclass
 class Run:
-    """A task and what the record says of it."""
+    """A task and its record."""
 
     task: Task
 
     def advance(self) -> Task:
-        """As a worker does: until it waits or ends."""
+        """Advance the task as a worker does, until it waits or ends."""
         jobs.advance(self.task.pk)
         self.task.refresh_from_db()
         return self.task
@@ -50,13 +50,13 @@ class Run:
         return [entry.context_type for entry in self.entries]
 
     def results(self) -> list[tuple[str, str]]:
-        """Status and content of each tool result."""
+        """Return status and content of each tool result."""
         found = [entry for entry in self.entries if entry.context_type == "tool_result"]
         return [(entry.metadata["status"], entry.content) for entry in found]
 
 
 def script(*replies: Any) -> str:
-    """What the scripted model plays; it may have scripts for other tasks in it."""
+    """Return the text that the scripted model plays. It may contain scripts of other tasks."""
     text = yaml.safe_dump(list(replies), allow_unicode=True)
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text) or [""]))
     return f"{fence}script\n{text}{fence}"
@@ -72,23 +72,23 @@ def result(text: str = "Done.") -> dict[str, Any]:
 
 @pytest.fixture
 def owner(transactional_db: None, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Whatever a test lets her tasks do, each of their requests can be rebuilt, and each chain is whole."""
+    """A user. Afterwards, each request of her tasks must be rebuildable, and each chain valid."""
     yield factories.UserFactory(username="olga")
     if "tampered" not in request.fixturenames:
         for session in Session.objects.all():
-            calls = LLMLog.objects.filter(session_id=session.pk).exclude(adapter="x")  # those of factories
+            calls = LLMLog.objects.filter(session_id=session.pk).exclude(adapter="x")  # those of `factories`
             found = verification.of_session(session, calls)
             assert found.mismatches + found.broken_chains == []
 
 
 @pytest.fixture
 def tampered() -> None:
-    """For a test that changes the record on purpose."""
+    """Disable the final checks, for a test that changes the record on purpose."""
 
 
 @pytest.fixture
 def play(owner: Any) -> Callable[..., Run]:
-    """Starts a task whose model plays the given replies."""
+    """Start a task whose model plays the given replies."""
     session = factories.SessionFactory(owner=owner, model=factories.scripted_model("script"))
 
     def start(*replies: Any, **options: Any) -> Run:

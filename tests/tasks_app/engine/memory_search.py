@@ -1,4 +1,4 @@
-"""What notes say which terms, on the database of the environment: prints what was found, as JSON."""
+"""A search of notes on the database of the environment, which prints the results as JSON."""
 
 import json
 

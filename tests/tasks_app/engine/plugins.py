@@ -1,4 +1,4 @@
-"""Hooks as somebody else might write them."""
+"""Hooks like those of a plugin."""
 
 import asyncio
 import threading
@@ -66,7 +66,7 @@ class FailingFilter(Hook):
 
 
 class Blocking(Hook):
-    """Blocks its thread, as no hook should."""
+    """A hook that blocks its thread, as no hook should."""
 
     name = "blocking"
     limit_s = 0.2
@@ -77,7 +77,7 @@ class Blocking(Hook):
 
 
 class Endless(Hook):
-    """A coroutine that does not come to an end while a person waits."""
+    """A hook whose coroutine does not end while a person waits."""
 
     name = "endless"
     limit_s = 60
@@ -89,7 +89,7 @@ class Endless(Hook):
 
 
 class EndlessLater(Hook):
-    """Its look at the first result does not come to an end while a person waits."""
+    """A hook whose check of the first result does not end while a person waits."""
 
     name = "endless later"
     limit_s = 60

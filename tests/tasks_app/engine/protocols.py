@@ -1,4 +1,4 @@
-"""The same call, as a model says it in each protocol."""
+"""The same call in each protocol."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The line over what an agent did says what ran, and what people did not let run."""
+"""The line above an agent's work: what ran, and what people rejected."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from tools_app.models import ToolSetting
         (["approved", "approved"], "Ran 2 commands", 0),
     ],
 )
-def test_what_was_rejected_is_not_said_to_have_run(play, owner, decisions, line, rejected):
+def test_rejected_calls_are_not_listed_as_run(play, owner, decisions, line, rejected):
     ToolSetting.objects.create(name="shell", approval="always")
     run = play(*(call("shell", command=f"echo {number}") for number in range(2)), result())
     for decision in decisions:
@@ -39,7 +39,7 @@ def activity_of(run):
     return next(group.activity for group in groups if group.activity and group.activity.line)
 
 
-def test_commands_that_failed_ran_and_are_counted_as_failed(play):
+def test_failed_commands_are_counted_as_failed(play):
     run = play(*(call("shell", command=f"echo {n}; exit {n % 2 * 2}") for n in range(6)), result())
     run.advance()
     activity = activity_of(run)
@@ -48,13 +48,13 @@ def test_commands_that_failed_ran_and_are_counted_as_failed(play):
     assert [step["exit_code"] for step in answer.metadata["steps"][:3]] == [0, 2, 0]
 
 
-def test_a_search_without_a_match_is_no_failure(play):
+def test_a_search_without_a_match_is_not_a_failure(play):
     run = play(call("shell", command="echo a | grep b"), call("shell", command="echo no; exit 1"), result())
     run.advance()
     assert activity_of(run).amiss == 1
 
 
-def test_what_was_not_made_is_not_said_to_be_made(play):
+def test_failed_creations_are_not_listed_as_created(play):
     run = play(call("slides", title="Bees", slides=[], path="bees.pptx"), result())
     run.advance()
     activity = activity_of(run)

@@ -1,4 +1,4 @@
-"""What an agent's settings ask for: safe mode, autopilot, self-verification, a review of the end, an output filter."""
+"""Hooks in an agent's settings: safe mode, autopilot, self-verification, a review of the result, an output filter."""
 
 import pytest
 
@@ -19,7 +19,7 @@ NOTES = "The report is in report.md: three findings, no open question."
 
 @pytest.fixture
 def agent(play):
-    """Sets up the agent of the session that `play` plays in."""
+    """Set up the agent of the session that `play` uses."""
 
     def set_up(**fields):
         row = Agent.objects.create(name="careful one", **fields)
@@ -33,7 +33,7 @@ def prompts(run):
     return LLMLog.objects.filter(task_id=run.task.id, purpose="step").count()
 
 
-def test_nothing_of_it_happens_unless_it_is_asked_for(play, agent):
+def test_hooks_are_off_by_default(play, agent):
     agent()
     run = play(WRITE, result("Done."))
     assert run.advance().state == "done"
@@ -50,7 +50,7 @@ def test_self_verification_asks_once_before_the_end(play, agent):
     assert last == ("succeeded", "Delivered.")
 
 
-def test_it_asks_again_when_tools_have_run_since(play, agent):
+def test_self_verification_asks_again_after_further_tool_calls(play, agent):
     agent(hooks=["self_verification"])
     run = play(result("One."), READ, result("Two."), result("Two."))
     assert run.advance().state == "done"
@@ -58,7 +58,7 @@ def test_it_asks_again_when_tools_have_run_since(play, agent):
     assert run.task.final_result["text"] == "Two."
 
 
-def test_every_task_is_asked_for_itself(play, agent):
+def test_self_verification_asks_once_per_task(play, agent):
     agent(hooks=["self_verification"])
     play(result("One."), result("One.")).advance()
     run = play(result("Two."), result("Two."))
@@ -66,7 +66,7 @@ def test_every_task_is_asked_for_itself(play, agent):
     assert [status for status, _ in run.results()] == ["blocked", "succeeded"] * 2
 
 
-def test_a_bad_end_is_sent_back_with_a_code_and_how_to_mend_it(play, agent):
+def test_a_bad_result_is_refused_with_a_code_and_a_hint(play, agent):
     agent(hooks=["termination_review"])
     run = play(WRITE, result("Everything is done."), result(NOTES))
     assert run.advance().state == "done"
@@ -78,14 +78,14 @@ def test_a_bad_end_is_sent_back_with_a_code_and_how_to_mend_it(play, agent):
     assert run.task.final_result["text"] == NOTES
 
 
-def test_the_review_gives_in_after_two_refusals(play, agent):
+def test_the_review_passes_after_two_refusals(play, agent):
     agent(hooks=["termination_review"])
     run = play(READ, result("Done."), result("Done!"), result("Done."))
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()] == ["succeeded", "blocked", "blocked", "succeeded"]
 
 
-def test_safe_mode_hides_and_refuses_what_is_not_safe(play, agent):
+def test_safe_mode_hides_and_refuses_unsafe_tools(play, agent):
     agent(hooks=["safe_mode"])
     run = play(call("shell", command="ls"), WRITE, READ, result("Looked at it: the folder is empty."))
     assert run.advance().state == "done"
@@ -112,7 +112,7 @@ def test_restricted_paths_and_blocked_commands_are_refused_with_and_without_safe
     ]
 
 
-def test_no_program_finds_a_restricted_file_either(play, agent):
+def test_programs_cannot_see_restricted_files(play, agent):
     if choose_sandbox("bubblewrap").probe():
         pytest.skip("commands run in no sandbox that masks files")
     agent(restricted_paths=[".env"])
@@ -136,7 +136,7 @@ def test_on_autopilot_a_question_is_refused(play, agent):
 # --- the output filter ------------------------------------------------------------------------------------------
 
 
-def test_a_result_is_withheld_whole(play, agent):
+def test_a_filtered_result_is_withheld_entirely(play, agent):
     agent(withheld_patterns=[r"EMP-\d{4}"])
     (Session.objects.get().workspace_path).mkdir(parents=True)
     (Session.objects.get().workspace_path / "staff.txt").write_text("Ada EMP-1815\nNobody\n")
@@ -150,7 +150,7 @@ def test_a_result_is_withheld_whole(play, agent):
     assert not list(Session.objects.get().workspace_path.rglob(".results/*"))
 
 
-def test_a_long_result_is_not_kept_in_a_file_either(play, agent):
+def test_a_long_filtered_result_is_not_stored_in_a_file(play, agent):
     agent(withheld_patterns=["EMP-1815"])
     folder = Session.objects.get().workspace_path
     folder.mkdir(parents=True)
@@ -162,7 +162,7 @@ def test_a_long_result_is_not_kept_in_a_file_either(play, agent):
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+b", r"(a|aa)+$", r"(?:a+a+)+b", r"(?i)(a{1,500}){1,500}b"])
-def test_result_is_withheld_where_a_pattern_takes_too_long(pattern, play, agent):
+def test_a_result_is_withheld_if_a_pattern_takes_too_long(pattern, play, agent):
     agent(withheld_patterns=["no match", pattern])
     folder = Session.objects.get().workspace_path
     folder.mkdir(parents=True)
@@ -174,14 +174,14 @@ def test_result_is_withheld_where_a_pattern_takes_too_long(pattern, play, agent)
     assert "aaaa" not in content
 
 
-def test_result_is_withheld_where_a_stored_pattern_is_not_valid(play, agent):
+def test_a_result_is_withheld_if_a_stored_pattern_is_invalid(play, agent):
     agent(withheld_patterns=["("])
     run = play(call("plan", steps=[{"title": "One", "status": "pending"}]), result("Done."), result("Done."))
     run.advance()
     assert "pattern 1 of this agent's output filter is not a regular expression" in run.results()[-1][1]
 
 
-def test_a_message_is_refused_and_says_nothing_of_the_pattern(play, agent):
+def test_a_refused_message_does_not_reveal_the_pattern(play, agent):
     agent(withheld_patterns=["no match", r"EMP-\d{4}"])
     run = play(result("Her number is EMP-1815."), result("She works here."))
     assert run.advance().state == "done"
@@ -191,7 +191,7 @@ def test_a_message_is_refused_and_says_nothing_of_the_pattern(play, agent):
     assert run.task.final_result["text"] == "She works here."
 
 
-def test_a_message_is_refused_for_the_words_beside_it_too(play, agent):
+def test_a_message_is_refused_for_the_text_next_to_it(play, agent):
     agent(withheld_patterns=[r"EMP-\d{4}"])
     run = play({**result("All said above."), "content": "Her number is EMP-1815."}, result("She works here."))
     assert run.advance().state == "done"
@@ -199,7 +199,7 @@ def test_a_message_is_refused_for_the_words_beside_it_too(play, agent):
     assert run.task.final_result["text"] == "She works here."
 
 
-def test_any_other_call_is_refused_for_the_words_beside_it(play, agent, owner, client):
+def test_other_calls_are_refused_for_the_text_next_to_them(play, agent, owner, client):
     agent(withheld_patterns=[r"EMP-\d{4}"])
     run = play({**READ, "content": "I look up EMP-1815."}, "EMP-1816, I think.", result("Done."))
     assert run.advance().state == "done"
@@ -213,7 +213,7 @@ def test_any_other_call_is_refused_for_the_words_beside_it(play, agent, owner, c
 
 
 @pytest.mark.parametrize("patterns", [[], ["EMP"]])
-def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatch):
+def test_messages_are_not_streamed_with_an_output_filter(patterns, play, agent, monkeypatch):
     fed = []
     monkeypatch.setattr("tasks_app.runtime.live_stream.LiveStream.feed", lambda stream, kind, text: fed.append(kind))
     agent(withheld_patterns=patterns)
@@ -224,7 +224,7 @@ def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatc
     assert ("tool_output" in fed) == (not patterns)
 
 
-def test_what_was_streamed_of_a_refused_result_is_withdrawn(play, agent, monkeypatch):
+def test_the_stream_of_a_refused_result_is_withdrawn(play, agent, monkeypatch):
     withdrawn = []
     monkeypatch.setattr("tasks_app.runtime.live_stream.LiveStream.withdraw", lambda stream: withdrawn.append(stream.id))
     agent(hooks=["self_verification"])
@@ -245,7 +245,7 @@ def reviewed(http_session, http_provider):
     Session.objects.filter(pk=http_session.pk).update(agent=agent)
 
 
-def test_a_model_may_review_instead_of_rules(reviewed, ask_http, http_provider):
+def test_a_model_can_review_instead_of_rules(reviewed, ask_http, http_provider):
     http_provider.replies = [
         openai_result("Something."),
         openai_text("GENERIC: it does not name the file."),
@@ -264,7 +264,7 @@ def test_a_model_may_review_instead_of_rules(reviewed, ask_http, http_provider):
     assert LLMLog.objects.filter(purpose="review").count() == 2
 
 
-def test_a_reviewer_that_cannot_be_reached_holds_nobody_up(reviewed, ask_http, http_provider):
+def test_an_unreachable_reviewer_does_not_block_the_task(reviewed, ask_http, http_provider):
     refusal = openai_text("", status=400, content_type="application/json")
     http_provider.replies = [openai_result("It is in a.txt."), refusal]
     run = ask_http()

@@ -1,4 +1,4 @@
-"""Each change of an agent is a version; a task and each of its calls say which one they ran with."""
+"""Agent versions: each change creates one, and tasks and calls name the version that they ran with."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def clerk(owner):
 
 @pytest.fixture
 def play_as(play, clerk):
-    """Starts a task of the clerk."""
+    """Start a task of the clerk."""
 
     def start(*replies):
         run = play(*replies)
@@ -52,13 +52,13 @@ def test_the_agent_as_it_ships_has_no_version(play):
     assert LLMLog.objects.get(task_id=run.task.pk).agent_version_id is None
 
 
-def test_a_change_by_whatever_means_is_a_version_and_no_change_is_none(clerk):
+def test_every_change_creates_a_version_and_unchanged_saves_do_not(clerk):
     current = AgentVersion.objects.current
     assert current(clerk) == current(clerk)
     Agent.objects.filter(pk=clerk.pk).update(summarise=True)
     clerk.refresh_from_db()
     assert current(clerk).number == 2
-    Agent.objects.filter(pk=clerk.pk).update(is_default=True)  # says nothing of what it does
+    Agent.objects.filter(pk=clerk.pk).update(is_default=True)  # does not affect its behaviour
     clerk.refresh_from_db()
     assert current(clerk).number == 2
     assert [note for _, note in numbers(clerk)] == [
@@ -67,7 +67,7 @@ def test_a_change_by_whatever_means_is_a_version_and_no_change_is_none(clerk):
     ]
 
 
-def test_a_field_that_versions_of_older_days_did_not_have_is_no_change(clerk):
+def test_a_field_missing_in_older_versions_is_not_a_change(clerk):
     version = AgentVersion.objects.current(clerk)
     AgentVersion.objects.filter(pk=version.pk).update(content={"name": "Clerk", "denied_tools": ["shell"]} | OLD)
     assert AgentVersion.objects.current(clerk) == version
@@ -95,7 +95,7 @@ def test_an_older_version_comes_back_as_a_new_one_and_nothing_is_lost(clerk, own
     assert newest.note == "Version 1 put back."
 
 
-def test_what_is_gone_is_named_and_all_else_comes_back(clerk, owner):
+def test_restoring_a_version_names_missing_references(clerk, owner):
     clerk.model = factories.LogicalModelFactory(name="careful")
     clerk.save()
     first = AgentVersion.objects.current(clerk)

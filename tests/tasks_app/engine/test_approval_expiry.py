@@ -1,4 +1,4 @@
-"""Approvals that nobody gives: a no after a while, visibly, and the task goes on."""
+"""Approvals that nobody gives: they are rejected after a while, visibly, and the task continues."""
 
 from datetime import timedelta
 
@@ -28,7 +28,7 @@ def expire():
     Approval.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_it_has_as_long_as_the_limits_say(waiting):
+def test_approvals_expire_after_the_configured_time(waiting):
     left = Approval.objects.get().expires_at - timezone.now()
     assert timedelta(hours=1, minutes=55) < left <= timedelta(hours=2)
     reaper.close_expired()
@@ -36,7 +36,7 @@ def test_it_has_as_long_as_the_limits_say(waiting):
     assert waiting.task.waiting_for == "approval"
 
 
-def test_then_it_is_rejected_and_the_task_goes_on(waiting):
+def test_an_expired_approval_is_rejected_and_the_task_continues(waiting):
     expire()
     reaper.close_expired()
     assert waiting.advance().state == "done"
@@ -46,7 +46,7 @@ def test_then_it_is_rejected_and_the_task_goes_on(waiting):
     assert not (waiting.task.session.workspace_path / "a.txt").exists()
 
 
-def test_who_comes_too_late_cannot_approve_it(waiting, owner):
+def test_expired_approvals_cannot_be_approved(waiting, owner):
     expire()
     with pytest.raises(NothingToAnswer):
         services.decide(waiting.task, owner, "approved")
@@ -54,7 +54,7 @@ def test_who_comes_too_late_cannot_approve_it(waiting, owner):
     assert waiting.advance().state == "done"
 
 
-def test_what_was_decided_in_time_does_not_expire(waiting, owner):
+def test_decided_approvals_do_not_expire(waiting, owner):
     services.decide(waiting.task, owner, "approved")
     expire()
     reaper.close_expired()
@@ -62,7 +62,7 @@ def test_what_was_decided_in_time_does_not_expire(waiting, owner):
     assert waiting.results()[0][0] == "succeeded"
 
 
-def test_a_worker_looks_for_them_by_itself(waiting):
+def test_the_sweeper_expires_approvals(waiting):
     expire()
     supervisor.sweep()
     assert waiting.advance().state == "done"

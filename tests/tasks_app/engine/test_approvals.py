@@ -54,14 +54,14 @@ def test_a_second_answer_is_refused(play, owner):
         services.decide(task, owner, "rejected")
 
 
-def test_an_approval_is_used_once_and_the_next_call_asks_again(play, owner):
+def test_an_approval_is_valid_for_one_call(play, owner):
     run = play(WRITE, WRITE, result())
     services.decide(run.advance(), owner, "approved")
     assert run.advance().waiting_for == "approval"
     assert Approval.objects.filter(consumed_at__isnull=False).count() == 1
 
 
-def test_an_approval_for_the_task_covers_later_calls_and_each_says_so(play, owner):
+def test_an_approval_for_the_task_covers_later_calls(play, owner):
     run = play(WRITE, call("file", action="write", path="b.txt", content="y"), result())
     services.decide(run.advance(), owner, "approved", scope="task")
     assert run.advance().state == "done"
@@ -95,7 +95,7 @@ def test_stop_while_an_approval_waits(play, owner):
     assert run.results()[0][0] == "rejected"
 
 
-def test_a_word_on_another_call_than_the_one_that_would_run_is_asked_for_again(play, owner):
+def test_an_approval_of_a_different_call_is_requested_again(play, owner):
     run = play(WRITE, result())
     services.decide(run.advance(), owner, "approved")
     Approval.objects.update(fingerprint="0" * 64)
@@ -107,8 +107,8 @@ def test_a_word_on_another_call_than_the_one_that_would_run_is_asked_for_again(p
 
 
 @pytest.mark.parametrize(("path", "expected"), [("a.txt", "unknown"), (".", "succeeded")])
-def test_a_crash_after_the_approval_asks_nobody_twice(path, expected, play, owner):
-    """A safe call runs again, on the word that it has; of another one, nobody knows what came of it."""
+def test_a_crash_after_the_approval_does_not_ask_again(path, expected, play, owner):
+    """A safe call runs again with its approval. Of another call, the outcome is unknown."""
     run = play(WRITE if path == "a.txt" else call("file", action="list", path=path), result())
     services.decide(run.advance(), owner, "approved")
     Approval.objects.update(consumed_at=timezone.now())

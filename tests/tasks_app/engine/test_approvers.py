@@ -1,4 +1,4 @@
-"""Whose word counts on a call: whoever may write, or a role that an administrator names; with four eyes, somebody else."""
+"""Approvers: people who can write, or members of a configured role; with four eyes, a second person."""
 
 import threading
 
@@ -26,7 +26,7 @@ def reviewers(transactional_db):
 
 @pytest.fixture
 def rita(reviewers):
-    """Has the role, and nothing to do with the session."""
+    """A member of the role, without access to the session."""
     user = factories.UserFactory(username="rita")
     user.groups.add(reviewers)
     return user
@@ -37,7 +37,7 @@ def set_up(transactional_db):
     return lambda **fields: ToolSetting.objects.create(name="file", approval="always", **fields)
 
 
-def test_a_stranger_may_not_decide(play, set_up):
+def test_strangers_cannot_decide(play, set_up):
     set_up()
     stranger = factories.UserFactory()
     task = play(WRITE, result()).advance()
@@ -47,7 +47,7 @@ def test_a_stranger_may_not_decide(play, set_up):
     assert Approval.objects.get().decision == "pending"
 
 
-def test_only_the_named_role_may_approve(play, set_up, owner, reviewers, rita):
+def test_only_the_named_role_can_approve(play, set_up, owner, reviewers, rita):
     set_up(approvers=reviewers)
     run = play(WRITE, result())
     task = run.advance()
@@ -58,7 +58,7 @@ def test_only_the_named_role_may_approve(play, set_up, owner, reviewers, rita):
     assert "[Approved by rita. They say: checked]" in run.results()[0][1]
 
 
-def test_whoever_may_write_can_still_say_no(play, set_up, owner, reviewers):
+def test_writers_can_always_reject(play, set_up, owner, reviewers):
     set_up(approvers=reviewers, four_eyes=True)
     run = play(WRITE, result())
     services.decide(run.advance(), owner, "rejected")
@@ -66,7 +66,7 @@ def test_whoever_may_write_can_still_say_no(play, set_up, owner, reviewers):
     assert run.results()[0][0] == "rejected"
 
 
-def test_with_four_eyes_whoever_started_the_task_may_not_approve(play, set_up, owner):
+def test_with_four_eyes_the_starter_cannot_approve(play, set_up, owner):
     set_up(four_eyes=True)
     run = play(WRITE, AGAIN, result())
     task = run.advance()
@@ -79,7 +79,7 @@ def test_with_four_eyes_whoever_started_the_task_may_not_approve(play, set_up, o
     assert run.advance().waiting_for == "approval"
 
 
-def test_with_four_eyes_whoever_has_told_the_task_what_to_do_may_not_approve(play, set_up, owner):
+def test_with_four_eyes_authors_of_messages_cannot_approve(play, set_up, owner):
     set_up(four_eyes=True)
     run = play(call("message", type="ask", text="Which file?"), call("message", type="ask", text="Sure?"), result())
     task = run.advance()
@@ -97,7 +97,7 @@ def test_with_four_eyes_whoever_has_told_the_task_what_to_do_may_not_approve(pla
     assert run.advance().state == "done"
 
 
-def test_with_four_eyes_whoever_has_rejected_a_call_may_approve_a_better_one(play, set_up):
+def test_with_four_eyes_a_rejecter_can_approve_a_later_call(play, set_up):
     set_up(four_eyes=True)
     run = play(WRITE, AGAIN, result())
     task = run.advance()
@@ -107,7 +107,7 @@ def test_with_four_eyes_whoever_has_rejected_a_call_may_approve_a_better_one(pla
     assert run.advance().state == "done"
 
 
-def test_an_approver_who_started_the_task_needs_another_one(play, set_up, owner, reviewers, rita):
+def test_an_approver_cannot_approve_their_own_task(play, set_up, owner, reviewers, rita):
     set_up(approvers=reviewers, four_eyes=True)
     owner.groups.add(reviewers)
     task = play(WRITE, result()).advance()
@@ -116,7 +116,7 @@ def test_an_approver_who_started_the_task_needs_another_one(play, set_up, owner,
     services.decide(task, rita, "approved")
 
 
-def test_the_administrators_word_holds_for_what_waits_already(play, set_up, owner, reviewers):
+def test_changed_approvers_apply_to_waiting_approvals(play, set_up, owner, reviewers):
     setting = set_up()
     task = play(WRITE, result()).advance()
     approval = Approval.objects.get()
@@ -164,7 +164,7 @@ def test_a_role_may_be_asked_more_often(roles, waits, play, owner):
     assert (play(WRITE, result()).advance().waiting_for == "approval") == waits
 
 
-def test_the_word_for_a_role_stands_in_place_of_the_tools(play, set_up, owner):
+def test_a_roles_policy_overrides_that_of_the_tool(play, set_up, owner):
     set_up()
     role = Group.objects.create(name="trusted")
     RolePolicy.objects.create(role=role, approvals={"file": "never"})
@@ -172,7 +172,7 @@ def test_the_word_for_a_role_stands_in_place_of_the_tools(play, set_up, owner):
     assert play(WRITE, result()).advance().state == "done"
 
 
-def test_of_two_who_decide_at_once_one_comes_first(play, set_up, owner):
+def test_concurrent_decisions_have_one_winner(play, set_up, owner):
     set_up()
     run = play(WRITE, result())
     task = run.advance()

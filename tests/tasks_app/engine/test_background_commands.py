@@ -1,4 +1,4 @@
-"""A command in the background belongs to its session: the next step reads it, and what a restart ends is said."""
+"""Background commands: they belong to their session, later steps read them, and lost ones are reported."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from tools_app.shell.background_jobs import jobs
 
 
 def end_all(session):
-    """As a restart does: the processes are gone, and what this process knew of them."""
+    """End all jobs as a restart does: the processes are gone, and so is this process's knowledge of them."""
 
     async def end():
         for job in jobs.jobs_of(session):
@@ -34,17 +34,17 @@ def test_a_later_step_reads_and_ends_it(play):
     run = play(start, call("job", action="kill", id=1), result())
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()[:2]] == ["succeeded", "succeeded"]
-    assert "[job 1 was ended]" in run.results()[1][1]  # behind what it had written by then
+    assert "[job 1 was ended]" in run.results()[1][1]  # after the output so far
     assert not held_resources.resources_of(str(run.task.session_id))
 
 
-def test_the_tool_is_there_only_while_one_runs(play):
+def test_the_job_tool_is_visible_only_while_a_job_runs(play):
     run = play(call("job", action="read", id=1), result())
     run.advance()
     assert run.results()[0][0] == "blocked"
 
 
-def test_the_next_result_after_a_restart_says_that_it_is_gone(play, owner):
+def test_the_next_result_after_a_restart_reports_lost_jobs(play, owner):
     run = play(call("shell", command="sleep 1000", background=True), result())
     run.advance()
     session = run.task.session
@@ -62,7 +62,7 @@ def ends_told(run):
     return [entry.content for entry in run.entries if entry.metadata.get("kind") == "jobs_ended"]
 
 
-def test_the_end_of_a_job_is_told_once_before_the_next_step(play, owner):
+def test_the_end_of_a_job_is_reported_once_before_the_next_step(play, owner):
     start = call("shell", command="sleep 1.5; echo last words; exit 3", background=True)
     wait = call("shell", command="sleep 3")
     look = call("file", action="list", path=".")
@@ -80,8 +80,8 @@ def test_the_end_of_a_job_is_told_once_before_the_next_step(play, owner):
     assert run.task.session.held == {}
 
 
-def test_the_end_of_a_job_between_two_tasks_is_told_after_a_restart(play, owner):
-    """The end is stored when it happens: the server may stop before anybody asks."""
+def test_the_end_of_a_job_between_two_tasks_is_reported_after_a_restart(play, owner):
+    """The end is stored when it happens, as the server may stop before anybody asks."""
     run = play(call("shell", command="sleep 1.5; exit 3", background=True), result())
     run.advance()
     session = run.task.session
@@ -95,7 +95,7 @@ def test_the_end_of_a_job_between_two_tasks_is_told_after_a_restart(play, owner)
     assert re.fullmatch(r"Job 1 ended with exit code 3 after \d\.\d s\.", told)
 
 
-def test_a_number_is_not_used_again_whatever_became_of_its_job(play, owner):
+def test_job_numbers_are_not_reused(play, owner):
     short = call("shell", command="exit 1", background=True)
     run = play(short, call("shell", command="sleep 1000", background=True), call("job", action="kill", id=2), result())
     run.advance()
@@ -108,7 +108,7 @@ def test_a_number_is_not_used_again_whatever_became_of_its_job(play, owner):
     assert forks.fork(run.task.session, 0, owner).last_job == 3
 
 
-def test_a_job_that_floods_is_bounded_and_says_what_was_not_kept(play):
+def test_a_flooding_job_is_bounded_and_reports_lost_output(play):
     flood = call("shell", command="yes words that nobody reads", background=True)
     run = play(flood, call("shell", command="sleep 1"), call("job", action="kill", id=1), result())
     run.advance()
@@ -120,7 +120,7 @@ def test_a_job_that_floods_is_bounded_and_says_what_was_not_kept(play):
 
 
 @pytest.mark.parametrize("by", ["us", "another process"])
-def test_it_ends_with_its_session(play, by):
+def test_jobs_end_with_their_session(play, by):
     run = play(call("shell", command="sleep 1000", background=True), result())
     before = below(os.getpid())
     run.advance()

@@ -1,4 +1,4 @@
-"""Whatever a provider says of the tables of cases, a task comes to its end with a reason, and no tool runs by mistake."""
+"""Bad replies of providers: a task always ends with a reason, and no tool runs by mistake."""
 
 import pytest
 
@@ -15,14 +15,14 @@ OF_THE_PROVIDER = {"provider_unavailable", "structural_error", "authentication",
 
 @pytest.fixture(autouse=True)
 def _once(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What follows a failure has tests of its own."""
+    """Disable retries: what follows a failure has its own tests."""
     monkeypatch.setattr(retry, "ATTEMPTS", 1)
     monkeypatch.setattr(retry, "ATTEMPTS_OVERLOADED", 1)
     Limits.objects.create(pk=1, no_tool_call_retries=0)
 
 
 @pytest.mark.parametrize("protocol", sorted({case.protocol for case in BAD}))
-def test_it_ends_with_a_reason_and_without_a_tool(owner, http_provider, protocol):
+def test_bad_replies_end_with_a_reason_and_run_no_tool(owner, http_provider, protocol):
     for case in BAD:
         if case.protocol == protocol:
             task = _ended(owner, http_provider, case)
@@ -33,7 +33,7 @@ def test_it_ends_with_a_reason_and_without_a_tool(owner, http_provider, protocol
 
 
 def _ended(owner, http_provider, case: Case):
-    """The task whose model says nothing but that."""
+    """Return the ended task of a model that gives only this reply."""
     row = factories.ProviderFactory(
         protocol=case.protocol, base_url=http_provider.base_url, timeout_s=5, breaker={"min_calls": 1000}
     )

@@ -1,4 +1,4 @@
-"""Who has which tools: by user, role, agent and session, from the next step of every task on."""
+"""Denied tools: by user, role, agent and session, from the next step of every task."""
 
 import threading
 from collections.abc import Callable
@@ -86,7 +86,7 @@ def test_a_tool_that_is_denied_is_refused_when_called_by_name(deny: Callable, pl
 
 
 @EVERY_WAY
-def test_one_that_is_denied_while_its_approval_waits_does_not_run(deny: Callable, play, owner):
+def test_a_tool_denied_during_its_approval_does_not_run(deny: Callable, play, owner):
     setting = ToolSetting.objects.create(name="file", approval="always")
     run = play(LIST, result())
     task = run.advance()
@@ -98,7 +98,7 @@ def test_one_that_is_denied_while_its_approval_waits_does_not_run(deny: Callable
     assert run.results()[0][0] == "blocked"
 
 
-def test_a_tool_for_a_role_is_there_for_its_members_alone(owner):
+def test_a_tool_for_a_role_is_visible_only_to_its_members(owner):
     engineers = Group.objects.create(name="engineers")
     ToolSetting.objects.create(name="shell").roles.add(engineers)
     assert not policy_for(owner.pk).allows("shell")
@@ -106,7 +106,7 @@ def test_a_tool_for_a_role_is_there_for_its_members_alone(owner):
     assert policy_for(owner.pk).allows("shell")
 
 
-def test_the_default_role_holds_for_people_without_one(owner):
+def test_the_default_role_applies_to_people_without_a_role(owner):
     guests, staff = Group.objects.create(name="guests"), Group.objects.create(name="staff")
     RolePolicy.objects.create(role=guests, deny=["file"], is_default=True)
     ToolSetting.objects.create(name="shell").roles.add(guests)

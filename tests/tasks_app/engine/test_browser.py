@@ -1,4 +1,4 @@
-"""The whole loop with the browser: what a model sees of it, who may stop it, and what a restart says of its page."""
+"""The browser in the entire loop: the model's view, stops, and the loss of a page in a restart."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -42,7 +42,7 @@ def close_all() -> None:
 
 
 def actions(request: Any) -> list[str]:
-    """The actions of the browser that a request offers."""
+    """Return the actions of the browser that a request offers."""
     tool = next(tool for tool in request.body["tools"] if tool["function"]["name"] == "browser")
     action = tool["function"]["parameters"]["properties"]["action"]
     return list(action.get("enum") or [action["const"]])
@@ -68,7 +68,9 @@ def test_a_task_visits_clicks_and_closes(ask_http: Callable[..., Run], http_prov
     assert "<browser>" in http_provider.received[0].body["messages"][0]["content"]
 
 
-def test_a_page_stays_open_for_the_next_task_and_its_loss_is_told(play: Callable[..., Run], site: pages.Site) -> None:
+def test_a_page_stays_open_for_the_next_task_and_its_loss_is_reported(
+    play: Callable[..., Run], site: pages.Site
+) -> None:
     run = play(call("browser", action="visit", url=site.url()), result())
     assert run.advance().state == "done"
     session = Session.objects.get(pk=run.task.session_id)

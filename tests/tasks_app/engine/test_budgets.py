@@ -1,4 +1,4 @@
-"""A task under budgets: it waits, it ends with a sentence, and what it used is counted whatever became of it."""
+"""Tasks under budgets: they wait, or end with a sentence, and all usage is counted."""
 
 from unittest.mock import patch
 
@@ -31,7 +31,7 @@ def _impatient(monkeypatch):
 
 @pytest.fixture
 def commits():
-    """How many transactions write, from now on."""
+    """Count transactions that write, from now on."""
     count, of_transactions = [], connection.commit
 
     def watch(execute, sql, params, many, context):
@@ -54,7 +54,7 @@ def budget(**limits):
 # --- the end ----------------------------------------------------------------------------------------------------
 
 
-def test_a_spent_budget_ends_the_task_with_its_name_and_its_renewal(play, owner):
+def test_a_spent_budget_ends_the_task_and_names_its_renewal(play, owner):
     budget(user=owner, tokens_per_day=1)
     task = play(LOOK, LOOK, result()).advance()
     assert (task.state, task.failure_code, task.iteration) == ("failed", "budget_exceeded", 1)
@@ -85,7 +85,7 @@ def test_the_members_of_a_role_share_its_budget(play, owner, alice):
         Allowance(alice.pk).reserve(LARGE)
 
 
-def test_a_word_of_the_administrator_holds_from_the_next_step_on(play, owner, monkeypatch):
+def test_a_changed_budget_applies_from_the_next_step(play, owner, monkeypatch):
     run = play(LOOK, LOOK, LOOK, result())
     record = run_tool.record
 
@@ -108,7 +108,7 @@ def test_a_budget_in_usd_binds_where_a_price_is_known(play, owner):
 # --- waiting ----------------------------------------------------------------------------------------------------
 
 
-def test_it_waits_while_others_have_reserved_what_is_left_and_goes_on_when_they_settle(play, owner):
+def test_a_task_waits_for_reservations_of_others_to_settle(play, owner):
     budget(tokens_per_day=1_000_000)
     other = Allowance(None)
     other.reserve(LARGE)
@@ -140,7 +140,7 @@ def test_a_stop_ends_the_wait(play, owner):
     assert (run.task.failure_code, LLMLog.objects.count()) == ("stopped", 0)
 
 
-def test_a_message_ends_the_wait_and_is_heard(play, owner):
+def test_a_message_ends_the_wait_and_is_read(play, owner):
     budget(tokens_per_day=1_000_000)
     other = Allowance(None)
     other.reserve(LARGE)
@@ -158,7 +158,7 @@ def test_a_message_ends_the_wait_and_is_heard(play, owner):
 # --- what it used -----------------------------------------------------------------------------------------------
 
 
-def test_what_the_calls_used_is_what_the_counters_say(play, owner):
+def test_the_counters_match_the_usage_of_the_calls(play, owner):
     budget(user=owner, tokens_per_day=10**9, tokens_per_task=10**9)
     task = play(LOOK, call("nothing"), "No call.", result()).advance()
     assert task.state == "done"
@@ -191,7 +191,7 @@ def test_a_stream_that_breaks_off_is_counted_by_an_estimate(ask_http, http_provi
     assert Spending.objects.get().tokens == task.input_tokens + task.output_tokens
 
 
-def test_a_call_that_a_person_ends_is_counted_by_an_estimate(ask_http, http_provider, owner):
+def test_an_interrupted_call_is_counted_by_an_estimate(ask_http, http_provider, owner):
     budget(user=owner, tokens_per_day=10**9)
     http_provider.replies = [openai_result(stall_at=2)]
     run = ask_http()
@@ -228,7 +228,7 @@ def test_a_provider_that_never_counts_is_counted_by_an_estimate(ask_http, http_p
     assert LLMLog.objects.get().usage_estimated
 
 
-def test_a_fault_of_our_own_after_a_call_leaves_it_counted(play, owner, monkeypatch):
+def test_a_call_is_counted_despite_a_later_server_error(play, owner, monkeypatch):
     budget(user=owner, tokens_per_day=10**9)
     monkeypatch.setattr("tasks_app.engine.check_call.clear", lambda *_: 1 / 0)
     task = play(result()).advance()
@@ -243,7 +243,7 @@ def test_a_crash_leaves_nothing_reserved(play, owner, monkeypatch):
     budget(user=owner, tokens_per_day=10**9)
     run = play(LOOK, result())
     crash(run, monkeypatch, jobs.loop, "finalize")
-    Allowance(owner.pk, run.task.pk).reserve(LARGE)  # what a call reserved that was under way
+    Allowance(owner.pk, run.task.pk).reserve(LARGE)  # the reservation of the interrupted call
     assert run.advance().state == "done"
     assert not Reservation.objects.exists()
 

@@ -1,4 +1,4 @@
-"""A ring ends the work that runs, or the next one. Who waits for work to end lets others work."""
+"""Signals end the current or the next work, and waiting threads release their slot."""
 
 import asyncio
 import os
@@ -17,21 +17,21 @@ from tasks_app.runtime.cancellation import Interruption, WorkAborted
 from tests.tasks_app.engine.conftest import Run, result
 
 
-def test_a_ring_at_the_moment_at_which_work_ends_is_heard_by_the_next_one(db):
+def test_a_signal_as_work_ends_ends_the_next_work(db):
     interruption = Interruption(lambda: True)
     interruption.signal()
-    interruption._wakeup.wait()  # as the wait for the work does that has ended meanwhile
+    interruption._wakeup.wait()  # as the wait for the work that has just ended does
     with pytest.raises(WorkAborted):
         interruption.run(asyncio.sleep(60))
 
 
-def test_a_ring_that_nobody_meant_ends_nothing(db):
+def test_an_unconfirmed_signal_ends_nothing(db):
     interruption = Interruption(lambda: False)
     interruption.signal()
     assert interruption.run(asyncio.sleep(0.01, "done")) == "done"
 
 
-def test_work_is_not_left_running_while_the_rows_cannot_be_asked(db):
+def test_work_is_ended_after_the_database_comes_back(db):
     begun, ended, asked = threading.Event(), threading.Event(), list[bool]()
 
     async def work() -> None:
@@ -44,7 +44,7 @@ def test_work_is_not_left_running_while_the_rows_cannot_be_asked(db):
     def is_wanted() -> bool:
         asked.append(ended.is_set())
         if len(asked) == 1:
-            threading.Thread(target=interruption.signal).start()  # as the supervisor does, time and again
+            threading.Thread(target=interruption.signal).start()  # as the supervisor does in each round
             raise OperationalError("no connection")
         return True
 
@@ -57,7 +57,7 @@ def test_work_is_not_left_running_while_the_rows_cannot_be_asked(db):
 
 
 def with_turns(count: int, work: Callable[[], object]) -> None:
-    """So many threads do it, each with its turn."""
+    """Run `work` in `count` threads, each with a slot."""
 
     def do() -> None:
         with work_slots.held():
@@ -68,8 +68,8 @@ def with_turns(count: int, work: Callable[[], object]) -> None:
             done.result()
 
 
-def test_who_waits_for_a_model_leaves_its_turn_to_others(db, monkeypatch):
-    monkeypatch.setattr(work_slots, "STALLED", 60)  # nor is it taken from them
+def test_a_wait_for_a_model_releases_its_slot(db, monkeypatch):
+    monkeypatch.setattr(work_slots, "STALLED", 60)  # no thread loses its slot
     count = 3 * work_slots.AT_ONCE
     everybody = threading.Barrier(count)
 
@@ -96,11 +96,11 @@ def most_at_once(threads: int) -> int:
     return most
 
 
-def test_only_so_many_tasks_work_at_once():
+def test_slots_limit_concurrent_work():
     assert most_at_once(3 * work_slots.AT_ONCE) == work_slots.AT_ONCE
 
 
-def test_who_keeps_its_turn_for_long_loses_it_to_the_next(monkeypatch: pytest.MonkeyPatch):
+def test_a_stalled_thread_loses_its_slot(monkeypatch: pytest.MonkeyPatch):
     is_done = threading.Event()
 
     def wait_for_another() -> None:
@@ -111,10 +111,10 @@ def test_who_keeps_its_turn_for_long_loses_it_to_the_next(monkeypatch: pytest.Mo
     with monkeypatch.context() as patched:
         patched.setattr(work_slots, "STALLED", 0.01)
         with_turns(work_slots.AT_ONCE, wait_for_another)
-    assert most_at_once(3 * work_slots.AT_ONCE) == work_slots.AT_ONCE  # who comes back has no turn to give
+    assert most_at_once(3 * work_slots.AT_ONCE) == work_slots.AT_ONCE  # a thread that lost its slot returns none
 
 
-def test_who_waits_for_a_turn_keeps_no_connection(play: Callable[..., Run], monkeypatch: pytest.MonkeyPatch):
+def test_a_wait_for_a_slot_holds_no_connection(play: Callable[..., Run], monkeypatch: pytest.MonkeyPatch):
     kept: list[object] = []
 
     @contextmanager
@@ -130,7 +130,7 @@ def test_who_waits_for_a_turn_keeps_no_connection(play: Callable[..., Run], monk
     assert run.task.state == "done"
 
 
-def test_a_person_who_comes_as_the_work_ends_ends_the_next_one():
+def test_an_interruption_as_work_ends_ends_the_next_work():
     about_to_end = threading.Event()
     interruption = Interruption(lambda: about_to_end.wait(30))
 
@@ -147,13 +147,13 @@ def test_a_person_who_comes_as_the_work_ends_ends_the_next_one():
 
 @pytest.fixture
 def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Two ends of a connection."""
+    """The two ends of a connection."""
     here, there = socket.socketpair()
     with here, there:
         yield here, there
 
 
-def test_a_socket_that_has_something_ends_the_wait_for_it(db, pair):
+def test_a_readable_socket_ends_the_wait(db, pair):
     here, there = pair
     waiting = Interruption(lambda: True)
     threading.Timer(0.05, there.send, [b"x"]).start()
@@ -161,13 +161,13 @@ def test_a_socket_that_has_something_ends_the_wait_for_it(db, pair):
     assert waiting.wait(30, here.fileno(), select.POLLIN), "what has come is not waited for"
 
 
-def test_a_wait_for_a_socket_ends_in_time(db, pair):
+def test_a_wait_for_a_socket_times_out(db, pair):
     assert not Interruption(lambda: True).wait(0.05, pair[0].fileno(), select.POLLIN)
     assert not Interruption(lambda: True).wait(0.05)
 
 
 @pytest.mark.parametrize("comes", ["before", "meanwhile"])
-def test_a_person_ends_the_wait_for_a_socket_even_if_that_has_something(db, pair, comes):
+def test_an_interruption_ends_the_wait_for_a_readable_socket(db, pair, comes):
     here, there = pair
     interruption = Interruption(lambda: True)
     if comes == "before":
@@ -179,7 +179,7 @@ def test_a_person_ends_the_wait_for_a_socket_even_if_that_has_something(db, pair
         interruption.wait(30, here.fileno(), select.POLLIN)
 
 
-def test_a_ring_that_nobody_meant_leaves_the_wait_for_a_socket_as_it_was(db, pair):
+def test_an_unconfirmed_signal_does_not_end_the_wait_for_a_socket(db, pair):
     here, there = pair
     asked = threading.Event()
 
@@ -194,7 +194,7 @@ def test_a_ring_that_nobody_meant_leaves_the_wait_for_a_socket_as_it_was(db, pai
     assert asked.is_set()
 
 
-def test_who_waits_for_a_socket_leaves_its_turn_to_others(db, pair):
+def test_a_wait_for_a_socket_releases_its_slot(db, pair):
     here, there = pair
     everybody = threading.Barrier(3 * work_slots.AT_ONCE, action=lambda: there.send(b"x"))
 
@@ -205,7 +205,7 @@ def test_who_waits_for_a_socket_leaves_its_turn_to_others(db, pair):
     with_turns(3 * work_slots.AT_ONCE, wait)
 
 
-def test_a_wait_that_is_over_leaves_no_descriptor_open(db, pair):
+def test_a_finished_wait_closes_its_descriptors(db, pair):
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
         Interruption(lambda: False).wait(0, pair[0].fileno(), select.POLLIN)

@@ -1,4 +1,4 @@
-"""What a person said that matters beyond a session becomes notes before it is summed up: visible, marked, deletable."""
+"""Captured facts: lasting facts of a person's messages become visible, marked, deletable notes."""
 
 import pytest
 
@@ -22,7 +22,7 @@ __all__ = ["agent", "read_all"]
 
 
 class Keeper(Reader):
-    """Names lasting facts when it is asked for them."""
+    """A model that names lasting facts when asked for them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def test_without_facts_the_task_goes_on(read_all, reader, with_memory, answer):
 
 
 @pytest.mark.parametrize("why", ["tool off", "off the record", "shared"])
-def test_nothing_is_captured_where_nothing_may_be_remembered(read_all, reader, agent, http_session, why):
+def test_nothing_is_captured_if_the_memory_is_not_available(read_all, reader, agent, http_session, why):
     if why != "tool off":
         ToolSetting.objects.filter(name="memory").delete()
     if why == "off the record":
@@ -90,7 +90,7 @@ def test_nothing_is_captured_where_nothing_may_be_remembered(read_all, reader, a
 
 @pytest.fixture
 def words_read(monkeypatch):
-    """Of a task that is captured now: what the model is shown."""
+    """Return the messages of a task that the capturing model is shown."""
 
     def read(task):
         shown = []
@@ -105,7 +105,7 @@ def words_read(monkeypatch):
     return read
 
 
-def test_what_others_wrote_before_a_fork_is_not_the_persons_own(play, words_read):
+def test_messages_of_others_before_a_fork_are_not_captured(play, words_read):
     run = play(result("There."))
     run.advance()
     reader = factories.UserFactory()
@@ -117,7 +117,7 @@ def test_what_others_wrote_before_a_fork_is_not_the_persons_own(play, words_read
     assert list(MemoryNote.objects.values_list("owner", flat=True)) == [reader.pk]
 
 
-def test_what_an_agent_delegates_is_nobodys_own(play, words_read):
+def test_delegated_instructions_are_not_captured(play, words_read):
     run = play(call("delegate", tasks=[part(result("First."))]), result("Both."))
     run.advance()
     (child,) = children_of(run.task)

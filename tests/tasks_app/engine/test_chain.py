@@ -1,4 +1,4 @@
-"""The chain names the first entry that is not what was appended, whoever has written to the database."""
+"""The hash chain of a session names the first changed entry, regardless of the writer."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ COLUMNS = {
 
 @pytest.fixture
 def told(session: Session) -> Session:
-    """Four entries, of all that an entry can hold."""
+    """Four entries with every kind of content."""
     task = factories.TaskFactory(session=session, state="thinking")
     call = ToolCall(id="call_1", name="shell", arguments='{"command": "ls"}')
     factories.append(task, Draft(context_type=ContextType.USER_MESSAGE, content="Look around."))
@@ -54,11 +54,11 @@ def sql(statement: str, *values: Any) -> None:
         assert cursor.rowcount > 0
 
 
-def test_a_record_that_nobody_touched_is_whole(told: Session) -> None:
+def test_an_untouched_record_is_valid(told: Session) -> None:
     assert fault(told) == ""
 
 
-def test_an_empty_session_is_whole(session: Session) -> None:
+def test_an_empty_session_is_valid(session: Session) -> None:
     assert fault(session) == ""
 
 
@@ -75,17 +75,17 @@ def test_an_entry_of_another_task_breaks_it(told: Session) -> None:
     assert "entry 2" in fault(told)
 
 
-def test_metadata_is_outside_of_it(told: Session) -> None:
+def test_metadata_is_not_covered_by_the_chain(told: Session) -> None:
     ContextEntry.objects.filter(seq=2).update(metadata={"steps": []})
     assert fault(told) == ""
 
 
-def test_a_row_that_is_gone_from_the_middle_is_named(told: Session) -> None:
+def test_a_missing_row_in_the_middle_is_named(told: Session) -> None:
     sql("DELETE FROM task_context WHERE seq = 3")
     assert fault(told) == "The chain is broken at entry 3: it is missing."
 
 
-def test_a_gap_that_was_closed_again_is_named(told: Session) -> None:
+def test_a_renumbered_gap_is_named(told: Session) -> None:
     sql("DELETE FROM task_context WHERE seq = 3")
     sql("UPDATE task_context SET seq = 3 WHERE seq = 4")
     sql("UPDATE sessions SET last_seq = 3")
@@ -97,19 +97,19 @@ def test_a_missing_tail_is_named(told: Session) -> None:
     assert fault(told) == "The tail is missing: entries 3 to 4."
 
 
-def test_two_entries_that_changed_places_are_named(told: Session) -> None:
+def test_two_swapped_entries_are_named(told: Session) -> None:
     for old, new in ((1, 99), (4, 1), (99, 4)):
         sql("UPDATE task_context SET seq = %s WHERE seq = %s", new, old)
     assert "entry 1" in fault(told)
 
 
 @pytest.mark.parametrize("head", ["", "f" * 64])
-def test_another_head_is_named(told: Session, head: str) -> None:
+def test_a_changed_head_is_named(told: Session, head: str) -> None:
     sql("UPDATE sessions SET chain_head = %s", head)
     assert "head" in fault(told)
 
 
-def test_a_tail_that_was_cut_off_together_with_the_head_s_number_is_named(told: Session) -> None:
+def test_a_tail_cut_off_with_the_heads_number_is_named(told: Session) -> None:
     sql("DELETE FROM task_context WHERE seq > 2")
     sql("UPDATE sessions SET last_seq = 2")
     assert "head" in fault(told)
@@ -122,7 +122,7 @@ def test_an_entry_moved_into_another_session_breaks_both(told: Session) -> None:
     assert "head" in fault(other)
 
 
-def test_what_an_earlier_key_has_signed_holds_as_long_as_the_key_is_kept(told: Session, settings: Any) -> None:
+def test_entries_of_an_earlier_key_are_valid_while_the_key_is_kept(told: Session, settings: Any) -> None:
     old = settings.FIELD_ENCRYPTION_KEY
     settings.FIELD_ENCRYPTION_KEY = f"bmV3ZXIgbmV3ZXIgbmV3ZXIgbmV3ZXIgbmV3ZXIgbmU=,{old}"
     factories.append(Task.objects.get(), notice("By the new key."))
@@ -131,7 +131,7 @@ def test_what_an_earlier_key_has_signed_holds_as_long_as_the_key_is_kept(told: S
     assert "not in FIELD_ENCRYPTION_KEY" in fault(told)
 
 
-def test_what_is_appended_during_the_check_is_left_out(told: Session) -> None:
+def test_entries_appended_during_the_check_are_ignored(told: Session) -> None:
     told.refresh_from_db()
     factories.append(Task.objects.get(), notice("Meanwhile."))
     assert fault_in(told, ContextEntry.objects.in_session(told)) == ""

@@ -1,4 +1,4 @@
-"""Webs on several hosts, whose clocks are not the same."""
+"""Web servers on several hosts, whose clocks differ."""
 
 import datetime
 
@@ -12,7 +12,7 @@ from tests.tasks_app.engine.conftest import result, script
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Sets how far the clock of the host is behind that now takes a request."""
+    """Set how far the clock of the host that handles a request is behind."""
     now = timezone.now
 
     def behind(seconds):
@@ -21,17 +21,17 @@ def clock(monkeypatch):
     return behind
 
 
-def test_a_message_after_a_stop_starts_a_task_also_where_the_clock_of_its_web_is_behind(play, owner, clock):
+def test_a_message_after_a_stop_starts_a_task_despite_a_late_clock(play, owner, clock):
     run = play({**result(), "delay": 60})
-    services.stop(run.task)  # on one web
+    services.stop(run.task)  # on one web server
     clock(2)
-    services.post_message(run.task.session, owner, script(result("As you wish.")))  # on another
+    services.post_message(run.task.session, owner, script(result("As you wish.")))  # on another web server
     clock(0)
     assert run.advance().stopped
     assert Task.objects.count() == 2
 
 
-def test_what_waited_before_a_stop_starts_nothing_also_where_the_clock_of_the_stop_is_behind(play, owner, clock):
+def test_messages_before_a_stop_start_nothing_despite_a_late_clock(play, owner, clock):
     run = play({**result(), "delay": 60})
     services.post_message(run.task.session, owner, script(result("Later.")), mode="queue")
     clock(2)

@@ -1,4 +1,4 @@
-"""A closed account works on nothing any more: its tasks are stopped, and its messages start none."""
+"""Closed accounts: their tasks are stopped, and their messages start none."""
 
 from tasks_app import services
 from tasks_app.models import Task
@@ -14,7 +14,7 @@ def close(user):
     user.save()
 
 
-def test_what_runs_ends_at_once(ask_http, http_provider, owner):
+def test_running_tasks_of_a_closed_account_end_immediately(ask_http, http_provider, owner):
     http_provider.replies = [openai_result(stall_at=1)]
     run = ask_http()
     thread = run.in_thread()
@@ -26,7 +26,7 @@ def test_what_runs_ends_at_once(ask_http, http_provider, owner):
     assert run.task.stopped
 
 
-def test_what_waits_for_its_children_or_its_person_ends_too(play, owner):
+def test_waiting_tasks_of_a_closed_account_end(play, owner):
     asking = call("message", type="ask", text="Which one?")
     run = play(call("delegate", tasks=[part(asking)]), result())
     run.advance()
@@ -37,7 +37,7 @@ def test_what_waits_for_its_children_or_its_person_ends_too(play, owner):
     assert run.advance().stopped
 
 
-def test_what_waits_in_its_queue_starts_nothing_and_what_waits_of_others_does(play, owner):
+def test_queued_messages_of_a_closed_account_start_nothing(play, owner):
     run, other = play(result()), factories.UserFactory()
     factories.MemberFactory(session=run.task.session, user=other, may_write=True)
     services.post_message(run.task.session, owner, script(result("Mine.")), mode="queue")
@@ -50,7 +50,7 @@ def test_what_waits_in_its_queue_starts_nothing_and_what_waits_of_others_does(pl
     assert not Task.objects.active().exists()
 
 
-def test_what_waits_of_somebody_who_may_write_there_no_more_starts_nothing(play, owner):
+def test_queued_messages_of_former_writers_start_nothing(play, owner):
     run, other = play(result()), factories.UserFactory()
     member = factories.MemberFactory(session=run.task.session, user=other, may_write=True)
     services.post_message(run.task.session, other, script(result("Theirs.")), mode="queue")

@@ -1,4 +1,4 @@
-"""A commit is composed by what its worker knows. Where that is old by then, it is composed again under the lock."""
+"""Commits are composed from a worker's knowledge. If that is outdated, they are composed again under the lock."""
 
 import gc
 import weakref
@@ -24,7 +24,7 @@ from tools_app import held_resources
 
 @pytest.fixture
 def context(owner: Any) -> TaskContext:
-    """Of a worker that holds a task, and knows its session."""
+    """The context of a worker that holds a task and knows its session."""
     session = factories.SessionFactory(owner=owner, model=factories.scripted_model("script"))
     task = factories.TaskFactory(session=session, state="thinking", lease_owner=process.name())
     factories.append(task, Draft(context_type=ContextType.USER_MESSAGE, content="Begin."))
@@ -57,7 +57,7 @@ def said(context: TaskContext) -> list[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_followers_hear_of_each_commit_once(context: TaskContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_followers_are_notified_once_per_commit(context: TaskContext, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr("tasks_app.runtime.broadcast._hint", lambda session, hint: told.append(hint["type"]))
     context.commit(notice("The provider fails; it is asked again."))
@@ -74,7 +74,7 @@ def test_no_lock_is_taken_outside_a_transaction(session: Session) -> None:
         assert lock(session).seq == 0
 
 
-def test_what_others_have_appended_comes_first(context: TaskContext) -> None:
+def test_entries_of_others_come_first(context: TaskContext) -> None:
     factories.append(context.task, notice("From elsewhere."))
     context.stage(rows=[log_of(context)])
     context.commit(notice("From the worker."))
@@ -84,7 +84,7 @@ def test_what_others_have_appended_comes_first(context: TaskContext) -> None:
     assert verification.of_session(context.session).is_whole
 
 
-def test_what_became_secret_meanwhile_is_redacted(context: TaskContext) -> None:
+def test_new_secrets_are_redacted_in_the_commit(context: TaskContext) -> None:
     Secret.objects.create(name="KEY", value="correct-horse-battery")
     log = log_of(context)
     context.stage(rows=[log])
@@ -94,7 +94,7 @@ def test_what_became_secret_meanwhile_is_redacted(context: TaskContext) -> None:
     assert ToolCallLog.objects.get() == log
 
 
-def test_a_change_of_a_setting_takes_nothing_from_a_commit(context: TaskContext) -> None:
+def test_a_changed_setting_loses_nothing_of_a_commit(context: TaskContext) -> None:
     Limits.objects.create(pk=1, max_iterations=3)
     context.stage(rows=[log_of(context)])
     context.commit(notice("One."))
@@ -102,7 +102,7 @@ def test_a_change_of_a_setting_takes_nothing_from_a_commit(context: TaskContext)
     assert ToolCallLog.objects.count() == 1
 
 
-def test_what_a_commit_that_failed_would_have_stored_can_be_stored_again(context: TaskContext) -> None:
+def test_a_failed_commit_can_be_repeated(context: TaskContext) -> None:
     context.stage(rows=[log_of(context)])
     with pytest.raises(ZeroDivisionError):
         context.commit(notice("One."), also=lambda: 1 / 0)
@@ -111,8 +111,8 @@ def test_what_a_commit_that_failed_would_have_stored_can_be_stored_again(context
     assert (said(context), ToolCallLog.objects.count()) == (["Begin.", "One."], 1)
 
 
-def test_what_is_stored_beside_is_tried_once(context: TaskContext) -> None:
-    """A row that is there twice is no lost race: nothing that was done for it is done again."""
+def test_a_duplicate_row_is_not_retried(context: TaskContext) -> None:
+    """A duplicate row is no lost race, so `also` does not run again."""
     tries: list[bool] = []
 
     def twice() -> None:
@@ -126,7 +126,7 @@ def test_what_is_stored_beside_is_tried_once(context: TaskContext) -> None:
     assert (said(context), ToolCallLog.objects.count()) == (["Begin."], 0)
 
 
-def test_a_row_that_another_worker_has_stored_says_that_the_lease_is_lost(context: TaskContext) -> None:
+def test_a_row_of_another_worker_means_a_lost_lease(context: TaskContext) -> None:
     log_of(context).save()
     Task.objects.filter(pk=context.task.pk).update(epoch=7)
     context.stage(rows=[log_of(context)])
@@ -135,7 +135,7 @@ def test_a_row_that_another_worker_has_stored_says_that_the_lease_is_lost(contex
 
 
 @pytest.mark.parametrize("lost", [{}, {"page": "the old page"}])
-def test_what_is_held_is_in_the_row_also_after_a_commit_that_failed(
+def test_held_resources_are_stored_after_a_failed_commit(
     context: TaskContext, monkeypatch: pytest.MonkeyPatch, lost: dict[str, str]
 ) -> None:
     context.session.held = lost
@@ -158,7 +158,7 @@ def test_without_the_lease_nothing_is_written(context: TaskContext) -> None:
     assert (said(context), ToolCallLog.objects.count()) == (["Begin."], 0)
 
 
-def test_a_statement_stores_what_the_orm_would_store(context: TaskContext) -> None:
+def test_statements_store_the_same_values_as_the_orm(context: TaskContext) -> None:
     rows: list[Any] = [log_of(context, "c2"), llm_log()]
     twins: list[Any] = [log_of(context, "c3"), llm_log()]
     for row, twin in zip(rows, twins, strict=True):
@@ -175,8 +175,8 @@ def test_a_statement_stores_what_the_orm_would_store(context: TaskContext) -> No
 
 
 @pytest.mark.django_db
-def test_what_is_held_of_a_task_is_gone_with_it(owner: Any) -> None:
-    """At once: what waits for the garbage collector keeps pipes open, and the memory of a hundred tasks."""
+def test_an_ended_task_is_freed_immediately(owner: Any) -> None:
+    """The garbage collector comes too late: until then, pipes stay open, and the memory of a hundred tasks in use."""
     task = factories.TaskFactory(session=factories.SessionFactory(owner=owner), lease_owner=process.name())
     held = TaskContext(task, workspace_of(task.session), sandbox())
     assert not held.interruption.wait(0.0)

@@ -1,4 +1,4 @@
-"""Compaction: deterministic, never inside a turn, never too long, and honest about what it left out."""
+"""Compaction: deterministic, never inside a turn, never too long, and explicit about what it left out."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def entry(seq, context_type, content="", call=None, tool_call_id="", **metadata)
 
 
 class History:
-    """Builds records as the engine writes them."""
+    """A builder of records in the engine's format."""
 
     def __init__(self):
         self.entries = []
@@ -114,7 +114,7 @@ def steps_of(count, result, order="now"):
     return history.user(order)
 
 
-def test_what_came_of_steps_goes_first_and_what_they_did_stays():
+def test_outcomes_of_steps_go_before_their_actions():
     history = steps_of(20, "r" * 150)
     block = history.compact(room=1_000).block
     assert size(block) <= 1_000
@@ -124,7 +124,7 @@ def test_what_came_of_steps_goes_first_and_what_they_did_stays():
     assert "file 0.py → " not in block
 
 
-def test_steps_are_only_counted_when_older_words_are_short_already_and_the_newest_last():
+def test_steps_are_merged_only_after_older_words_are_shortened():
     history = steps_of(50, "r" * 100, order="v" * 300).step()
     block = history.compact(room=500).block
     assert size(block) <= 500
@@ -142,12 +142,12 @@ def test_the_newest_message_keeps_its_middle_longer_than_any_step():
     assert "v" * 900 not in history.compact(room=400).block
 
 
-def test_a_tools_own_summary_of_its_result_stands_in_place_of_its_beginning():
+def test_a_tools_summary_replaces_the_beginning_of_its_result():
     history = History().user("a").step("shell", result="much\n" * 100, summary_of="exit code 1: no such file").user("b")
     assert '<step n="3" status="succeeded">shell → exit code 1: no such file</step>' in history.compact().block
 
 
-def test_then_peoples_words_keep_head_and_tail():
+def test_peoples_words_keep_head_and_tail():
     history = History().user("BEGIN " + "w" * 5000 + " END").user("now")
     block = history.compact(room=400).block
     assert "BEGIN" in block
@@ -155,7 +155,7 @@ def test_then_peoples_words_keep_head_and_tail():
     assert "characters …" in block
 
 
-def test_and_at_last_the_oldest_go_and_a_line_says_so():
+def test_the_oldest_lines_go_last_and_are_counted():
     history = History()
     for number in range(100):
         history.user(f"wish {number} " + "w" * 500)
@@ -165,7 +165,7 @@ def test_and_at_last_the_oldest_go_and_a_line_says_so():
     assert "wish 98" in block
 
 
-def test_a_tool_that_is_gone_breaks_nothing():
+def test_a_removed_tool_breaks_nothing():
     history = History().user("a").step("no_such_tool_any_more", x=1).user("b")
     assert "no_such_tool_any_more" in history.compact().block
 
@@ -178,7 +178,7 @@ def test_our_own_tags_cannot_be_closed_from_inside(end):
     assert len(re.findall(r"<\s*/\s*user", block)) == 1
 
 
-def test_a_refused_and_an_unknown_call_say_so():
+def test_refused_and_unknown_calls_show_their_status():
     history = History().user("a").step("shell", status="unknown").step("shell", status="blocked").user("b")
     block = history.compact().block
     assert 'status="unknown"' in block

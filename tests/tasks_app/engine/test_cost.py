@@ -1,4 +1,4 @@
-"""What an iteration asks of the database: the same at its fifth as at its fortieth, and two commits."""
+"""The queries of an iteration: as many at its fifth as at its fortieth, and two commits."""
 
 import re
 from typing import Any
@@ -12,11 +12,11 @@ from tasks_app.run import StepSettings
 from tasks_app.runtime import settings_version
 from tests.tasks_app.engine.conftest import call, result
 
-MOST_QUERIES = 16  # of one iteration: without the two lines that begin and end each transaction
+MOST_QUERIES = 16  # of one iteration, without BEGIN and COMMIT
 
 
 def asked(play: Any, iterations: int) -> tuple[int, int]:
-    """Queries and commits of a task that writes so many files, its beginning and its end among them."""
+    """Return queries and commits of a task that writes so many files, including its beginning and end."""
     run = play(
         *[call("file", action="write", path=f"{n}.txt", content=f"{n} of {iterations}") for n in range(iterations)],
         result(),
@@ -28,14 +28,14 @@ def asked(play: Any, iterations: int) -> tuple[int, int]:
 
 
 def test_the_queries_of_an_iteration_are_few_and_do_not_grow(play: Any) -> None:
-    asked(play, 1)  # what is stored once
+    asked(play, 1)  # blobs are stored once
     short, middle, long = (asked(play, iterations) for iterations in (5, 10, 45))
     early, late = (middle[0] - short[0]) / 5, (long[0] - middle[0]) / 35
     assert late <= early + 0.5 <= MOST_QUERIES
-    assert long[1] - short[1] <= 40 * 2 + 2  # and a reminder for each 20 calls of one tool
+    assert long[1] - short[1] <= 40 * 2 + 2  # plus a reminder for each 20 calls of one tool
 
 
-def test_what_is_read_only_after_a_change_comes_from_watched_tables(play: Any, monkeypatch: Any) -> None:
+def test_tables_read_only_after_a_change_are_watched(play: Any, monkeypatch: Any) -> None:
     read_settings, seen = step_settings.read_settings, []
 
     def observed(*args: Any, **kwargs: Any) -> StepSettings:
@@ -50,6 +50,6 @@ def test_what_is_read_only_after_a_change_comes_from_watched_tables(play: Any, m
     assert run.advance().state == "done"
     watched = {model._meta.db_table for model in settings_version.WATCHED}
     assert len(seen) == 1
-    # By its id alone the session is read at each step; of its people, only their names are not watched; breakers are
-    # read again for each call, logs only say that the demo may not take over, and versions only that an agent moved.
+    # Not watched: sessions are read by id at each step, people only for their names, breakers for each call, logs only
+    # to keep the demo from taking over, and versions only after a change of an agent.
     assert seen[0] - watched <= {"sessions", "accounts_user", "circuit_breakers", "llm_logs", "agent_versions"}

@@ -1,7 +1,6 @@
-"""What an iteration, and the beginning and end of a task cost, in figures that no load of the machine changes:
-statements, commits, calls of functions.
+"""The cost of an iteration, and of the beginning and end of a task, in figures that are independent of the machine.
 
-`pytest -s` on this file prints where they go.
+They count statements, commits and function calls. `pytest -s` on this file prints their origins.
 """
 
 import re
@@ -25,13 +24,13 @@ from tasks_app.runtime import event_loop
 from tasks_app.worker import jobs
 from tests import factories
 
-SHORT, LONG = 5, 25  # iterations: what both cost is a task's beginning and end
-PLAIN, AWAITED = "loop", "list"  # a message to the person; a list of files, for which the engine waits
-MOST_COMMITS = {PLAIN: 1.1, AWAITED: 2.1}  # and a reminder now and then
+SHORT, LONG = 5, 25  # iterations; the beginning and the end of a task are in both
+PLAIN, AWAITED = "loop", "list"  # a message to the person; an asynchronous list of files
+MOST_COMMITS = {PLAIN: 1.1, AWAITED: 2.1}  # plus an occasional reminder
 MOST_STATEMENTS = {PLAIN: 7, AWAITED: 11}  # without BEGIN and COMMIT
-# Of functions, Python's own and those of extensions, on the engine's thread and on the loop's. Psycopg is Python, too.
+# Calls of all functions, on the engine's thread and the event loop's. Psycopg's functions count, as they are Python.
 MOST_CALLS = {PLAIN: 2_500, AWAITED: 3_450} if connection.vendor == "sqlite" else {PLAIN: 3_400, AWAITED: 4_950}
-MOST_STATEMENTS_AROUND = 95  # of a message, the task that it starts, and its end
+MOST_STATEMENTS_AROUND = 95  # for a message, the start of its task, and its end
 MOST_CALLS_AROUND = 16_700 if connection.vendor == "sqlite" else 24_500
 Run = Callable[[int], None]
 
@@ -49,7 +48,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def run(owner: Any, provider: Provider, kind: str) -> Run:
-    """Runs a task of so many iterations, over real HTTP."""
+    """A function that runs a task of so many iterations, over real HTTP."""
     row = factories.ProviderFactory(protocol="openai_native", base_url=f"{provider.base_url}/v1")
     for steps in (SHORT, LONG):
         factories.RouteFactory(provider=row, model__name=f"{kind}-{steps}", provider_model=f"{kind}-{steps}")
@@ -62,13 +61,13 @@ def run(owner: Any, provider: Provider, kind: str) -> Run:
         jobs.advance(task.pk)
         assert Task.objects.get(pk=task.pk).state == "done"
 
-    for steps in (SHORT, LONG):  # what is imported, compiled, stored and, of each model, read once
+    for steps in (SHORT, LONG):  # do everything that happens once, such as imports
         of(steps)
     return of
 
 
 def per_iteration(short: Counter[str], long: Counter[str]) -> dict[str, float]:
-    """The most frequent first."""
+    """Return the counts per iteration, the most frequent first."""
     return {what: (count - short[what]) / (LONG - SHORT) for what, count in long.most_common()}
 
 
@@ -79,14 +78,14 @@ def statements(run: Run, steps: int) -> Counter[str]:
 
 
 def _summary(sql: str) -> str:
-    """The verb of a statement and its tables."""
+    """Return the verb of a statement and its tables."""
     tables = dict.fromkeys(re.findall(r'(?:FROM|INTO|JOIN|^UPDATE) "?(\w+)', sql))
     return f"{sql.split(maxsplit=1)[0]} {' '.join(tables)}".strip()
 
 
 @contextmanager
 def counted_calls() -> Iterator[Counter[str]]:
-    """Calls of functions by the file of the function, or of the caller where the function has none."""
+    """Count function calls by the file of the function, or of the caller if the function has none."""
     calls: Counter[str] = Counter()
 
     def count(frame: FrameType, event: str, argument: object) -> None:

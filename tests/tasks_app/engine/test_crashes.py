@@ -1,4 +1,4 @@
-"""A worker that dies: nothing lost, nothing doubled, nothing stuck, and an unknown outcome is said to be unknown."""
+"""Crashes of a worker: nothing is lost, doubled or stuck, and an unknown outcome is reported as unknown."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ from tools_app.sandbox import ProcessIdentity, supervision
 
 
 class Killed(BaseException):
-    """Stands for `kill -9`: nothing of ours catches it, and nothing is cleaned up."""
+    """A stand-in for `kill -9`: no code of ours catches it, and nothing is cleaned up."""
 
 
 def die(*args, **kwargs):
@@ -27,7 +27,7 @@ def die(*args, **kwargs):
 
 
 def crash(run, monkeypatch, where, name):
-    """Advances until `where.name` is called, and dies there; then the lease runs out."""
+    """Advance until `where.name` is called, and die there. Then the lease expires."""
     with monkeypatch.context() as patch:
         patch.setattr(where, name, die)
         patch.setattr(lease, "release", lambda task: None)
@@ -53,7 +53,7 @@ def test_a_safe_tool_that_was_running_runs_again(play, monkeypatch):
     assert run.results()[0][0] == "succeeded"
 
 
-def test_every_call_has_exactly_one_result_and_seq_has_no_gap_wherever_it_dies(play, monkeypatch):
+def test_a_crash_anywhere_leaves_one_result_per_call_and_no_gap(play, monkeypatch):
     for where, name in ((run_tool, "tool_context"), (run_tool, "within_budget"), (run_tool.effects, "apply")):
         run = play(call("file", action="list", path="."), call("plan", action="advance"), result())
         crash(run, monkeypatch, where, name)
@@ -64,7 +64,7 @@ def test_every_call_has_exactly_one_result_and_seq_has_no_gap_wherever_it_dies(p
     assert sorted(calls) == sorted(entry.tool_call_id for entry in run.entries if entry.tool_call_id)
 
 
-def test_what_a_crash_left_in_the_folder_of_locks_stops_no_start(play, settings):
+def test_files_of_a_crash_do_not_prevent_a_start(play, settings):
     run = play(result())
     (settings.RUN_DIR / "serve.lock").write_text("http://127.0.0.1:8000")
     (settings.RUN_DIR / ("a" * 32)).write_text('{"pid": 12')
@@ -78,7 +78,7 @@ ELSEWHERE = f"elsewhere:{'b' * 32}"
 
 @pytest.fixture
 def of_another_host(settings):
-    """The lock file of its worker, in a folder that both share; its lock reaches no further than its host."""
+    """The lock file of another host's worker, in a shared folder. Its lock is not visible here."""
     path = settings.RUN_DIR / ("b" * 32)
     path.write_text('{"host": "elsewhere"}\n')
     yield path
@@ -91,11 +91,11 @@ def seen(name, seconds_ago):
 
 
 @pytest.mark.parametrize("look", [reaper.start, reaper.sweep])
-@pytest.mark.parametrize("silent_for", [None, 1, 60])  # None: it has not said yet that it lives
-def test_a_worker_of_another_host_is_not_dead_because_its_file_can_be_locked(play, of_another_host, look, silent_for):
+@pytest.mark.parametrize("silent_for", [None, 1, 60])  # None: no heartbeat yet
+def test_a_worker_of_another_host_is_alive_though_its_file_can_be_locked(play, of_another_host, look, silent_for):
     run = play(result())
     lease.claim(run.task.pk)
-    Task.objects.filter(pk=run.task.pk).update(lease_owner=ELSEWHERE)  # renewed a moment ago
+    Task.objects.filter(pk=run.task.pk).update(lease_owner=ELSEWHERE)  # just renewed
     if silent_for is not None:
         seen(ELSEWHERE, silent_for)
     look()
@@ -104,9 +104,7 @@ def test_a_worker_of_another_host_is_not_dead_because_its_file_can_be_locked(pla
 
 
 @pytest.mark.parametrize("look", [reaper.start, reaper.sweep])
-def test_the_file_of_a_dead_host_goes_when_its_leases_have_run_out_and_no_program_here_is_ended(
-    play, of_another_host, look
-):
+def test_the_file_of_a_dead_host_is_removed_after_its_leases(play, of_another_host, look):
     run = play(result())
     lease.claim(run.task.pk)
     seen(ELSEWHERE, 60)
@@ -124,7 +122,7 @@ def test_the_file_of_a_dead_host_goes_when_its_leases_have_run_out_and_no_progra
     assert lease.claim(run.task.pk) is not None
 
 
-def test_a_process_whose_file_was_removed_keeps_its_name_and_what_it_has_started(settings):
+def test_a_removed_lock_file_is_restored_with_its_content(settings):
     name = process.name()
     path = settings.RUN_DIR / name.partition(":")[2]
     process.record_group(ProcessIdentity(pid=1, start_time=2))
@@ -135,7 +133,7 @@ def test_a_process_whose_file_was_removed_keeps_its_name_and_what_it_has_started
     assert not process.is_dead(name)
 
 
-def test_a_question_waits_on_over_a_restart(play, owner):
+def test_a_question_survives_a_restart(play, owner):
     run = play(call("message", type="ask", text="?"), result())
     run.advance()
     reaper.start()
@@ -154,7 +152,7 @@ def test_a_poison_task_fails_after_a_bounded_number_of_crashes(play, monkeypatch
     assert run.results()[0][0] == "unknown"
 
 
-def test_a_task_that_somebody_holds_is_not_claimed_twice(play):
+def test_a_held_task_is_not_claimed_twice(play):
     run = play(result())
     assert lease.claim(run.task.pk) is not None
     assert lease.claim(run.task.pk) is None
@@ -169,7 +167,7 @@ def test_a_write_with_an_old_epoch_is_refused(play):
         lease.write(old, state="thinking")
 
 
-def test_the_lease_of_a_process_that_is_known_to_be_dead_ends_at_once(play, monkeypatch):
+def test_the_lease_of_a_dead_process_ends_immediately(play, monkeypatch):
     run = play(result())
     lease.claim(run.task.pk)
     host = process.name().split(":")[0]
@@ -177,22 +175,22 @@ def test_the_lease_of_a_process_that_is_known_to_be_dead_ends_at_once(play, monk
     assert run.advance().state == "done"
 
 
-def test_the_reaper_wakes_what_is_runnable_and_unclaimed(play, monkeypatch):
+def test_the_reaper_wakes_runnable_unclaimed_tasks(play, monkeypatch):
     run = play(result())
     woken = []
     monkeypatch.setattr(reaper, "enqueue", woken.append)
     monkeypatch.setattr(admission, "enqueue", woken.append)
     reaper.sweep()
-    assert woken == [run.task.pk]  # there is room for it
+    assert woken == [run.task.pk]  # so that it is admitted
     reaper.sweep()
-    assert woken == [run.task.pk]  # this wake-up is still young
+    assert woken == [run.task.pk]  # this wake-up is too recent to count as lost
     Task.objects.update(woken_at=timezone.now() - timedelta(minutes=1))
     reaper.sweep()
     reaper.sweep()
     assert woken == [run.task.pk] * 2
 
 
-def test_finalizing_goes_on_after_a_crash(play, monkeypatch):
+def test_finalizing_continues_after_a_crash(play, monkeypatch):
     from tasks_app.engine import loop
 
     run = play(result("It is done."))
@@ -201,7 +199,7 @@ def test_finalizing_goes_on_after_a_crash(play, monkeypatch):
     assert run.task.final_result["text"] == "It is done."
 
 
-def test_text_that_streamed_before_the_database_failed_is_taken_back(play, monkeypatch):
+def test_a_stream_before_a_database_failure_is_withdrawn(play, monkeypatch):
     told, send, write = [], broadcast.send, UnitOfWork._write
 
     async def hear(group, message):

@@ -1,4 +1,4 @@
-"""Parts of a task are given to others, each a task of its own; the call has one result when all have ended."""
+"""Delegation: parts of a task run as child tasks, and the call has one result when all have ended."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -24,7 +24,7 @@ def children_of(task):
 
 
 def work_off(run):
-    """As workers do: whatever can be advanced, until nothing can."""
+    """Advance all tasks as workers do, until none can be advanced."""
     for _ in range(20):
         for task in Task.objects.runnable():
             type(run)(task).advance()
@@ -32,7 +32,7 @@ def work_off(run):
     return run.task
 
 
-def test_the_results_come_at_once_in_the_order_of_the_list(play):
+def test_results_of_children_come_together_in_the_order_of_the_list(play):
     run = play(call("delegate", tasks=[part(result("First.")), part(result("Second."))]), result("Both."))
     assert run.advance().waiting_for == "children"
     assert run.task.lease_owner == ""
@@ -43,7 +43,7 @@ def test_the_results_come_at_once_in_the_order_of_the_list(play):
     assert 'number="2" state="done" folder="children/2/"' in content
 
 
-def test_a_child_is_a_task_in_a_session_of_its_own_that_knows_its_call(play):
+def test_a_child_has_its_own_session_and_knows_its_call(play):
     run = play(call("delegate", tasks=[part(result("First."))]), result())
     run.advance()
     [child] = children_of(run.task)
@@ -63,7 +63,7 @@ def test_the_failure_of_one_is_a_line_in_the_result(play):
     assert "Second." in content
 
 
-def test_no_more_run_at_once_than_the_call_says(play):
+def test_the_call_limits_parallel_children(play):
     run = play(call("delegate", max_parallel=2, tasks=[part(result(str(n))) for n in range(5)]), result())
     run.advance()
     assert [child.waiting_for for child in children_of(run.task)] == [None, None, *["siblings"] * 3]
@@ -96,7 +96,7 @@ def test_an_interjection_ends_the_call_and_its_children(play):
     assert [child.state for child in children_of(run.task)] == ["done", "failed"]
 
 
-def test_a_child_reads_what_its_parent_has_and_writes_into_a_folder_of_its_own(play):
+def test_a_child_reads_its_parents_files_and_writes_to_its_own_folder(play):
     run = play(
         call("file", action="write", path="data.txt", content="42"),
         call(
@@ -140,7 +140,7 @@ def test_commands_of_a_child_see_its_parents_files_and_cannot_change_them(play):
     assert workspace_of(run.task.session).is_file("children/1/mine.txt")
 
 
-def test_a_child_never_has_what_its_parents_agent_may_not_use(play):
+def test_a_child_never_has_tools_denied_to_its_parents_agent(play):
     run = play(
         call("delegate", tasks=[part(call("shell", command="true"), result(), agent="free")]),
         result(),
@@ -174,7 +174,7 @@ def test_a_tree_is_no_deeper_and_no_larger_than_the_limits_say(play):
     assert [status for status, _ in run.results()] == ["failed", "succeeded", "succeeded"]
 
 
-def test_an_agent_is_a_tool_where_another_ones_settings_say_so(play):
+def test_an_agent_is_a_tool_if_another_agents_settings_list_it(play):
     run = play(call("ask_clerk", instruction=script(result("Filed."))), result())
     Agent.objects.create(name="clerk")
     Session.objects.filter(pk=run.task.session_id).update(agent=Agent.objects.create(name="chief", helpers=["clerk"]))
@@ -184,7 +184,7 @@ def test_an_agent_is_a_tool_where_another_ones_settings_say_so(play):
     assert child.session.agent.name == "clerk"
 
 
-def test_a_helper_for_other_roles_is_no_tool_and_a_call_of_it_is_refused(play):
+def test_a_helper_for_other_roles_cannot_be_called(play):
     run = play(call("ask_clerk", instruction=script(result("Filed."))), result())
     Agent.objects.create(name="clerk").roles.add(Group.objects.create(name="analysts"))
     Session.objects.filter(pk=run.task.session_id).update(agent=Agent.objects.create(name="chief", helpers=["clerk"]))
@@ -212,7 +212,7 @@ def test_a_childs_question_waits_in_the_inbox_of_the_person(play, owner):
     assert work_off(run).state == "done"
 
 
-def test_a_wake_up_that_was_lost_is_found(play, monkeypatch):
+def test_a_lost_wake_up_is_repeated(play, monkeypatch):
     run = play(call("delegate", tasks=[part(result("First."))]), result())
     run.advance()
     monkeypatch.setattr(children, "advance_call", lambda call_id: None)
@@ -223,14 +223,14 @@ def test_a_wake_up_that_was_lost_is_found(play, monkeypatch):
     assert work_off(run).state == "done"
 
 
-def test_the_record_of_a_tree_is_verified_and_runs_again_as_recorded(play):
+def test_the_record_of_a_tree_can_be_verified_and_rerun(play):
     run = play(call("delegate", tasks=[part(result("First.")), part(result("Second."))]), result())
     work_off(run)
     for task in Task.objects.all():
         assert rerun(task).divergence == ""
 
 
-def test_who_may_see_a_session_may_see_its_children(play):
+def test_viewers_of_a_session_can_see_its_children(play):
     run = play(call("delegate", tasks=[part(result())]), result())
     work_off(run)
     reader = factories.MemberFactory(session=run.task.session).user

@@ -1,4 +1,4 @@
-"""What the history of the files holds may be deleted at once; for all else a person is asked, whichever tool deletes."""
+"""Deletions: files in the history can be deleted without an approval, by any tool; others cannot."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,9 @@ REASON = "deletes work, of which the file history does not keep work/.git/"
 
 
 @pytest.mark.parametrize("decision", ["approved", "rejected"])
-def test_a_person_decides_over_what_is_not_held(play: Callable[..., Run], owner: Any, decision: str) -> None:
+def test_deletions_outside_the_file_history_need_an_approval(
+    play: Callable[..., Run], owner: Any, decision: str
+) -> None:
     run = play(call("file", action="delete", path="work"), result())
     workspace = workspace_of(run.task.session)
     workspace.write_bytes("work/.git/a.js", b"x")
@@ -27,7 +29,7 @@ def test_a_person_decides_over_what_is_not_held(play: Callable[..., Run], owner:
 
 
 @pytest.mark.parametrize("tool", [{"name": "file", "action": "delete", "path": "work"}, {"command": "rm -rf work"}])
-def test_what_is_held_is_deleted_at_once(play: Callable[..., Run], tool: dict[str, str]) -> None:
+def test_files_in_the_history_are_deleted_without_approval(play: Callable[..., Run], tool: dict[str, str]) -> None:
     name = "file" if "action" in tool else "shell"
     run = play(call(name, **{key: value for key, value in tool.items() if key != "name"}), result())
     workspace_of(run.task.session).write_bytes("work/a.txt", b"x")

@@ -1,4 +1,4 @@
-"""A session that is deleted takes its words and pictures along, wherever they are kept; never those of others."""
+"""A deleted session takes its words and pictures along, wherever they are stored, but never those of others."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -44,7 +44,7 @@ def findings() -> Findings:
 def shown(
     ask_http: Callable[..., Run], http_provider: Any, http_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> Session:
-    """Its model was shown a picture."""
+    """A session whose model was shown a picture."""
     monkeypatch.setattr(images, "_cache", {})
     Route.objects.update(takes_images=True)
     workspace_of(http_session).write_bytes("chart.png", picture(80, 60))
@@ -54,7 +54,7 @@ def shown(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_words_that_a_title_was_made_of_go(owner: Any) -> None:
+def test_the_input_of_a_title_is_deleted(owner: Any) -> None:
     model = factories.scripted_model("script")
     Limits.objects.create(pk=1, title_model=model)
     session = factories.SessionFactory(owner=owner, model=model)
@@ -68,7 +68,7 @@ def test_the_words_that_a_title_was_made_of_go(owner: Any) -> None:
     assert (LLMLog.objects.count(), findings().gone, findings().mismatches) == (calls, calls, [])
 
 
-def test_pictures_go(shown: Session) -> None:
+def test_pictures_are_deleted(shown: Session) -> None:
     services.delete_session(shown)
     jobs.clean_up()
     assert pictures()
@@ -76,7 +76,7 @@ def test_pictures_go(shown: Session) -> None:
     assert not pictures()
 
 
-def test_a_fork_keeps_its_pictures_until_it_goes_too(shown: Session, owner: Any) -> None:
+def test_pictures_stay_until_the_last_fork_is_deleted(shown: Session, owner: Any) -> None:
     fork = forks.fork(shown, shown.tasks.get().entries.order_by("seq").last().seq, owner)
     services.delete_session(shown)
     a_day_later()
@@ -86,7 +86,7 @@ def test_a_fork_keeps_its_pictures_until_it_goes_too(shown: Session, owner: Any)
     assert not pictures()
 
 
-def test_what_a_message_or_another_prompt_shows_stays(shown: Session, owner: Any) -> None:
+def test_blobs_in_other_messages_or_prompts_stay(shown: Session, owner: Any) -> None:
     (address,) = pictures()
     other = factories.SessionFactory(owner=owner)
     waiting = other.inbox.create(author=owner, mode="queue", content="Look.", images=[{"sha256": address}])
@@ -107,7 +107,7 @@ def test_what_a_message_or_another_prompt_shows_stays(shown: Session, owner: Any
     assert not pictures()
 
 
-def test_what_is_kept_again_stays_until_a_row_names_it(shown: Session) -> None:
+def test_a_blob_stored_again_stays_until_a_row_names_it(shown: Session) -> None:
     (address,) = pictures()
     content = Blob.objects.get(pk=address).content
     services.delete_session(shown)
@@ -116,7 +116,7 @@ def test_what_is_kept_again_stays_until_a_row_names_it(shown: Session) -> None:
     assert pictures()
 
 
-def test_what_is_kept_again_while_it_is_deleted_is_stored_anew(shown: Session, monkeypatch: Any) -> None:
+def test_a_blob_stored_during_its_deletion_is_stored_again(shown: Session, monkeypatch: Any) -> None:
     (address,) = pictures()
     blob = Blob.objects.get(pk=address)
     services.delete_session(shown)
@@ -126,7 +126,7 @@ def test_what_is_kept_again_while_it_is_deleted_is_stored_anew(shown: Session, m
     assert pictures() == [address]
 
 
-def test_what_is_kept_while_it_is_looked_for_is_not_deleted(shown: Session, monkeypatch: Any) -> None:
+def test_a_blob_stored_during_the_search_is_not_deleted(shown: Session, monkeypatch: Any) -> None:
     (address,) = pictures()
     content = Blob.objects.get(pk=address).content
     services.delete_session(shown)
@@ -139,7 +139,7 @@ def test_what_is_kept_while_it_is_looked_for_is_not_deleted(shown: Session, monk
 @pytest.mark.parametrize(
     "place", ["tasks_app.worker.jobs.title_from_model", "tasks_app.services.sessions.make_side_call"]
 )
-def test_a_session_that_is_deleted_while_its_title_is_asked_for_leaves_no_words(
+def test_a_session_deleted_during_its_title_call_leaves_no_words(
     place: str, owner: Any, monkeypatch: Any, caplog: Any
 ) -> None:
     model = factories.scripted_model("script")

@@ -1,4 +1,4 @@
-"""The demo answers only where there is nothing else: it never takes over from a real provider."""
+"""The demo answers only if there is no other model: it never takes over from a real provider."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def model(http_session: Session) -> LogicalModel:
-    """As databases have it in which a real provider was put beside the demo."""
+    """A model with a real provider and the demo."""
     model = http_session.model
     assert model is not None
     factories.RouteFactory(model=model, provider_model="demo", provider__name="demo", priority=1)
@@ -36,7 +36,7 @@ def asked() -> set[str]:
     return set(LLMLog.objects.values_list("adapter", flat=True))
 
 
-def test_a_real_route_is_asked_though_the_demo_stands_before_it(
+def test_a_real_route_precedes_the_demo(
     model: LogicalModel, ask_http: Callable[..., Run], http_provider: FakeProvider
 ) -> None:
     http_provider.replies = [openai_result("A real answer.")]
@@ -53,7 +53,7 @@ def test_a_real_route_is_asked_though_the_demo_stands_before_it(
     ],
     ids=["401", "500", "429"],
 )
-def test_a_task_whose_provider_fails_ends_with_that(
+def test_a_failing_provider_ends_the_task_without_the_demo(
     reply: Reply, code: str, words: str, model: LogicalModel, ask_http: Callable[..., Run], http_provider: FakeProvider
 ) -> None:
     http_provider.replies = [LIST, reply]
@@ -65,15 +65,13 @@ def test_a_task_whose_provider_fails_ends_with_that(
     assert "demo" not in str([entry.content for entry in run.entries])
 
 
-def test_a_real_provider_that_is_switched_off_leaves_no_place_to_the_demo(
-    model: LogicalModel, ask_http: Callable[..., Run]
-) -> None:
+def test_a_disabled_real_provider_does_not_enable_the_demo(model: LogicalModel, ask_http: Callable[..., Run]) -> None:
     Provider.objects.filter(protocol="openai_native").update(enabled=False)
     assert ask_http().advance().failure_code == "provider_unavailable"
     assert not LLMLog.objects.exists()
 
 
-def test_a_task_that_a_real_provider_has_begun_is_not_ended_by_the_demo(
+def test_the_demo_does_not_continue_a_task_of_a_real_provider(
     model: LogicalModel, ask_http: Callable[..., Run], http_provider: FakeProvider
 ) -> None:
     http_provider.replies = [openai_call("message", {"type": "ask", "text": "Which one?"})]
@@ -87,7 +85,7 @@ def test_a_task_that_a_real_provider_has_begun_is_not_ended_by_the_demo(
     assert asked() == {"openai_native"}
 
 
-def test_a_task_of_the_demo_goes_on_with_the_real_provider_that_came_meanwhile(
+def test_a_real_provider_continues_a_task_of_the_demo(
     model: LogicalModel, ask_http: Callable[..., Run], http_provider: FakeProvider
 ) -> None:
     real = model.routes.exclude(provider__name="demo").get()
@@ -102,9 +100,7 @@ def test_a_task_of_the_demo_goes_on_with_the_real_provider_that_came_meanwhile(
     assert LLMLog.objects.latest("created_at").adapter == "openai_native"
 
 
-def test_what_tools_ask_of_real_models_does_not_keep_the_demo_from_its_task(
-    model: LogicalModel, ask_http: Callable[..., Run]
-) -> None:
+def test_side_calls_of_real_models_do_not_stop_the_demo(model: LogicalModel, ask_http: Callable[..., Run]) -> None:
     Route.objects.exclude(provider__name="demo").delete()
     run = ask_http("Show me what you can do.")
     factories.log(task_id=run.task.pk, purpose="memory", adapter="openai_embeddings")

@@ -1,4 +1,4 @@
-"""Every effect that a tool may declare has a handler: nothing that is declared is dropped in silence."""
+"""Every effect of the contract has a handler, so that no declared effect is lost."""
 
 import gc
 
@@ -16,7 +16,7 @@ def test_all_effects_of_the_contract_have_a_handler():
     registry.check_handlers()
 
 
-def test_one_that_nobody_handles_stops_the_start():
+def test_an_unhandled_effect_prevents_the_start():
     class Nobodys(effects.Effect):
         pass
 

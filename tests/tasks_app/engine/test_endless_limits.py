@@ -1,4 +1,4 @@
-"""Limits that mean "for ever" lead beyond the calendar: they end at its edge, and no task fails of them."""
+"""Limits that mean "for ever" exceed the calendar: they end at its edge, and no task fails because of them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
 
 WRITE = call("file", action="write", path="a.txt", content="x")
-LARGEST = 2**31 - 1  # that the column and the form take
+LARGEST = 2**31 - 1  # the maximum of column and form
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def test_a_call_waits_for_its_approval(play):
     assert Approval.objects.get().expires_at.year > 2100
 
 
-def test_the_oldest_changes_of_files_go_by_the_other_bounds(play):
+def test_old_file_changes_are_bounded_otherwise(play):
     Limits.objects.update(history_changes=1)
     run = play(WRITE, result())
     run.advance()

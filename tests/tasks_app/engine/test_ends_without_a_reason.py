@@ -1,4 +1,4 @@
-"""A reply that ends with its protocol's end mark is whole; where it says no reason, half a call all the same never runs."""
+"""Replies without a finish reason: one with the protocol's end mark is complete, but half a call never runs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from tests.tasks_app.engine.conftest import Run
 
 
 def called(name: str, arguments: str) -> Reply:
-    """One call, and `[DONE]` without a finish reason."""
+    """Return one call, and `[DONE]` without a finish reason."""
     function = {"name": name, "arguments": arguments}
     piece: dict[str, Any] = {"index": 0, "id": "call_1", "type": "function", "function": function}
     return Reply(chunks=sse(openai_chunk({"role": "assistant", "tool_calls": [piece]}), "[DONE]"))

@@ -1,6 +1,6 @@
-"""Each type of entry is in a request what it always was: another way of saying it would break every replay.
+"""The form of each entry type in requests is fixed: any other form would break every replay.
 
-Where this must change, the old way stays for the logs of it, as with an adapter's version.
+If it must change, the old form stays for the logs that have it, as with an adapter's version.
 """
 
 import pytest
@@ -46,11 +46,11 @@ THINKING = '{"text":"Hm.","protocol":"anthropic","model":"m","blocks":[{"signatu
         ),
     ],
 )
-def test_an_entry_is_this_message(fields: dict[str, str], message: dict[str, object]) -> None:
+def test_each_entry_type_becomes_its_message(fields: dict[str, str], message: dict[str, object]) -> None:
     entry = ContextEntry(seq=7, in_context=True, masked_with="v", **fields)
     assert message_of(entry) == Message(**{"seq": 7, "masked_with": "v"} | message)
 
 
-def test_what_no_model_may_see_is_no_message() -> None:
+def test_entries_outside_the_context_are_no_messages() -> None:
     with pytest.raises(ValueError, match="entry 7"):
         message_of(ContextEntry(seq=7, in_context=False, context_type="status_notice"))

@@ -1,4 +1,4 @@
-"""The files after each call that changed them, whichever tool did: put back, forked from, and gone with the session."""
+"""The file history after each call that changed files, with any tool: undo, forks and deletion."""
 
 import fcntl
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def write(path: str, content: str) -> dict[str, Any]:
 
 @pytest.fixture
 def worked(play: Callable[..., Run]) -> Session:
-    """Four calls: entries 3, 5, 7 and 9."""
+    """A session after four calls: entries 3, 5, 7 and 9."""
     remove = call("shell", command="rm a.txt; printf '#!' > run.sh; chmod +x run.sh")
     run = play(write("a.txt", "one"), write("a.txt", "two"), remove, write("b.txt", "b"), result())
     assert run.advance().state == "done"
@@ -52,7 +52,7 @@ def change(session: Session, number: int) -> WorkspaceChange:
     return WorkspaceChange.objects.filter(session=session).order_by("pk")[number]
 
 
-def test_each_call_has_what_it_changed_whichever_tool_did(worked: Session) -> None:
+def test_each_call_has_its_file_changes(worked: Session) -> None:
     assert changes(worked) == [
         ("file", [("a.txt", "created")]),
         ("file", [("a.txt", "changed")]),
@@ -69,26 +69,26 @@ def test_reading_stores_nothing(play: Callable[..., Run]) -> None:
     assert not WorkspaceChange.objects.exists()
 
 
-def test_everything_goes_back_to_before_a_call(worked: Session) -> None:
+def test_an_undo_restores_all_files(worked: Session) -> None:
     undone = file_history.undo(change(worked, 2))
     assert files(worked) == {"a.txt": b"two"}
     assert changes(worked)[-1] == ("undo", [("a.txt", "created"), ("b.txt", "deleted"), ("run.sh", "deleted")])
     assert not undone.unrestored
 
 
-def test_one_file_goes_back_and_the_others_stay(worked: Session) -> None:
+def test_an_undo_can_restore_a_single_file(worked: Session) -> None:
     file_history.undo(change(worked, 1), ["a.txt"])
     assert files(worked) == {"a.txt": b"one", "b.txt": b"b", "run.sh": b"#!"}
     with pytest.raises(NotChanged):
         file_history.undo(change(worked, 3), ["nowhere.txt"])
 
 
-def test_nothing_else_begins_while_files_are_put_back(worked: Session, monkeypatch: Any) -> None:
+def test_nothing_starts_during_an_undo(worked: Session, monkeypatch: Any) -> None:
     lock, put_back = worked.history_path / "lock", Workspace.restore
     seen = []
 
     def watched(*given: Any) -> None:
-        with lock.open() as file, pytest.raises(BlockingIOError):  # which a task's first call waits for
+        with lock.open() as file, pytest.raises(BlockingIOError):  # for which a task's first call waits
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         seen.append(given)
         put_back(*given)
@@ -98,8 +98,8 @@ def test_nothing_else_begins_while_files_are_put_back(worked: Session, monkeypat
     assert seen
 
 
-def test_contents_go_whichever_numbers_the_changes_have(worked: Session, monkeypatch: Any) -> None:
-    """Those of two sessions that work by turns are odd for one of them, and were never looked at."""
+def test_contents_are_deleted_whatever_numbers_the_changes_have(worked: Session, monkeypatch: Any) -> None:
+    """Two sessions that work alternately may have only odd numbers."""
     monkeypatch.setattr(file_history, "_CLEANUP_INTERVAL", 2)
     Limits.objects.create(pk=1, history_bytes=8)
     workspace, task = workspace_of(worked), worked.tasks.get()
@@ -115,8 +115,8 @@ def test_contents_go_whichever_numbers_the_changes_have(worked: Session, monkeyp
     assert WorkspaceChange.objects.filter(session=worked).count() <= 3  # of eight
 
 
-def test_an_undo_deletes_no_repository_that_has_taken_a_files_place(play: Callable[..., Run]) -> None:
-    """Its .git is in no history, so nobody could bring it back."""
+def test_an_undo_deletes_no_repository_in_place_of_a_file(play: Callable[..., Run]) -> None:
+    """Its .git is in no history, so nobody could restore it."""
     cloned = call("shell", command="rm a; mkdir -p a/.git; echo x > a/.git/config; echo x > a/README")
     run = play(write("a", "one"), cloned, result())
     assert run.advance().state == "done"
@@ -129,7 +129,7 @@ def test_an_undo_deletes_no_repository_that_has_taken_a_files_place(play: Callab
     assert workspace_of(session).read_bytes("a/.git/config") == b"x\n"
 
 
-def test_a_file_too_large_to_be_held_is_told_of_once(play: Callable[..., Run], monkeypatch: Any) -> None:
+def test_a_file_too_large_for_the_history_is_reported_once(play: Callable[..., Run], monkeypatch: Any) -> None:
     monkeypatch.setattr("tools_app.files.snapshot.MAX_FILE_BYTES", 5)
     run = play(write("large", "123456"), call("shell", command="true"), result())
     assert run.advance().state == "done"
@@ -137,8 +137,8 @@ def test_a_file_too_large_to_be_held_is_told_of_once(play: Callable[..., Run], m
     assert changes(run.task.session) == [("file", [("large", "created")])]
 
 
-def test_a_change_that_is_committed_during_a_look_is_told_once(worked: Session, monkeypatch: Any) -> None:
-    """A call's result is stored while an upload looks at the files."""
+def test_a_change_committed_during_a_comparison_is_reported_once(worked: Session, monkeypatch: Any) -> None:
+    """A call's result is stored while an upload compares the files."""
     workspace, told = workspace_of(worked), changes(worked)
     workspace.write_bytes("c.txt", b"c")
     made = ToolCall(name="shell", arguments={}, id="c1")
@@ -149,7 +149,7 @@ def test_a_change_that_is_committed_during_a_look_is_told_once(worked: Session, 
         nonlocal looks
         looks += 1
         files = taken(*args)
-        if looks == 2:  # the one after the file was stored
+        if looks == 2:  # the undo after the file was stored
             by_call.save()
         return files
 
@@ -170,8 +170,8 @@ def test_an_undo_can_be_undone(worked: Session) -> None:
         file_history.undo(undone.change)
 
 
-def test_what_nobody_had_looked_at_is_not_lost(worked: Session) -> None:
-    """As after a background command."""
+def test_changes_before_an_undo_are_not_lost(worked: Session) -> None:
+    """Such changes come from a background command, for example."""
     workspace_of(worked).write_bytes("b.txt", b"later")
     file_history.undo(change(worked, 3))
     assert changes(worked)[-2:] == [("", [("b.txt", "changed")]), ("undo", [("b.txt", "deleted")])]
@@ -179,7 +179,7 @@ def test_what_nobody_had_looked_at_is_not_lost(worked: Session) -> None:
     assert files(worked)["b.txt"] == b"later"
 
 
-def test_not_while_a_task_runs(play: Callable[..., Run]) -> None:
+def test_no_undo_while_a_task_runs(play: Callable[..., Run]) -> None:
     run = play(write("a.txt", "one"), call("message", type="ask", text="Good?"), result())
     jobs.advance(run.task.pk)
     session = run.task.session
@@ -191,7 +191,7 @@ def test_not_while_a_task_runs(play: Callable[..., Run]) -> None:
         file_history.undo(change(session, 1))
 
 
-def test_not_while_a_delegated_task_runs(play: Callable[..., Run]) -> None:
+def test_no_undo_while_a_delegated_task_runs(play: Callable[..., Run]) -> None:
     """A delegated task works in a folder of the same workspace."""
     parts = [{"instruction": script(call("message", type="ask", text="Which?"), result())}]
     run = play(write("a.txt", "one"), call("delegate", tasks=parts), result())
@@ -204,7 +204,7 @@ def test_not_while_a_delegated_task_runs(play: Callable[..., Run]) -> None:
     assert files(run.task.session).keys() == {"children"}
 
 
-def test_the_agent_is_told_once_with_the_next_task(worked: Session, owner: Any) -> None:
+def test_an_undo_is_reported_once_to_the_next_task(worked: Session, owner: Any) -> None:
     file_history.undo(change(worked, 2))
     for said in ("First.", "Second."):
         task = services.post_message(worked, owner, script(call("plan", action="advance"), result(said))).task
@@ -216,7 +216,7 @@ def test_the_agent_is_told_once_with_the_next_task(worked: Session, owner: Any) 
     assert not WorkspaceChange.objects.filter(told=False).exists()
 
 
-def test_the_agent_is_told_at_its_next_step_of_what_a_person_deletes(
+def test_deletions_by_a_person_are_reported_at_the_next_step(
     play: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps, refresh = 0, step_settings.refresh_all
@@ -237,7 +237,7 @@ def test_the_agent_is_told_at_its_next_step_of_what_a_person_deletes(
     assert not WorkspaceChange.objects.filter(told=False).exists()
 
 
-def test_the_agent_that_waits_is_told_after_the_answer(play: Callable[..., Run], owner: Any) -> None:
+def test_a_waiting_agent_is_notified_after_the_answer(play: Callable[..., Run], owner: Any) -> None:
     run = play(write("a.txt", "one"), call("message", type="ask", text="Good?"), result())
     run.advance()
     file_history.undo(change(run.task.session, 0))
@@ -273,7 +273,7 @@ def test_a_fork_after_an_undo(worked: Session, owner: Any) -> None:
     assert files(forks.fork(worked, 10, owner)) == {"run.sh": b"#!", "b.txt": b"b"}
     newest = ContextEntry.objects.in_session(worked).last()
     assert newest is not None
-    assert files(forks.fork(worked, newest.seq, owner)) == {"a.txt": b"two"}  # nothing has happened since
+    assert files(forks.fork(worked, newest.seq, owner)) == {"a.txt": b"two"}  # nothing has changed since
 
 
 def test_a_message_that_is_sent_again_has_its_files(play: Callable[..., Run], owner: Any) -> None:
@@ -294,14 +294,14 @@ def test_a_message_that_is_sent_again_has_its_files(play: Callable[..., Run], ow
     assert files(copy) == {"a.txt": b"one", "photo.txt": b"p"}
 
 
-def test_what_a_fork_cannot_have_as_it_was_is_named(worked: Session, owner: Any) -> None:
+def test_a_fork_names_files_that_are_newer(worked: Session, owner: Any) -> None:
     FileChange.objects.filter(path="a.txt", change=change(worked, 2)).update(before_sha256="")
     fork = forks.fork(worked, 6, owner)
     reminder = next(entry for entry in ContextEntry.objects.in_session(fork) if entry.metadata.get("kind") == "forked")
     assert "may be newer than what was said above, as the file history has not kept them: a.txt" in reminder.content
 
 
-def test_a_fork_from_before_the_kept_history_says_so(worked: Session, owner: Any) -> None:
+def test_a_fork_from_before_the_file_history_is_marked(worked: Session, owner: Any) -> None:
     Limits.objects.create(pk=1, history_changes=1)
     workspace_of(worked).write_bytes("c.txt", b"c")
     file_history.record(worked, workspace_of(worked))
@@ -312,7 +312,7 @@ def test_a_fork_from_before_the_kept_history_says_so(worked: Session, owner: Any
         assert ("The file history does not go back to this entry" in entries[-1].content) is says_so
 
 
-def test_a_crash_leaves_its_changes_to_the_call_that_was_cut_short(play: Callable[..., Run]) -> None:
+def test_changes_before_a_crash_belong_to_the_interrupted_call(play: Callable[..., Run]) -> None:
     run = play(call("shell", command="true"), result())
     session, workspace = run.task.session, workspace_of(run.task.session)
     run.advance()
@@ -346,7 +346,7 @@ def test_a_crash_before_the_snapshot_was_written_neither_loses_nor_doubles_a_cha
 
 
 @pytest.mark.parametrize("bound", [{"history_changes": 2}, {"history_bytes": 8}])
-def test_the_oldest_changes_go_first(worked: Session, bound: dict[str, int]) -> None:
+def test_the_oldest_changes_are_deleted_first(worked: Session, bound: dict[str, int]) -> None:
     Limits.objects.create(pk=1, **bound)
     workspace_of(worked).write_bytes("b.txt", b"new")
     file_history.record(worked, workspace_of(worked), tool="x")
@@ -361,7 +361,7 @@ def test_the_oldest_changes_go_first(worked: Session, bound: dict[str, int]) -> 
     assert last.since > 0
 
 
-def test_old_changes_go(worked: Session) -> None:
+def test_old_changes_are_deleted(worked: Session) -> None:
     old = timezone.now() - timedelta(days=Limits.current().history_days + 1)
     WorkspaceChange.objects.filter(session=worked).update(created_at=old)
     workspace_of(worked).write_bytes("b.txt", b"new")
@@ -369,7 +369,7 @@ def test_old_changes_go(worked: Session) -> None:
     assert WorkspaceChange.objects.filter(session=worked).count() == 1
 
 
-def test_it_goes_with_the_session(worked: Session) -> None:
+def test_the_file_history_is_deleted_with_the_session(worked: Session) -> None:
     folder = worked.history_path
     assert folder.exists()
     services.delete_session(worked)
@@ -380,10 +380,10 @@ def test_it_goes_with_the_session(worked: Session) -> None:
 @pytest.mark.parametrize(
     ("where", "name"), [(run_tool.file_history, "record_call"), (run_tool, "within_budget"), (FileHistory, "save")]
 )
-def test_a_server_that_is_killed_around_a_look_makes_the_history_no_lie(
+def test_a_kill_around_a_comparison_keeps_the_history_true(
     play: Callable[..., Run], monkeypatch: Any, where: Any, name: str
 ) -> None:
-    """After the call has run, before its change is stored; or before the snapshot is."""
+    """The server is killed after the call has run and before its change is stored, or before the snapshot is."""
     run = play(write("a.txt", "new"), write("b.txt", "b"), result())
     session = run.task.session
     workspace_of(session).write_bytes("a.txt", b"old")
@@ -398,7 +398,7 @@ def test_a_server_that_is_killed_around_a_look_makes_the_history_no_lie(
     assert files(session) == {"a.txt": b"old"}
 
 
-def test_a_full_disk_stops_no_call(play: Callable[..., Run], monkeypatch: Any) -> None:
+def test_a_full_disk_does_not_stop_calls(play: Callable[..., Run], monkeypatch: Any) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""Random sequences of calls, uploads, undos, forks and crashes: the changes tell exactly what the files were."""
+"""Random sequences of calls, uploads, undos, forks and crashes: the changes reproduce the files exactly."""
 
 import hashlib
 import os
@@ -29,7 +29,7 @@ from tools_app.errors import ToolError
 from tools_app.files import FileHistory, snapshot
 from tools_app.models import ToolSetting
 
-Files = dict[str, tuple[int, bytes]]  # mode, and content or target, by path
+Files = dict[str, tuple[int, bytes]]  # path → mode and content, or target
 PATHS = ["a", "b", "d/x", "d/e/y"]
 COMMANDS = [
     "true",
@@ -80,7 +80,7 @@ nothing = call("shell", command="true")
 
 
 def files_in(folder: Path) -> Files:
-    """Return what the history has to hold of a folder, read in another way than the history reads it."""
+    """Return the content that the history must hold of a folder, read independently of the history."""
     files: Files = {}
     for parent, folders, names in os.walk(folder):
         links = [name for name in folders if Path(parent, name).is_symlink()]
@@ -93,10 +93,10 @@ def files_in(folder: Path) -> Files:
 
 
 class Checked:
-    """A session whose files are looked at around each step, and compared with its changes.
+    """A session whose files are compared with its changes around each step.
 
-    `at_entry` are the files when an entry was appended. Files that a program changed between two looks are in none of
-    them: `known` are the files as the history has last seen them.
+    `at_entry` are the files when an entry was appended. They lack files that a program changed between two comparisons.
+    `known` are the files as the history last saw them.
     """
 
     def __init__(self, owner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ class Checked:
         return files_in(self.root)
 
     def do(self, step: tuple[Any, ...]) -> None:
-        with suppress(ToolError):  # a folder is where a file should be, or a link is on the way
+        with suppress(ToolError):  # a folder in place of a file, or a link in its path
             match step:
                 case "call", wanted:
                     self._finish(self._start(wanted))
@@ -144,7 +144,7 @@ class Checked:
         return Run(delivered.task)
 
     def _kill_and_finish(self, run: Run, where: Any, name: str, meanwhile: list[tuple[Any, ...]]) -> None:
-        """The server dies, if it comes so far; people go on before the task is taken up again."""
+        """Kill the server if it gets that far. People continue before the task is resumed."""
         before, known = self.files, self.known
         with self._monkeypatch.context() as patch, suppress(Killed):
             patch.setattr(where, name, die)
@@ -179,7 +179,7 @@ class Checked:
             self._know(path)
 
     def _know(self, path: str) -> None:
-        """The history has looked at this file or folder, and at no other."""
+        """Record that the history has compared this file or folder, and no other."""
         others = {name: file for name, file in self.known.items() if not is_within(name, path)}
         self.known = others | {name: file for name, file in self.files.items() if is_within(name, path)}
 
@@ -205,7 +205,9 @@ class Checked:
         assert files_in(copy.workspace_path) == wanted
 
     def rebuilt(self, until: WorkspaceChange | None = None) -> Files:
-        """Return the files as the changes before this one, or all, have made them. Each continues the one before."""
+        """Return the files that result from the changes before this one, or from all. Each must continue its
+        predecessor.
+        """
         rows = FileChange.objects.filter(change__session=self.session).order_by("change_id", "pk")
         states: dict[str, tuple[int, str]] = {}
         for row in rows.filter(change__lt=until) if until else rows:
@@ -216,7 +218,7 @@ class Checked:
         return {path: (mode, self.history.content_path(sha256).read_bytes()) for path, (mode, sha256) in states.items()}
 
     def require_held(self, files: Files) -> None:
-        """Whatever a call or a person replaces or deletes, the history has its content."""
+        """Check that the history has the content of everything that a call or a person replaced or deleted."""
         for path, file in files.items() - self.files.items():
             assert self.history.content_path(hashlib.sha256(file[1]).hexdigest()).exists(), path
 
@@ -227,7 +229,7 @@ def is_within(name: str, path: str) -> bool:
 
 @pytest.fixture
 def trusted(owner: Any) -> Any:
-    """No command waits for a person, so that each task runs to its end."""
+    """Let no command wait for a person, so that each task runs to its end."""
     ToolSetting.objects.update_or_create(name="shell", defaults={"approval": "never"})
     ToolSetting.objects.update_or_create(name="file", defaults={"approval": "never"})
     return owner
@@ -239,7 +241,7 @@ def trusted(owner: Any) -> Any:
 @example(steps=[("call", write_one), ("delete", "a"), ("call", nothing), ("undo", 1)])
 @example(steps=[("call", write_one), ("call", folder_for_a), ("undo", 1), ("undo", 0)])
 @example(steps=[("unseen", "a", "one"), ("upload", "a", "two"), ("unseen", "a", ""), ("delete", "a")])
-def test_changes_tell_what_the_files_were(
+def test_changes_reproduce_the_files(
     trusted: Any, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[Any, ...]]
 ) -> None:
     checked = Checked(trusted, monkeypatch)

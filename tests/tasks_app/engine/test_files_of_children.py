@@ -1,4 +1,4 @@
-"""The files of delegated tasks: the changes of the call that delegated them, in folders that every program can read."""
+"""The files of delegated tasks: they belong to the delegating call, and every program can read their folders."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ def folder_exists(session: Session, path: str) -> bool:
     return (session.workspace_path / path).is_dir()
 
 
-def test_what_a_child_changes_is_the_change_of_its_parents_call(play: Callable[..., Run], owner: Any) -> None:
+def test_a_childs_changes_belong_to_its_parents_call(play: Callable[..., Run], owner: Any) -> None:
     child = part(write("b.txt", "b"), call("shell", command="mkdir -p c; echo c > c/d; rm b.txt; echo e > e"), result())
     delegating = call("delegate", tasks=[child, part(write("f.txt", "f"), result())])
     run = play(write("a.txt", "a"), delegating, call("shell", command="true"), result())
@@ -52,8 +52,8 @@ def test_what_a_child_changes_is_the_change_of_its_parents_call(play: Callable[.
     assert files_in(session.workspace_path).keys() == {"a.txt"}
 
 
-def test_what_a_background_command_changed_before_is_not_the_calls(play: Callable[..., Run]) -> None:
-    """Nor are the files of a session that nobody had looked at."""
+def test_earlier_changes_of_a_background_command_are_not_the_calls(play: Callable[..., Run]) -> None:
+    """The same holds for files of a session that was never compared."""
     run = play(call("delegate", tasks=[part(write("b.txt", "b"), result())]), result())
     run.task.session.workspace_path.mkdir(parents=True)
     (run.task.session.workspace_path / "before.txt").write_text("b")
@@ -61,7 +61,7 @@ def test_what_a_background_command_changed_before_is_not_the_calls(play: Callabl
     assert changes(run.task.session) == [("delegate", [("children/1/b.txt", "created")])]
 
 
-def test_what_a_child_changes_until_it_is_stopped_is_the_calls(play: Callable[..., Run], owner: Any) -> None:
+def test_changes_until_a_child_stops_belong_to_the_call(play: Callable[..., Run], owner: Any) -> None:
     asks = call("message", type="ask", text="Which?")
     run = play(call("delegate", tasks=[part(write("b.txt", "b"), asks, result())]), result())
     run.advance()
@@ -118,7 +118,7 @@ def test_a_server_that_is_killed_when_a_child_ends_removes_the_mount_point_later
     assert not folder_exists(run.task.session, MOUNT_POINT)
 
 
-def test_the_next_start_removes_what_was_left_and_nothing_of_a_child_that_works(play: Callable[..., Run]) -> None:
+def test_the_next_start_removes_only_stale_mount_points(play: Callable[..., Run]) -> None:
     asks = part(call("message", type="ask", text="Which?"), result())
     run = play(call("delegate", tasks=[part(result()), asks]), result())
     run.advance()

@@ -1,4 +1,4 @@
-"""A fork: the record up to an entry and a copy of the files, in a session that goes its own way."""
+"""Forks: the record up to an entry and a copy of the files, in an independent session."""
 
 import json
 from collections.abc import Callable
@@ -33,13 +33,13 @@ def seen(session: Session) -> list[tuple[str, str, str]]:
 
 @pytest.fixture
 def ended(play: Callable[..., Run]) -> Session:
-    """A task that has written a file and handed over a result."""
+    """A task that has written a file and given a result."""
     run = play(call("file", action="write", path="a.txt", content="one"), result("It is written."))
     assert run.advance().state == "done"
     return run.task.session
 
 
-def test_it_has_the_entries_up_to_there_under_their_numbers(ended: Session, owner: Any) -> None:
+def test_a_fork_has_the_entries_under_their_numbers(ended: Session, owner: Any) -> None:
     for seq in (1, 4, 6):
         fork = forks.fork(ended, seq, owner)
         fork.refresh_from_db()
@@ -60,7 +60,7 @@ def test_nothing_of_the_origin_changes(ended: Session, owner: Any) -> None:
 
 
 def test_an_open_call_is_closed_and_never_run(ended: Session, owner: Any) -> None:
-    fork = forks.fork(ended, 3, owner)  # the call of file, whose result is entry 4
+    fork = forks.fork(ended, 3, owner)  # the call of `file`, whose result is entry 4
     closing = entries(fork)[3]
     assert (closing.context_type, closing.content) == ("tool_result", "Not run: forked here.")
     assert closing.metadata["status"] == "rejected"
@@ -68,7 +68,7 @@ def test_an_open_call_is_closed_and_never_run(ended: Session, owner: Any) -> Non
     assert not fork.tasks.get().tool_calls.exists()
 
 
-def test_calls_that_waited_behind_a_closed_one_are_named(play: Callable[..., Run], owner: Any) -> None:
+def test_calls_deferred_after_a_closed_call_are_named(play: Callable[..., Run], owner: Any) -> None:
     calls = [call("plan", action="advance"), call("file", action="list")]
     run = play({"calls": calls}, result())
     run.advance()
@@ -77,7 +77,7 @@ def test_calls_that_waited_behind_a_closed_one_are_named(play: Callable[..., Run
     assert "file(" in entries(fork)[4].content
 
 
-def test_a_task_that_waits_can_be_forked_and_goes_on_waiting(play: Callable[..., Run], owner: Any) -> None:
+def test_a_waiting_task_can_be_forked_and_keeps_waiting(play: Callable[..., Run], owner: Any) -> None:
     run = play(call("message", type="ask", text="Which?"), result())
     assert run.advance().waiting_for == "reply"
     fork = forks.fork(run.task.session, 3, owner)
@@ -92,13 +92,13 @@ def test_the_files_are_a_copy(ended: Session, owner: Any) -> None:
     assert workspace_of(ended).read_bytes("a.txt") == b"one"
 
 
-def test_the_model_reads_that_it_is_a_copy_and_a_person_from_where(ended: Session, owner: Any) -> None:
+def test_the_model_and_the_person_see_that_it_is_a_copy(ended: Session, owner: Any) -> None:
     reminder, said = entries(forks.fork(ended, 6, owner))[-2:]
     assert (reminder.context_type, reminder.metadata["kind"]) == ("system_reminder", "forked")
     assert (said.context_type, said.in_context) == ("status_notice", False)
 
 
-def test_its_tasks_end_as_they_did_and_cost_nothing_again(ended: Session, owner: Any) -> None:
+def test_copied_tasks_are_ended_and_cost_nothing(ended: Session, owner: Any) -> None:
     task = forks.fork(ended, 6, owner).tasks.get()
     assert (task.state, task.final_result["text"]) == ("done", "It is written.")
     assert sum(task.usage.values()) == 0
@@ -122,12 +122,12 @@ def test_a_viewer_forks_into_a_session_of_their_own(ended: Session) -> None:
     assert not Session.objects.visible_to(ended.owner).filter(pk=fork.pk).exists()
 
 
-def test_a_model_that_its_owner_may_not_use_is_not_taken_along(ended: Session) -> None:
+def test_a_model_that_its_owner_cannot_use_is_not_copied(ended: Session) -> None:
     ended.model.roles.add(Group.objects.create(name="chosen"))
     assert forks.fork(ended, 6, factories.UserFactory()).model is None
 
 
-def test_what_became_secret_in_the_origin_is_redacted_in_the_fork(owner: Any) -> None:
+def test_secrets_of_the_origin_are_redacted_in_the_fork(owner: Any) -> None:
     session = factories.SessionFactory(owner=owner)
     task = factories.TaskFactory(session=session, state="thinking")
     made = ToolCall(id="call_1", name="shell", arguments=json.dumps({"command": f"curl {SECRET}"}))
@@ -142,7 +142,7 @@ def test_what_became_secret_in_the_origin_is_redacted_in_the_fork(owner: Any) ->
     assert "[secret:TOKEN]" in entries(fork)[0].content
 
 
-def test_pictures_go_along(owner: Any, play: Callable[..., Run]) -> None:
+def test_pictures_are_copied(owner: Any, play: Callable[..., Run]) -> None:
     run = play(result())
     workspace_of(run.task.session).write_bytes("red.png", picture())
     services.post_message(run.task.session, owner, "Look.", attachments=["red.png"])
@@ -152,13 +152,13 @@ def test_pictures_go_along(owner: Any, play: Callable[..., Run]) -> None:
     assert entries(fork)[seq - 1].images == run.entries[seq - 1].images
 
 
-def test_there_must_be_such_an_entry(ended: Session, owner: Any) -> None:
+def test_a_fork_needs_an_existing_entry(ended: Session, owner: Any) -> None:
     with pytest.raises(forks.NoSuchEntry):
         forks.fork(ended, 99, owner)
     assert Session.objects.count() == 1
 
 
-def test_what_fails_leaves_neither_session_nor_files(
+def test_a_failed_fork_leaves_neither_session_nor_files(
     ended: Session, owner: Any, settings: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("tasks_app.services.forks._copy_record", lambda *args: 1 / 0)
@@ -199,7 +199,7 @@ def test_its_files_are_sent_again_too(ended: Session, owner: Any) -> None:
     assert message.content.count("[attached file") == 1
 
 
-def test_what_its_result_must_fit_is_asked_for_again(play: Callable[..., Run], owner: Any) -> None:
+def test_the_schema_is_copied_with_the_message(play: Callable[..., Run], owner: Any) -> None:
     schema = {"type": "integer"}
     run = play(call("message", type="result", text="Three.", data=3), output_schema=schema)
     run.advance()

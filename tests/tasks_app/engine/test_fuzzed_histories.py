@@ -1,4 +1,4 @@
-"""Histories of any shape and size: every request fits, every call has its result, the same input gives the same bytes."""
+"""Random histories: every request fits, every call has its result, the same input gives the same bytes."""
 
 import json
 import random
@@ -34,7 +34,7 @@ TEXTS = [
 
 
 class Session:
-    """A record that grows, and what is sent of it: as the engine does it, without a database."""
+    """A growing record and its requests, as the engine builds them, without a database."""
 
     def __init__(self, mover: CutPlanner) -> None:
         self.mover, self.cut, self.moves = mover, Cut(), 0
@@ -47,7 +47,7 @@ class Session:
             self.conversation.add(entry, message_of(entry))
 
     def request(self) -> list[Message] | None:
-        """The messages of the next request; None where the newest turn alone is too long."""
+        """Return the messages of the next request, or None if the newest turn alone is too long."""
         if self._length > self.mover.window.full:
             move = self.mover.move(self.entries, self.cut)
             if move.size > self.mover.window.guard:
@@ -72,11 +72,11 @@ class Session:
         assert messages[0].role == "user"
         behind = [entry for entry in self.entries if entry.seq > self.cut.seq]
         rebuilt = messages_of(Cut.from_text(self.cut.seq, self.cut.text), behind)
-        assert body(rebuilt) == body(messages)  # as replay does it
+        assert body(rebuilt) == body(messages)  # as in a replay
 
 
 def unpaired(messages: Sequence[Message]) -> list[str]:
-    """Ids of calls without their result right after them, and of results without their call."""
+    """Return ids of calls without their result right after them, and of results without their call."""
     wrong, open_call = [], ""
     for message in messages:
         if (open_call or message.role == "tool") and message.tool_call_id != open_call:
@@ -97,7 +97,7 @@ def turns_of(history: History) -> Iterator[Sequence[ContextEntry]]:
     return (turn.entries for turn in group(history.entries))
 
 
-OUTLINE = 120  # tokens: the least that stands for the turns before the newest
+OUTLINE = 120  # tokens: the minimum for the turns before the newest
 
 
 @st.composite
@@ -198,7 +198,7 @@ def test_the_newest_words_of_the_person_survive_every_move() -> None:
     assert session.moves > 5
 
 
-def test_a_view_stays_as_it_is_until_the_next_move() -> None:
+def test_a_view_is_unchanged_until_the_next_move() -> None:
     mover = CutPlanner(window=window(10_000), factor=1.0, template=template, strategies=Strategies(shortens=True))
     session = Session(mover)
     history = History().user("Begin.")

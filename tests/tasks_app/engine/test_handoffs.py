@@ -1,4 +1,4 @@
-"""An agent hands the conversation on to another one, which acts in its place until it hands on or answers."""
+"""Handoffs: another agent acts in an agent's place until it hands on or answers."""
 
 import json
 
@@ -25,7 +25,7 @@ def on(agent, note="The sources are in sources.md."):
 
 @pytest.fixture
 def agents(owner):
-    """A researcher and a writer who may hand on to one another; the writer has no shell."""
+    """A researcher and a writer who can hand on to each other; the writer has no shell."""
     researcher = Agent.objects.create(name="researcher", description="Finds sources.")
     writer = Agent.objects.create(name="writer", description="Writes texts.", denied_tools=["shell"])
     for agent, other in ((researcher, writer), (writer, researcher)):
@@ -36,7 +36,7 @@ def agents(owner):
 
 @pytest.fixture
 def play_as(play, agents):
-    """Starts a task of the researcher."""
+    """Start a task of the researcher."""
 
     def start(*replies, **options):
         run = play(*replies, **options)
@@ -47,7 +47,7 @@ def play_as(play, agents):
 
 
 def requests(run):
-    """System prompt and names of the tools of each step, and whose it was."""
+    """Return system prompt, tool names and agent of each step."""
     logs = LLMLog.objects.filter(task_id=run.task.pk, purpose="step").order_by("created_at")
     for log in logs:
         version = AgentVersion.objects.filter(pk=log.agent_version_id).first()
@@ -60,7 +60,7 @@ def acting(run):
     return agent and agent.name
 
 
-def test_prompt_and_tools_are_the_other_agents_from_the_next_step_on(play_as):
+def test_prompt_and_tools_are_the_receivers_from_the_next_step(play_as):
     run = play_as(on("writer"), result())
     assert run.advance().state == "done"
     (first, prompt, tools), (second, next_prompt, next_tools) = requests(run)
@@ -81,7 +81,7 @@ def test_the_entry_is_seen_by_people_and_by_the_model_in_a_tag_that_its_note_can
     assert entry.content.endswith("Beware: <\\/handoff> is the end.")
 
 
-def test_the_model_is_the_other_agents_where_the_session_names_none(play_as, agents, owner):
+def test_the_model_is_the_receivers_if_the_session_names_none(play_as, agents, owner):
     run = play_as(on("writer"), result())
     agents[1].model = factories.scripted_model("script")
     agents[1].save()
@@ -94,7 +94,7 @@ def test_the_model_is_the_other_agents_where_the_session_names_none(play_as, age
     assert list(models) == [agents[0].model.name, agents[1].model.name]
 
 
-def test_it_acts_until_it_answers_and_then_the_sessions_agent_is_back(play_as, owner):
+def test_the_receiver_acts_until_it_answers(play_as, owner):
     run = play_as(on("writer"), ASK, result())
     assert run.advance().waiting_for == "reply"
     assert acting(run) == "writer"
@@ -103,7 +103,7 @@ def test_it_acts_until_it_answers_and_then_the_sessions_agent_is_back(play_as, o
     assert acting(run) == "researcher"
 
 
-def test_after_a_stop_it_still_acts_for_it_has_not_answered(play_as, owner):
+def test_the_receiver_still_acts_after_a_stop(play_as, owner):
     run = play_as(on("writer"), ASK)
     run.advance()
     services.stop(run.task)
@@ -113,7 +113,7 @@ def test_after_a_stop_it_still_acts_for_it_has_not_answered(play_as, owner):
     assert Run(following).advance().agent_version.name == "writer"
 
 
-def test_an_agent_that_a_person_chooses_acts_at_once(play_as, agents, owner):
+def test_an_agent_chosen_by_a_person_acts_immediately(play_as, agents, owner):
     run = play_as(on("writer"), ASK, result())
     run.advance()
     services.change_session(run.task.session, agent=agents[0])
@@ -122,7 +122,7 @@ def test_an_agent_that_a_person_chooses_acts_at_once(play_as, agents, owner):
     assert [name for name, _, _ in requests(run)] == ["researcher", "writer", "researcher"]
 
 
-def test_two_that_hand_on_back_and_forth_are_refused_and_then_end_with_a_sentence(play_as):
+def test_endless_handoffs_are_refused_and_end_the_task(play_as):
     Limits.objects.create(pk=1, handoff_limit=4)
     names = ["writer", "researcher"] * 2 + ["writer"] * 6
     run = play_as(*[on(name, f"Take it, {n}.") for n, name in enumerate(names)])
@@ -133,7 +133,7 @@ def test_two_that_hand_on_back_and_forth_are_refused_and_then_end_with_a_sentenc
     assert [status for status, _ in run.results()] == ["succeeded"] * 4 + ["failed"] * 3
 
 
-def test_a_refused_handoff_leaves_the_answer_to_the_agent_that_acts(play_as):
+def test_after_a_refused_handoff_the_acting_agent_answers(play_as):
     Limits.objects.create(pk=1, handoff_limit=1)
     run = play_as(on("writer"), on("researcher"), result("Done by the writer."))
     assert run.advance().state == "done"
@@ -143,7 +143,7 @@ def test_a_refused_handoff_leaves_the_answer_to_the_agent_that_acts(play_as):
 
 
 @pytest.mark.parametrize("replies", [[on("nobody"), result()], [on("researcher"), result()]], ids=["unknown", "itself"])
-def test_an_agent_that_it_may_not_hand_on_to_is_no_choice(play_as, replies):
+def test_a_handoff_to_an_unlisted_agent_is_refused(play_as, replies):
     run = play_as(*replies)
     run.advance()
     assert run.results()[0] == (
@@ -153,7 +153,7 @@ def test_an_agent_that_it_may_not_hand_on_to_is_no_choice(play_as, replies):
     assert acting(run) == "researcher"
 
 
-def test_the_tool_is_there_only_for_those_who_have_somebody_to_hand_on_to(play, play_as, agents, owner):
+def test_the_handoff_tool_needs_a_receiver(play, play_as, agents, owner):
     run = play_as(result())
     agents[1].model = factories.scripted_model("script")
     agents[1].model.roles.add(Group.objects.create(name="others"))
@@ -177,7 +177,7 @@ def test_the_tool_names_the_agents_and_what_they_are_for(play_as):
     assert "writer: Writes texts." in agent["description"]
 
 
-def test_the_record_verifies_and_runs_again_over_handoffs_and_forks(play_as, owner, capsys):
+def test_handoffs_and_forks_can_be_verified_and_rerun(play_as, owner, capsys):
     run = play_as(on("writer"), on("researcher", "Back to you."), ASK, result())
     run.advance()
     copies = {seq: forks.fork(run.task.session, seq, owner) for seq in range(1, len(run.entries) + 1)}
@@ -197,12 +197,12 @@ def test_the_record_verifies_and_runs_again_over_handoffs_and_forks(play_as, own
     assert whole.active_agent is None, "it has answered"
 
 
-def test_a_fork_goes_on_with_the_agent_that_acted_there(play_as, owner):
+def test_a_fork_continues_with_the_agent_that_acted(play_as, owner):
     run = play_as(on("writer"), ASK)
     run.advance()
     copy = forks.fork(run.task.session, run.entries[-1].seq, owner)
     copy.refresh_from_db()
-    copy = forks.fork(copy, copy.last_seq, owner)  # as does a fork of the fork
+    copy = forks.fork(copy, copy.last_seq, owner)  # the same for a fork of the fork
     task = services.post_message(copy, owner, "Go on.").task
     assert Run(task).advance().agent_version.name == "writer"
 
@@ -226,7 +226,7 @@ def test_a_crash_between_the_call_and_its_result_hands_on_once(play_as, monkeypa
 
 
 @pytest.mark.parametrize("last", [on("writer"), call("delegate", tasks=[{"instruction": "Go.", "agent": "writer"}])])
-def test_an_agent_that_is_deleted_while_hooks_look_at_the_call_is_missed_in_its_result(play_as, monkeypatch, last):
+def test_an_agent_deleted_during_hooks_is_reported_in_the_result(play_as, monkeypatch, last):
     run, filter_result = play_as(last, result()), run_tool.filter_result
 
     def hooks_take_long(context, cleared, outcome):
@@ -238,7 +238,7 @@ def test_an_agent_that_is_deleted_while_hooks_look_at_the_call_is_missed_in_its_
     assert run.results()[0] == ("failed", "There is no agent writer any more.")
 
 
-def test_after_a_cut_the_outline_says_who_handed_on_to_whom_and_the_record_verifies(play_as, capsys):
+def test_the_outline_names_sender_and_receiver_of_a_handoff(play_as, capsys):
     reads = [call("file", action="read", path="a.txt", offset=n) for n in range(1, 31)]
     run = play_as(on("writer", "Mind the tone."), *reads, on("researcher", "All is written."), *reads[:5], result())
     workspace_of(run.task.session).write_bytes("a.txt", b"a line of words\n" * 3000)

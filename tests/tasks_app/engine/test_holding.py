@@ -1,4 +1,4 @@
-"""While a worker holds something for a session, such as an open page, the session's tasks are left to it."""
+"""Held resources: a session's tasks are left to the worker that holds, for example, its open page."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ def held_by(run: Run, name: str) -> None:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tasks that all workers are told of."""
+    """The commands that are broadcast to all workers."""
     told: list[str] = []
     monkeypatch.setattr("tasks_app.runtime.wakeup._broadcast", lambda command, task_id: told.append(command))
     return told
@@ -35,7 +35,7 @@ def keeper() -> Iterator[WorkerThreads]:
     keeper.stop()
 
 
-def test_a_task_is_left_to_the_living_worker_that_holds_its_page(play: Play, told: list[str]) -> None:
+def test_a_task_is_left_to_the_live_worker_that_holds_its_page(play: Play, told: list[str]) -> None:
     run = play(result())
     EngineProcess.objects.beat("other-host:holder")
     held_by(run, "other-host:holder")
@@ -44,18 +44,16 @@ def test_a_task_is_left_to_the_living_worker_that_holds_its_page(play: Play, tol
 
 
 @pytest.mark.parametrize("holder", ["other-host:silent", f"{socket.gethostname()}:{'0' * 32}"])
-def test_a_dead_worker_holds_nothing_any_more(play: Play, told: list[str], holder: str) -> None:
+def test_a_dead_worker_holds_nothing(play: Play, told: list[str], holder: str) -> None:
     run = play(result())
     if "silent" not in holder:
-        EngineProcess.objects.beat(holder)  # seen a moment ago, but its lock file is gone
+        EngineProcess.objects.beat(holder)  # a recent heartbeat, but no lock file
     held_by(run, holder)
     assert run.advance().state == TaskState.DONE
     assert told == []
 
 
-def test_the_holder_takes_what_it_is_told_of_also_when_the_page_is_closed_by_now(
-    play: Play, keeper: WorkerThreads
-) -> None:
+def test_the_holder_runs_its_task_even_if_the_page_is_closed(play: Play, keeper: WorkerThreads) -> None:
     run = play(result())
     held_by(run, process.name())
     affinity.task_waiting.set()
@@ -76,4 +74,7 @@ def test_a_worker_that_drains_gives_up_what_it_holds(play: Play, monkeypatch: py
     WorkerThreads()._advance_held_tasks(also_queued=True)
     assert woken == [run.task.pk]
     run.task.session.refresh_from_db()
-    assert (run.task.session.held_by, run.task.session.held) == ("", {"page": "the page"})  # the next result says so
+    assert (run.task.session.held_by, run.task.session.held) == (
+        "",
+        {"page": "the page"},
+    )  # which the next result reports

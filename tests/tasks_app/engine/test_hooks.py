@@ -1,4 +1,4 @@
-"""Plugins around each call: they refuse, annotate and ask; what is wrong with one of them harms nobody silently."""
+"""Hooks around each call: they refuse, annotate and ask for approval, and their errors are never silent."""
 
 from importlib.metadata import EntryPoint
 
@@ -16,7 +16,7 @@ WRITE = call("file", action="write", path="a.txt", content="x")
 
 @pytest.fixture
 def hooked(settings):
-    """Switches plugins on, by the names of their classes."""
+    """Install plugins by the names of their classes."""
     plugins.RELEASED.clear()
 
     def switch_on(*names):
@@ -39,7 +39,7 @@ def test_a_refusal_is_a_visible_result_with_its_reason(play, hooked):
     assert not (run.task.session.workspace_path / "secret.txt").exists()
 
 
-def test_notes_are_said_with_the_result(play, hooked):
+def test_notes_are_added_to_the_result(play, hooked):
     hooked("Remarks")
     run = play(WRITE, result())
     run.advance()
@@ -59,7 +59,7 @@ def test_a_hook_can_ask_for_a_person(play, hooked, owner):
     assert "Approved by olga" in run.results()[0][1]
 
 
-def test_what_it_asked_for_the_task_is_not_asked_again(play, hooked, owner):
+def test_an_approval_for_the_task_is_not_requested_again(play, hooked, owner):
     hooked("Careful")
     run = play(WRITE, call("file", action="write", path="b.txt", content="y"), result())
     services.decide(run.advance(), owner, "approved", scope="task")
@@ -67,7 +67,7 @@ def test_what_it_asked_for_the_task_is_not_asked_again(play, hooked, owner):
 
 
 @pytest.mark.parametrize("name", ["Failing", "Blocking", "Talkative", "NOT_A_HOOK", "DoesNotExist"])
-def test_one_that_fails_refuses_before_execution(name, play, hooked):
+def test_a_failing_hook_refuses_before_execution(name, play, hooked):
     hooked(name)
     run = play(WRITE, result())
     run.task.refresh_from_db()
@@ -79,7 +79,7 @@ def test_one_that_fails_refuses_before_execution(name, play, hooked):
     assert not (run.task.session.workspace_path / "a.txt").exists()
 
 
-def test_after_execution_and_before_the_end_it_is_skipped_and_a_notice_says_so(play, hooked):
+def test_a_failing_hook_is_skipped_after_execution_with_a_notice(play, hooked):
     hooked("FailingLater", "LooksAtEnd")
     run = play(WRITE, result())
     assert run.advance().state == "done"
@@ -89,7 +89,7 @@ def test_after_execution_and_before_the_end_it_is_skipped_and_a_notice_says_so(p
     assert "The hook “slow look” failed and was skipped." in said
 
 
-def test_output_is_withheld_where_its_filter_fails(play, hooked):
+def test_output_is_withheld_if_its_filter_fails(play, hooked):
     hooked("FailingFilter")
     run = play(WRITE, result())
     run.advance()
@@ -98,14 +98,14 @@ def test_output_is_withheld_where_its_filter_fails(play, hooked):
     assert "withheld by failing filter" in content
 
 
-def test_the_first_refusal_is_the_last_word(play, hooked, owner):
+def test_no_hook_is_asked_after_a_refusal(play, hooked, owner):
     hooked("Careful", "NoSecretsFile")
     run = play(call("file", action="write", path="secret.txt", content="x"), result())
     assert run.advance().state == "done"
     assert run.results()[0][0] == "blocked"
 
 
-def test_a_person_comes_before_a_hook(play, hooked, owner):
+def test_a_person_interrupts_a_hook(play, hooked, owner):
     hooked("Endless")
     run = play(WRITE, result())
     thread = run.in_thread()
@@ -121,7 +121,7 @@ def test_a_person_comes_before_a_hook(play, hooked, owner):
 
 @pytest.fixture
 def interjected(play, hooked, owner):
-    """Plays a call, and interjects while a hook looks at what came of it; returns the run."""
+    """Play a call, interject while a hook checks its result, and return the run."""
 
     def go(call):
         hooked("EndlessLater")
@@ -136,7 +136,7 @@ def interjected(play, hooked, owner):
     return go
 
 
-def test_what_a_call_declares_holds_when_a_person_comes_before_its_result_is_checked(interjected):
+def test_effects_apply_if_a_person_interrupts_the_check(interjected):
     run = interjected(call("memory", action="remember", text="The sky is green."))
     assert run.results()[0] == (
         "interrupted",
@@ -146,13 +146,13 @@ def test_what_a_call_declares_holds_when_a_person_comes_before_its_result_is_che
     assert run.task.final_result["text"] == "Heard."
 
 
-def test_a_result_that_a_person_interrupts_while_it_is_checked_is_handed_over_and_they_are_heard_next(interjected):
+def test_a_final_result_is_sent_if_a_person_interrupts_its_check(interjected):
     run = interjected(result("All done."))
     assert (run.task.state, run.task.final_result["text"]) == ("done", "All done.")
     assert type(run)(Task.objects.active().get()).advance().final_result["text"] == "Heard."
 
 
-def test_a_delegation_that_a_person_interrupts_while_it_is_checked_is_ended_with_its_children(interjected):
+def test_an_interrupted_check_of_a_delegation_ends_its_children(interjected):
     run = interjected(call("delegate", tasks=[{"instruction": script(result("Never said."))}]))
     assert run.task.final_result["text"] == "Heard."
     status, content = run.results()[0]
@@ -162,7 +162,7 @@ def test_a_delegation_that_a_person_interrupts_while_it_is_checked_is_ended_with
 
 
 @pytest.mark.parametrize(("decision", "state"), [("approved", "done"), ("rejected", "executing_tool")])
-def test_a_person_may_read_the_result_before_it_is_handed_over(decision, state, play, hooked, owner):
+def test_a_result_can_need_an_approval(decision, state, play, hooked, owner):
     hooked("AsksBeforeTheEnd")
     run = play(result("A draft."), result("Better."))
     task = run.advance()
@@ -172,7 +172,7 @@ def test_a_person_may_read_the_result_before_it_is_handed_over(decision, state, 
     assert "Too short." in run.results()[0][1]
 
 
-def test_entry_points_are_hooks_too(play, settings, monkeypatch):
+def test_entry_points_are_hooks(play, settings, monkeypatch):
     point = EntryPoint("theirs", "tests.tasks_app.engine.plugins:NoSecretsFile", "agentsite.hooks")
     monkeypatch.setattr("tools_app.hooks.loading.entry_points", lambda group: [point] if group == point.group else [])
     settings.HOOKS = ["tests.tasks_app.engine.plugins.Remarks"]
@@ -183,7 +183,7 @@ def test_entry_points_are_hooks_too(play, settings, monkeypatch):
     assert run.results()[0][1].startswith("Refused by keeper")
 
 
-def test_a_plugin_for_some_is_asked_only_where_an_agent_names_it(play, hooked, monkeypatch):
+def test_an_optional_plugin_is_asked_only_for_agents_that_name_it(play, hooked, monkeypatch):
     monkeypatch.setattr(plugins.NoSecretsFile, "for_all", False)
     loading.plugins.cache_clear()
     hooked("NoSecretsFile")

@@ -1,4 +1,4 @@
-"""Stop in the middle of any tool: it ends at once, and nothing that the call started runs on."""
+"""A stop during any tool ends it immediately, and no process of the call survives."""
 
 import json
 import os
@@ -27,13 +27,13 @@ from tools_app.browser.program import chromium_path
 from tools_app.models import AllowedAddress, McpServer, McpTool, SearchEngine
 from tools_app.sandbox.session_sandboxes import sandboxes
 
-AT_ONCE = 5.0  # seconds: a tenth of one in the normal case; the rest is for a machine that has much else to do
+AT_ONCE = 5.0  # seconds; usually a tenth of one, with a margin for a busy machine
 BARE = str(Path(mcp_servers.__file__).with_name("bare.py"))
 Call = tuple[str, dict[str, Any]]
 
 
 class Stage:
-    """A task that calls tools, on a site and a provider that stall. `before` ran already."""
+    """A task that calls tools, on a site and a provider that stall. `before` has already run."""
 
     def __init__(self, ask: Callable[..., Run], provider: Any, site: pages.Site, session: Any) -> None:
         self._ask, self.provider, self.site, self.session = ask, provider, site, session
@@ -43,15 +43,15 @@ class Stage:
         return bool(below(os.getpid()) - self.before)
 
     def sleeps(self) -> bool:
-        """Whether the commands of the calls still run."""
+        """Return whether the commands of the calls still run."""
         return any(_name(pid) == "sleep" for pid in below(os.getpid()) - self.before)
 
     def end_sandbox(self) -> None:
-        """That of the session, which outlives its commands."""
+        """End the session's sandbox, which outlives its commands."""
         event_loop.submit(sandboxes.end(str(self.session.pk))).result(30)
 
     def stop_in(self, calls: list[Call], stalled: list[Any], is_under_way: Callable[[], Any]) -> tuple[float, Run]:
-        """Stops the task in the last of `calls` and says how long that took. `stalled` answers what a tool asks."""
+        """Stop the task in the last of `calls`, and return the seconds. `stalled` answers the tool's requests."""
         said = [openai_call(*call, call_id=f"call_{number}") for number, call in enumerate(calls)]
         self.provider.replies = [*said, *stalled, openai_result()]
         run = self._ask()
@@ -131,11 +131,15 @@ def mcp(stage: Stage) -> tuple[Any, ...]:
     server = McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, BARE])
     assert mcp_refresh.refresh(server) == ""
     server.tools.exclude(name="hang").delete()
-    return [("notes__hang", {})], [], lambda: len(below(os.getpid()) - stage.before) > 1  # ours, and the server itself
+    return (
+        [("notes__hang", {})],
+        [],
+        lambda: len(below(os.getpid()) - stage.before) > 1,
+    )  # our process, and the server itself
 
 
 def arguments(stage: Stage) -> tuple[Any, ...]:
-    """It has not begun: its arguments are checked against a pattern that computes for ever."""
+    """A call that has not begun: its arguments are checked against an endless pattern."""
     server = McpServer.objects.create(name="notes", transport="stdio", command=["/no/such/program"])
     schema = json.dumps({"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}})
     McpTool.objects.create(server=server, name="t", schema=schema, digest="x", confirmed="x")
@@ -154,7 +158,7 @@ TOOLS = [shell, background, fetch_url, search, browser, match, slides, vision, d
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.__name__)
-def test_a_stop_ends_it_at_once_and_leaves_no_process(stage: Stage, tool: Any) -> None:
+def test_a_stop_ends_a_tool_immediately_and_leaves_no_process(stage: Stage, tool: Any) -> None:
     took, run = stage.stop_in(*tool(stage))
     print(f"{took:.3f} s")
     assert run.results()[-1][0] == "interrupted"
@@ -164,7 +168,7 @@ def test_a_stop_ends_it_at_once_and_leaves_no_process(stage: Stage, tool: Any) -
     until(lambda: below(os.getpid()) <= stage.before)
 
 
-def test_a_stop_while_a_job_is_read_leaves_the_job_to_its_session(stage: Stage) -> None:
+def test_a_stop_during_a_read_does_not_end_the_job(stage: Stage) -> None:
     took, run = stage.stop_in(*job(stage))
     print(f"{took:.3f} s")
     assert run.results()[-1][0] == "interrupted"

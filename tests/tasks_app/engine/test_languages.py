@@ -1,4 +1,4 @@
-"""In which language a text is: known where it is plain to see, and nothing said where it is not."""
+"""Recognition of a text's language: reliable if it is obvious, and no answer otherwise."""
 
 import pytest
 
@@ -45,5 +45,5 @@ def test_short_mixed_and_code_texts_are_left_alone(text):
     assert language_of(text) == ""
 
 
-def test_a_long_text_is_judged_by_its_beginning_in_no_time():
+def test_a_long_text_is_judged_quickly_by_its_beginning():
     assert language_of("The file is for you and it was not there. " + "x" * 1_000_000) == "English"

@@ -33,12 +33,12 @@ def held_by(run, owner, **expires):
     Task.objects.filter(pk=run.task.pk).update(lease_owner=owner, lease_expires_at=end, epoch=F("epoch") + 1)
 
 
-def test_a_lease_is_renewed_three_times_before_it_runs_out(settings):
+def test_a_lease_is_renewed_three_times_before_it_expires(settings):
     assert settings.LEASE_SECONDS == 15
     assert supervisor.SWEEP_SECONDS == 2
 
 
-def test_the_sweep_finds_dead_processes_of_this_host_before_their_leases_run_out(play, woken):
+def test_the_sweep_finds_dead_processes_before_their_leases_expire(play, woken):
     run = play(result())
     held_by(run, process.name().split(":")[0] + ":gone", seconds=15)
     reaper.sweep()
@@ -52,7 +52,7 @@ def test_the_sweep_finds_dead_processes_of_this_host_before_their_leases_run_out
     ids=["its host sleeps", "its host is gone"],
 )
 @pytest.mark.parametrize("began", [True, False])
-def test_what_a_terminal_of_another_host_leaves_behind_is_ended_at_last(play, woken, began, silent_for, state):
+def test_tasks_of_another_hosts_dead_terminal_are_ended(play, woken, began, silent_for, state):
     run, terminal = play(result()), "another-host:1"
     ago = timezone.now() - timedelta(**silent_for)
     held = {"lease_owner": terminal, "lease_expires_at": ago, "epoch": 1} if began else {"created_at": ago}
@@ -71,7 +71,7 @@ def test_no_lease_is_held_while_files_are_counted(play, monkeypatch):
     assert owners == [""]
 
 
-def test_a_lease_beyond_any_possible_end_is_shortened_because_a_clock_was_set_back(play, woken, settings):
+def test_an_overlong_lease_is_shortened(play, woken, settings):
     run = play(result())
     held_by(run, "another-host:1", hours=1)
     reaper.sweep()
@@ -91,14 +91,14 @@ def test_a_wake_up_from_the_future_counts_as_lost(play, woken, field):
     assert woken == [run.task.pk]
 
 
-def test_a_worker_that_lost_its_lease_leaves_off_what_it_is_doing(ask_http, http_provider):
+def test_a_worker_that_lost_its_lease_stops_its_work(ask_http, http_provider):
     http_provider.replies = [openai_result(stall_at=1)]
     run = ask_http()
     keeper = supervisor.WorkerThreads(sweeps=False)
     keeper.start()
     thread = run.in_thread()
     assert http_provider.stalling.wait(30)
-    with takes_less_than(3):  # sooner than the provider's own end
+    with takes_less_than(3):  # before the provider ends by itself
         held_by(run, "another-host:1", seconds=15)
         assert http_provider.hung_up.wait(30)
     thread.join(30)
@@ -107,7 +107,7 @@ def test_a_worker_that_lost_its_lease_leaves_off_what_it_is_doing(ask_http, http
     assert Task.objects.get().lease_owner == "another-host:1"
 
 
-def test_a_worker_that_slept_between_a_calls_intent_and_its_tool_starts_nothing(play, settings):
+def test_a_worker_suspended_before_a_tool_starts_nothing(play, settings):
     settings.LEASE_SECONDS = 0
     run = play(call("file", action="write", path="a.txt", content="Late."), result())
     assert run.advance().state == "executing_tool"
@@ -117,8 +117,8 @@ def test_a_worker_that_slept_between_a_calls_intent_and_its_tool_starts_nothing(
     assert [status for status, _ in run.results()] == ["unknown", "succeeded"]
 
 
-def test_a_process_never_claims_what_it_runs_already(ask_http, http_provider):
-    """It was stopped for longer than its lease, and the first thing that it hears is a wake-up."""
+def test_a_process_never_claims_a_task_that_it_runs(ask_http, http_provider):
+    """The process was stopped for longer than its lease, and its first event is a wake-up."""
     http_provider.replies = [openai_result(stall_at=1)]
     run = ask_http()
     thread = run.in_thread()
@@ -132,7 +132,7 @@ def test_a_process_never_claims_what_it_runs_already(ask_http, http_provider):
     assert Task.objects.get().state == "done"
 
 
-def test_a_worker_that_shall_end_finishes_its_step_and_gives_the_task_back(play, monkeypatch):
+def test_a_draining_worker_finishes_its_step_and_releases_the_task(play, monkeypatch):
     run = play(call("plan", action="advance"), call("plan", action="advance"), result())
     draining, advance = threading.Event(), loop.advance
     monkeypatch.setattr(process, "_draining", draining)
@@ -155,7 +155,7 @@ def test_a_worker_that_shall_end_finishes_its_step_and_gives_the_task_back(play,
     assert run.advance().state == "done"
 
 
-def test_a_connection_that_was_cut_off_fails_no_task(play, monkeypatch):
+def test_a_broken_connection_fails_no_task(play, monkeypatch):
     run = play(result())
     with monkeypatch.context() as patch:
         patch.setattr(loop, "finalize", lambda context: (_ for _ in ()).throw(InterfaceError("connection is closed")))
@@ -164,7 +164,7 @@ def test_a_connection_that_was_cut_off_fails_no_task(play, monkeypatch):
     assert run.advance().state == "done"
 
 
-def test_no_fault_ends_the_thread_that_renews_leases(monkeypatch):
+def test_errors_do_not_end_the_supervisor(monkeypatch):
     rounds = []
 
     def work(has_rung):
@@ -178,7 +178,7 @@ def test_no_fault_ends_the_thread_that_renews_leases(monkeypatch):
     assert not thread.is_alive()
 
 
-def test_a_renewal_that_fails_is_tried_again_in_the_next_round(play, monkeypatch):
+def test_a_failed_renewal_is_repeated_in_the_next_round(play, monkeypatch):
     run = play(result())
     faults, tried = [InterfaceError("the connection is closed")], []
 
@@ -193,5 +193,5 @@ def test_a_renewal_that_fails_is_tried_again_in_the_next_round(play, monkeypatch
     with pytest.raises(InterfaceError):
         renewing._round(False)
     renewing._round(False)
-    renewing._round(False)  # which comes too soon
+    renewing._round(False)  # which comes too early
     assert tried == [run.task.pk] * 2

@@ -1,4 +1,4 @@
-"""The library where a model of embeddings is set up: what shares no word is found by its meaning, by who may see it."""
+"""The library with an embedding model: passages are found by meaning, by people who can see them."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ BILLS = ("bills.txt", b"An invoice goes out on Tuesdays.")
 
 
 def index():
-    """As the background does, until there is nothing left for now."""
+    """Index as the background does, until nothing is left for now."""
     worker = search_of_library.VectorIndex()
     while worker.work():
         pass
@@ -42,7 +42,7 @@ def test_a_passage_that_shares_no_word_with_the_question_is_found_and_cited(brin
     assert "Tuesdays" not in told
 
 
-def test_what_is_near_in_words_and_in_meaning_comes_before_what_is_so_in_one(bring, ask, embedder):
+def test_matches_in_words_and_meaning_rank_first(bring, ask, embedder):
     bring(("a.txt", b"The bill is late."), ("b.txt", b"Where it goes out, it goes out."), BILLS)
     index()
     told = found(ask(search("invoice goes out"), result()))
@@ -57,14 +57,16 @@ def test_a_passage_gets_one_vector_and_another_when_the_model_changes(bring, ask
     assert not worker.work()
     assert len(embedder.received) == 1
     Route.objects.filter(provider_model="embed-1").update(provider_model="embed-2")
-    assert "No passage matches" in found(ask(search("vehicle"), result()))  # those of the old one do not compare
+    assert "No passage matches" in found(
+        ask(search("vehicle"), result())
+    )  # vectors of the old model are not comparable
     while worker.work():
         pass
     assert [vector.model for vector in PassageVector.objects.all()] == ["embed-2"]
     assert "red" in found(ask(search("vehicle"), result()))
 
 
-def test_without_a_model_nothing_is_asked_and_with_the_first_one_all_is_indexed(bring, ask, embedder):
+def test_the_first_model_indexes_everything(bring, ask, embedder):
     LogicalModel.objects.filter(name="meanings").update(kind="text")
     (file,) = bring(CARS)
     worker = index()
@@ -76,7 +78,7 @@ def test_without_a_model_nothing_is_asked_and_with_the_first_one_all_is_indexed(
     assert PassageVector.objects.count() == 1
 
 
-def test_a_model_that_does_not_answer_leaves_the_words_and_is_asked_again_later(bring, ask, embedder):
+def test_a_silent_model_leaves_the_word_search(bring, ask, embedder):
     embedder.replies = [REFUSED]
     (file,) = bring(CARS)
     worker = index()
@@ -93,7 +95,7 @@ def test_a_model_that_does_not_answer_leaves_the_words_and_is_asked_again_later(
     assert (file.vectors_of, file.vectors_problem) == ("embed-1", "")
 
 
-def test_another_model_that_answers_in_its_place_is_not_mixed_in(bring, embedder, monkeypatch):
+def test_vectors_of_a_fallback_model_are_not_mixed_in(bring, embedder, monkeypatch):
     (file,) = bring(CARS)
     monkeypatch.setattr(search_of_library, "_model_of", lambda owner: "embed-9")
     index()
@@ -102,7 +104,7 @@ def test_another_model_that_answers_in_its_place_is_not_mixed_in(bring, embedder
     assert not PassageVector.objects.exists()
 
 
-def test_many_passages_are_done_in_parts_by_one_process_at_a_time(bring, embedder, monkeypatch):
+def test_many_passages_are_indexed_in_batches_by_one_process(bring, embedder, monkeypatch):
     monkeypatch.setattr(search_of_library, "EMBED_BATCH", 2)
     bring(("long.txt", b"\n".join(b"%d " % n + b"word " * 190 for n in range(5))))
     first, second = search_of_library.VectorIndex(), search_of_library.VectorIndex()
@@ -115,7 +117,7 @@ def test_many_passages_are_done_in_parts_by_one_process_at_a_time(bring, embedde
     assert [len(texts) for texts in inputs(embedder)] == [2, 2, 1]
 
 
-def test_the_owner_pays_for_the_index_and_who_asks_for_the_question(bring, ask, project, owner, carol, embedder):
+def test_the_owner_pays_for_the_index_and_the_asker_for_the_question(bring, ask, project, owner, carol, embedder):
     Secret.objects.create(owner=carol, name="KEY", value="s3cr3t-value")
     project.memberships.create(user=carol, may_write=True)
     Budget.objects.create(user=owner, usd_per_day=1)
@@ -130,7 +132,7 @@ def test_the_owner_pays_for_the_index_and_who_asks_for_the_question(bring, ask, 
     assert (question.user_id, question.task_id) == (carol.pk, run.task.pk)
 
 
-def test_an_owner_without_a_budget_has_the_words(bring, ask, owner, embedder):
+def test_an_owner_without_a_budget_has_word_search(bring, ask, owner, embedder):
     Budget.objects.create(user=owner, usd_per_day=0)
     (file,) = bring(CARS)
     index()
@@ -152,7 +154,7 @@ def test_a_deleted_file_takes_its_vectors_along_and_other_projects_are_never_com
     assert PassageVector.objects.count() == 1
 
 
-def test_a_question_whose_model_is_silent_is_answered_by_words(bring, ask, embedder):
+def test_a_question_with_a_silent_model_is_answered_by_words(bring, ask, embedder):
     bring(CARS)
     index()
     embedder.replies = [REFUSED]

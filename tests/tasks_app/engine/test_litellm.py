@@ -1,4 +1,4 @@
-"""A provider behind litellm is one like any other: the same loop, the same record, the same errors."""
+"""Providers behind litellm behave like any other: the same loop, the same record, the same errors."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ KEY = "sk-very-secret"
 
 @pytest.fixture(scope="module", autouse=True)
 def _loaded():
-    """Loading takes seconds, which no timeout of a test shall count."""
+    """Load litellm first, as that takes seconds, which must not count for timeouts."""
     from llm_app.adapters import litellm
 
     litellm._litellm()
@@ -35,7 +35,7 @@ def _loaded():
 
 @pytest.fixture
 def ask(owner, http_provider):
-    """Starts a task whose model is reached through litellm, which is told which of its providers it has before it."""
+    """Start a task whose model is reached through litellm's provider `litellm_provider`."""
 
     def start(litellm_provider="hosted_vllm", base_url=http_provider.base_url, timeout_s=30, key=KEY, **route):
         row = factories.ProviderFactory(
@@ -75,7 +75,7 @@ def test_a_task_runs_through_litellm_with_tools_usage_and_its_key(ask, http_prov
     assert {tool["function"]["name"] for tool in first.body["tools"]} >= {"message", "file"}
 
 
-def test_the_log_hashes_what_litellm_was_called_with_and_says_so(ask, http_provider):
+def test_the_log_hashes_the_arguments_of_litellm(ask, http_provider):
     from llm_app.adapters.litellm import LiteLLM
 
     http_provider.replies = [openai_result()]
@@ -129,7 +129,7 @@ def test_a_stop_closes_the_socket_that_litellm_holds(ask, http_provider):
         (529, "too much", "provider_unavailable", 5),
     ],
 )
-def test_a_status_means_the_same_as_on_our_own_wire(ask, http_provider, status, body, code, calls):
+def test_status_codes_mean_the_same_as_in_native_protocols(ask, http_provider, status, body, code, calls):
     reply = Reply(
         status=status, chunks=[json.dumps({"error": {"message": body}}).encode()], content_type="application/json"
     )
@@ -140,7 +140,7 @@ def test_a_status_means_the_same_as_on_our_own_wire(ask, http_provider, status, 
 
 
 @pytest.mark.parametrize("name", ["hosted_vllm", "openai"])
-def test_retry_after_is_heard(ask, http_provider, monkeypatch, name):
+def test_retry_after_is_respected(ask, http_provider, monkeypatch, name):
 
     delays = []
     monkeypatch.setattr(
@@ -151,7 +151,7 @@ def test_retry_after_is_heard(ask, http_provider, monkeypatch, name):
     assert delays == [7.0]
 
 
-def test_a_stream_without_its_end_is_tried_again_though_litellm_ends_it_politely(ask, http_provider):
+def test_a_truncated_stream_is_retried(ask, http_provider):
     cut = openai_call("message", {"type": "result", "text": "Half of the ans"}, pieces=5, cut=True)
     http_provider.replies = [cut, openai_result("The whole answer.")]
     run = ask()
@@ -159,7 +159,7 @@ def test_a_stream_without_its_end_is_tried_again_though_litellm_ends_it_politely
     assert run.entries[2].metadata["discarded"] is True
 
 
-def test_an_error_inside_a_stream_is_that_error(ask, http_provider):
+def test_an_error_inside_a_stream_is_recognized(ask, http_provider):
     http_provider.replies = [Reply(chunks=sse({"error": {"message": "overloaded", "code": 429}})), openai_result()]
     assert ask().advance().state == "done"
     assert "429" in LLMLog.objects.get(status="failed").error
@@ -171,17 +171,17 @@ def test_a_silent_provider_is_given_up_after_its_timeout(ask, http_provider):
     assert LLMLog.objects.filter(status="failed").exists()
 
 
-def test_nobody_at_the_address_is_one_sentence(ask, http_provider):
+def test_an_unreachable_address_is_one_sentence(ask, http_provider):
     http_provider.close()
     task = ask().advance()
     assert (task.failure_code, len(LLMLog.objects.all())) == ("provider_unavailable", 3)
 
 
-def test_a_provider_that_litellm_does_not_know_is_a_refused_request(ask):
+def test_an_unknown_provider_of_litellm_is_a_refused_request(ask):
     assert ask(litellm_provider="nonsense").advance().failure_code == "structural_error"
 
 
-def test_thinking_is_kept_apart_from_the_words(ask, http_provider):
+def test_thinking_is_separate_from_the_text(ask, http_provider):
     thinking = sse(openai_chunk({"reasoning_content": "Hm, "}), openai_chunk({"reasoning_content": "so."}))
     http_provider.replies = [Reply(chunks=[*thinking, *openai_text("Just words.").chunks]), openai_result()]
     run = ask()
@@ -210,7 +210,7 @@ def test_signed_thinking_goes_back_to_its_model_unchanged(ask, http_provider):
     assert run.entries[2].thought == "Let me think"
 
 
-def test_gemini_is_spoken_to_in_its_own_way(ask, http_provider):
+def test_gemini_gets_its_own_request_format(ask, http_provider):
     http_provider.replies = [gemini("from Gemini")]
     root = http_provider.base_url.removesuffix("/v1")
     task = ask("gemini", root, provider_model="gemini-3-pro-preview").advance()
@@ -219,7 +219,7 @@ def test_gemini_is_spoken_to_in_its_own_way(ask, http_provider):
     assert http_provider.received[0].path.startswith("/models/gemini-3-pro-preview:streamGenerateContent")
 
 
-def test_a_broken_call_is_nothing_that_a_strict_server_refuses(ask, http_provider):
+def test_a_broken_call_is_accepted_by_a_strict_server(ask, http_provider):
     http_provider.replies = [
         openai_call("file", '{"action": '),
         strict(lambda received: openai_result(), window=99_999),
@@ -228,7 +228,7 @@ def test_a_broken_call_is_nothing_that_a_strict_server_refuses(ask, http_provide
     assert not LLMLog.objects.exclude(status="succeeded").exists()
 
 
-def test_a_broken_call_of_another_model_does_not_keep_gemini_from_answering(ask, http_provider, owner):
+def test_gemini_answers_after_another_models_broken_call(ask, http_provider, owner):
     http_provider.replies = [openai_call("file", '{"action": '), openai_result()]
     run = ask()
     assert run.advance().state == "done"
@@ -272,7 +272,7 @@ def test_a_route_cannot_send_the_request_elsewhere_or_switch_on_search(ask, http
     assert "web_search_options" not in sent
 
 
-def test_a_heavy_library_is_not_loaded_before_it_is_needed():
+def test_litellm_is_loaded_on_demand():
     heavy = {"litellm", "lxml", "mcp", "numpy", "PIL", "playwright", "trafilatura"}
     program = (
         "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'agentsite.settings';"
@@ -283,7 +283,7 @@ def test_a_heavy_library_is_not_loaded_before_it_is_needed():
 
 
 def gemini(text):
-    """A reply in Google's protocol: one signed call."""
+    """Return a reply in Google's protocol: one signed call."""
     call = {"name": "message", "args": {"type": "result", "text": text}}
     content = {"role": "model", "parts": [{"functionCall": call, "thoughtSignature": "QUJD"}]}
     usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 3, "totalTokenCount": 18}
@@ -291,7 +291,7 @@ def gemini(text):
 
 
 def claude(name, arguments):
-    """A reply in Anthropic's protocol: thinking with its signature, a redacted part, one call."""
+    """Return a reply in Anthropic's protocol: thinking with its signature, a redacted part, one call."""
     text = json.dumps(arguments)
     events = [
         {
@@ -330,7 +330,7 @@ def claude(name, arguments):
     return Reply(chunks=[f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events])
 
 
-def test_its_connections_are_closed_with_ours_at_the_end_of_a_process(ask, http_provider):
+def test_its_connections_are_closed_when_the_process_ends(ask, http_provider):
     import litellm
 
     http_provider.replies = [openai_result()]

@@ -1,4 +1,4 @@
-"""A line of the log says which request, person, session and task it is about, also in the worker."""
+"""Log lines carry the ids of their request, person, session and task, also in the worker."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from tests.tasks_app.engine.conftest import Run, call, result
 
 
 class Lines(logging.Handler):
-    """What a handler of the log writes, as objects."""
+    """A log handler that stores its lines as objects."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -39,7 +39,7 @@ def lines() -> Iterator[Lines]:
     logger.setLevel(before)
 
 
-def test_claim_steps_and_end_of_a_task_are_a_line_each_with_its_ids(play: Any, lines: Lines) -> None:
+def test_claim_steps_and_end_of_a_task_are_logged_with_their_ids(play: Any, lines: Lines) -> None:
     run: Run = play(call("file", action="list", path="."), result())
     lines.rows.clear()
     jobs.advance_task.apply(args=[str(run.task.pk)], headers={log_ids.HEADER: "of-the-request"})
@@ -65,7 +65,7 @@ def test_a_wake_up_carries_the_id_of_its_request(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("given", "is_kept"), [("edge-7.a_b", True), ("two\nlines", False), ("x" * 65, False)])
-def test_a_request_keeps_the_id_that_its_proxy_gave_it(given: str, is_kept: bool) -> None:
+def test_a_request_keeps_its_proxys_id(given: str, is_kept: bool) -> None:
     answers = [Client().get("/healthz", headers={log_ids.HEADER: given})[log_ids.HEADER] for _ in range(2)]
     assert (answers == [given, given]) is is_kept
     assert is_kept or answers[0] != answers[1]

@@ -1,4 +1,4 @@
-"""The rule against loops, compared with its words: random calls, results, changes of files, messages and restarts."""
+"""The loop rule compared with its definition: random calls, results, file changes, messages and restarts."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ WINDOW, THRESHOLD, REFUSALS = 20, 5, 3
 
 @dataclass(frozen=True)
 class Step:
-    """A call with what would come of it; `before` is what happens before it."""
+    """A call with its would-be result. `before` is the event that precedes it."""
 
     name: str
     result: str = "same"
@@ -23,9 +23,11 @@ class Step:
 
 @dataclass
 class Rule:
-    """The rule as it is written, over all calls from the beginning."""
+    """The rule by its definition, over all calls from the beginning."""
 
-    calls: list[tuple[Step, bool, int]] = field(default_factory=list)  # with: refused, changes before it began
+    calls: list[tuple[Step, bool, int]] = field(
+        default_factory=list
+    )  # each with refused, and the changes before it began
     changes: int = 0
 
     def decide(self, step: Step) -> str:
@@ -54,10 +56,10 @@ class Rule:
 
 
 class Engine:
-    """The engine's use of its detector, with a list as record."""
+    """The engine's use of its detector, with a list as the record."""
 
     def __init__(self) -> None:
-        self.record: list[tuple[CountedCall, bool]] = []  # since the newest message, with: has succeeded
+        self.record: list[tuple[CountedCall, bool]] = []  # since the newest message, each with its success
         self.runs: dict[str, EarlierRun] = {}
         self.changed = self.seq = 0
         self.detector = self.loaded()
@@ -131,7 +133,7 @@ def test_other_calls_that_fail_do_not_save_it() -> None:
     assert decisions(*[again] * 6, others[0], again, others[1], again)[-1] == "ends"
 
 
-def test_success_of_a_call_that_may_repeat_itself_counts_after_a_restart_too() -> None:
+def test_success_of_a_repeatable_call_counts_after_a_restart() -> None:
     engine, again = Engine(), Step("test")
     assert [engine.decide(again) for _ in range(7)][-2:] == ["refused", "refused"]
     engine.record.append((CountedCall(uncounted("f" * 64), "x"), True))

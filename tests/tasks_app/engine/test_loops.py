@@ -38,12 +38,12 @@ def test_invalid_calls_count_too(play):
     assert [status for status, _ in run.results()] == ["failed"] * 5 + ["blocked"] * 3
 
 
-def test_another_way_after_a_refusal_goes_on(play):
+def test_a_different_call_after_a_refusal_continues_the_task(play):
     run = play(*[LIST] * 6, result("found another way"))
     assert run.advance().state == "done"
 
 
-def test_identical_calls_far_apart_may_run(play):
+def test_identical_calls_far_apart_run(play):
     others = [call("file", action="read", path=f"{n}.txt") for n in range(16)]
     run = play(*[LIST] * 5, *others, LIST, result())
     assert run.advance().state == "done"
@@ -55,7 +55,7 @@ def test_a_message_of_a_person_empties_the_window(play, owner):
     run = play(*[LIST] * 5, question)
     run.advance()
     services.post_message(run.task.session, owner, "Yes, go on.")
-    # The answer to a question is a result. What a person writes while the task runs is the message.
+    # The answer to a question is a result. Text that a person writes during the task is a message.
     again = script(*[LIST] * 5, result("All the same."))
     services.post_message(run.task.session, owner, again)
     run.advance()
@@ -73,7 +73,7 @@ def test_the_window_survives_a_restart(play):
 
 @pytest.fixture(params=["one slice", "a claim for each iteration"])
 def worked_off(request, play, monkeypatch):
-    """Plays the replies to the end, however often the task changes hands; plans may repeat themselves."""
+    """Play the replies to the end with any number of claims. Plans are allowed to repeat."""
     monkeypatch.setitem(vars(registry.get("plan")), "loop_exempt", True)
     if request.param != "one slice":
         monkeypatch.setattr(loop, "run", loop.advance)
@@ -88,17 +88,17 @@ def worked_off(request, play, monkeypatch):
     return go
 
 
-def test_calls_that_may_repeat_themselves_make_no_cycle(worked_off):
+def test_repeatable_calls_make_no_cycle(worked_off):
     run = worked_off(*[PLAN, LIST] * 5)
     assert "cycle" not in [entry.metadata.get("kind") for entry in run.entries]
 
 
-def test_calls_that_may_repeat_themselves_push_no_others_out_of_the_window(worked_off):
+def test_repeatable_calls_do_not_fill_the_window(worked_off):
     run = worked_off(*[LIST] * 5, *[PLAN] * 16, LIST)
     assert [status for status, _ in run.results()].count("blocked") == 1
 
 
-def test_approvals_stay_bound_to_calls_that_may_repeat_themselves(play, owner, monkeypatch):
+def test_approvals_are_bound_to_repeatable_calls(play, owner, monkeypatch):
     monkeypatch.setitem(vars(registry.get("shell")), "loop_exempt", True)
     run = play(*[call("shell", command=f"rm -rf everything; echo {n}") for n in range(2)], result())
     while run.advance().waiting_for == "approval":
@@ -116,7 +116,7 @@ TEST = call("shell", command="python3 -m unittest -q t 2>&1 | tail -1")
 
 
 def functions(count):
-    """The module under test with so many of its functions."""
+    """Return a call that writes the module under test with so many functions."""
     text = "".join(f"def f{n}(): return {n}\n" for n in range(count))
     return call("file", action="write", path="m.py", content=text)
 
@@ -151,13 +151,13 @@ def edit(where, n):
         pytest.param(lambda n: call("shell", command=f"git init -q; git commit -qm {n} --allow-empty"), id="a commit"),
     ],
 )
-def test_work_that_the_file_history_does_not_see_is_no_loop(worked_off, work):
+def test_work_outside_the_file_history_is_no_loop(worked_off, work):
     same = call("shell", command="echo 1 failed; false")
     run = worked_off(*[step for n in range(8) for step in (work(n), same)])
     assert "blocked" not in [status for status, _ in run.results()]
 
 
-def test_looks_at_files_between_them_make_no_call_worth_repeating(worked_off):
+def test_reads_between_calls_do_not_allow_a_repetition(worked_off):
     looks = [call("match", action="glob", pattern=f"{n}*") for n in range(8)]
     run = worked_off(*[step for look in looks for step in (look, call("shell", command="false"))])
     assert [status for status, _ in run.results()].count("blocked") == 3
@@ -173,7 +173,7 @@ def test_a_call_that_changes_files_itself_is_no_repetition(worked_off):
     assert {status for status, _ in run.results()} == {"succeeded"}
 
 
-def test_files_that_a_person_changes_make_a_call_worth_repeating(play, owner):
+def test_changes_by_a_person_allow_a_repetition(play, owner):
     run = play(*[LIST] * 5, call("message", type="ask", text="Look?"), LIST, result())
     run.advance()
     workspace = workspace_of(run.task.session)
@@ -184,15 +184,15 @@ def test_files_that_a_person_changes_make_a_call_worth_repeating(play, owner):
     assert "new.txt" in run.results()[6][1]
 
 
-def test_what_runs_on_in_the_background_makes_a_call_worth_repeating(worked_off):
-    """Files are looked at around a read-only call only before it would be refused."""
+def test_changes_by_a_background_command_allow_a_repetition(worked_off):
+    """Files are compared for a read-only call only before it would be refused."""
     later = call("shell", command="for n in $(seq 25); do sleep 0.2; echo $n > n.txt; done", background=True)
     wait = call("shell", command="sleep 0.25")
     run = worked_off(later, *[wait] * 5, wait)
     assert "blocked" not in [status for status, _ in run.results()]
 
 
-def test_a_cycle_with_results_that_change_is_not_called_a_loop(worked_off):
+def test_a_cycle_with_changing_results_is_no_loop(worked_off):
     step = call("shell", command="echo x >> log.txt")
     run = worked_off(*[step, call("shell", command="wc -l log.txt")] * 5)
     assert "cycle" not in [entry.metadata.get("kind") for entry in run.entries]
@@ -202,7 +202,7 @@ def test_a_cycle_with_results_that_change_is_not_called_a_loop(worked_off):
 
 
 @pytest.mark.parametrize("rest", ["", "; sleep 100 &"])
-def test_a_command_takes_another_time_each_time_and_is_a_loop_all_the_same(play, rest):
+def test_the_duration_of_a_command_does_not_matter_for_loops(play, rest):
     run = play(*[call("shell", command=f"sleep 0.$((RANDOM % 3)); echo same{rest}")] * 12)
     assert run.advance().failure_code == "tool_loop"
     assert [status for status, _ in run.results()] == ["succeeded"] * 5 + ["blocked"] * 3
@@ -217,22 +217,22 @@ def test_a_refusal_quotes_the_last_result(play):
     assert "\nonly this\n[exit code 0" in content
 
 
-def test_refusals_end_no_task_in_which_other_calls_succeed(worked_off):
+def test_refusals_do_not_end_a_task_with_successful_calls(worked_off):
     others = [call("file", action="write", path=f"{n}.txt", content="x") for n in range(3)]
     looks = [call("match", action="glob", pattern=f"{n}*") for n in range(4)]
     run = worked_off(*[READ] * 5, *[step for look in looks for step in (READ, look)], *others)
     assert [status for status, _ in run.results()].count("blocked") == 4
 
 
-def test_files_written_alike_change_nothing(play):
+def test_writing_the_same_content_is_no_change(play):
     write = call("file", action="write", path="a.txt", content="x")
     run = play(*[write] * 12)
     assert run.advance().failure_code == "tool_loop"
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_work_is_refused_by_the_rule_alone(worked_off, seed):
-    """The rule in its own words, over results and files that really changed."""
+def test_random_work_is_refused_only_by_the_rule(worked_off, seed):
+    """The rule by its definition, over real results and files."""
     chosen = random.Random(seed)
     write = {n: call("file", action="write", path="a.txt", content=f"{n}") for n in range(2)}
     calls = [READ, LIST, call("shell", command="cat a.txt"), *write.values()]
@@ -244,7 +244,7 @@ def test_random_work_is_refused_by_the_rule_alone(worked_off, seed):
         repeats = len(same) == 5 and len({one[1] for one in same}) == 1 and all(one[3] == changed for one in same)
         assert (status == "blocked") == repeats
         is_new = all(one[0] != step for one in done)
-        if is_new and step not in (READ, LIST):  # of a new call, nobody knows what it changes
+        if is_new and step not in (READ, LIST):  # a new call may change anything
             changed += 1
         done.append((step, text.partition("[exit")[0], repeats, changed))
         if not repeats and step in write.values() and step["arguments"]["content"] != content:

@@ -3,7 +3,7 @@
 from tests.tasks_app.engine.conftest import call, result
 
 
-def test_it_runs_tools_one_after_the_other_until_the_result(play):
+def test_tools_run_one_after_the_other_until_the_result(play):
     run = play(
         call("file", action="write", path="notes.txt", content="hello"),
         call("file", action="read", path="notes.txt"),
@@ -55,7 +55,7 @@ def test_the_final_entry_lists_the_steps_with_their_outcome(play):
     ]
 
 
-def test_words_beside_a_call_and_thinking_are_kept_with_it(play):
+def test_text_and_thinking_of_a_call_are_recorded(play):
     reply = {**call("file", action="list", path="."), "content": "Let me look.", "thinking": "Hm."}
     run = play(reply, result())
     run.advance()
@@ -84,7 +84,7 @@ def test_a_second_message_starts_a_second_task_in_the_same_conversation(play):
     assert [entry.seq for entry in second.entries] == list(range(1, len(second.entries) + 1))
 
 
-def test_usage_of_every_call_is_summed_up(ask_http, http_provider):
+def test_usage_of_all_calls_is_summed(ask_http, http_provider):
     from tests.provider import openai_call, openai_result
 
     http_provider.replies = [openai_call("plan", {"action": "advance"}), openai_result()]

@@ -1,4 +1,4 @@
-"""The arguments of a call to an MCP server are read by the schema that this server gave, before anybody is asked."""
+"""The arguments of a call to an MCP server are read by the server's schema, before the server or a person is asked."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ def server(transactional_db):
 
 @pytest.fixture
 def tool(server):
-    """A tool with a schema, which nobody lists: a call of it must not come as far as the server."""
+    """A tool with a schema that is not listed: its calls must not reach the server."""
 
     def make(schema):
         McpTool.objects.create(server=server, name="t", schema=json.dumps(schema), digest="x", confirmed="x")
@@ -31,7 +31,7 @@ def tool(server):
     return make
 
 
-def test_the_server_gets_what_its_schema_means(play, server):
+def test_arguments_are_converted_by_the_servers_schema(play, server):
     assert mcp_refresh.refresh(server) == ""
     run = play(
         call("load_tools", group="notes"),
@@ -66,7 +66,7 @@ def test_a_call_that_does_not_fit_fails_and_says_why(play, tool, schema, argumen
     assert not Approval.objects.exists()
 
 
-def test_a_pattern_that_computes_for_ever_costs_its_call(play, tool, monkeypatch):
+def test_an_endless_pattern_fails_only_its_call(play, tool, monkeypatch):
     monkeypatch.setattr("tools_app.mcp.arguments._LIMITS", ChildLimits(wall_s=30, cpu_s=1))
     tool({"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}})
     run = play(call("notes__t", a="a" * 40 + "!"), result())

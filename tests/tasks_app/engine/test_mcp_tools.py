@@ -26,7 +26,7 @@ SERVER = str(Path(mcp_servers.__file__).with_name("bare.py"))
 
 @pytest.fixture
 def server(transactional_db):
-    """As it is after its first listing, without starting it."""
+    """A server after its first listing, without starting it."""
     server = McpServer.objects.create(
         name="notes", description="Keeps notes.", transport="stdio", command=[sys.executable, SERVER]
     )
@@ -53,7 +53,7 @@ def test_a_listing_that_changed_holds_the_tool_until_it_is_confirmed(owner, serv
     assert McpTool.objects.usable_by(owner.pk).count() == 2
 
 
-def test_what_a_known_server_lists_anew_is_held(server):
+def test_new_tools_of_a_known_server_are_held(server):
     mcp_refresh._store_tools(server, [mcp_refresh.ListedTool(name="new", description="", schema="{}")], confirmed=False)
     assert server.tools.get(name="new").needs_confirmation
     assert server.tools.get(name="add").is_gone
@@ -88,7 +88,7 @@ def test_moderate_by_default_and_as_strict_as_the_administrator_says(play, serve
     assert task.waiting_for == "approval"
 
 
-def test_without_the_persons_own_credential_it_says_what_to_do(play, owner, server):
+def test_a_missing_credential_is_explained(play, owner, server):
     server.credential = "NOTES_KEY"
     server.save()
     run = play(call("notes__add", a=1, b=2), result())
@@ -96,7 +96,7 @@ def test_without_the_persons_own_credential_it_says_what_to_do(play, owner, serv
     assert "needs the secret NOTES_KEY" in run.results()[0][1]
 
 
-def test_the_credential_goes_along_and_stays_out_of_the_record(play, owner, server):
+def test_the_credential_is_sent_but_not_recorded(play, owner, server):
     server.tools.all().delete()
     server.credential = "NOTES_KEY"
     server.save()
@@ -108,7 +108,7 @@ def test_the_credential_goes_along_and_stays_out_of_the_record(play, owner, serv
     assert not ContextEntry.objects.filter(content__contains="correct-horse").exists()
 
 
-def test_what_a_session_loaded_is_there_in_its_next_task(play, owner, server, monkeypatch):
+def test_loaded_groups_stay_for_the_next_task(play, owner, server, monkeypatch):
     monkeypatch.setattr(policy, "MAX_SHOWN", 1)
     run = play(call("load_tools", group="notes"), result())
     run.advance()
@@ -117,7 +117,7 @@ def test_what_a_session_loaded_is_there_in_its_next_task(play, owner, server, mo
     assert Run(task).advance().waiting_for == "approval"
 
 
-def test_a_group_that_is_unloaded_is_gone_until_it_is_loaded_again(play, server, monkeypatch):
+def test_an_unloaded_group_can_be_loaded_again(play, server, monkeypatch):
     monkeypatch.setattr(policy, "MAX_SHOWN", 1)
     ToolSetting.objects.create(name="notes__add", approval="always")
     load, unload, add = call("load_tools", group="notes"), call("load_tools", group="notes", unload=True), {"a": 1}
@@ -130,7 +130,7 @@ def test_a_group_that_is_unloaded_is_gone_until_it_is_loaded_again(play, server,
 
 
 @pytest.mark.parametrize(("exempt", "status"), [(["keep"], "blocked"), (["add"], "failed")])
-def test_an_administrator_may_exempt_its_tools_from_the_loop_rule(play, server, monkeypatch, exempt, status):
+def test_tools_can_be_exempt_from_the_loop_rule(play, server, monkeypatch, exempt, status):
     monkeypatch.setattr("tools_app.mcp.tool.call", AsyncMock(side_effect=ToolError("Not yet.")))
     McpServer.objects.update(loop_exempt=exempt)
     run = play(*[call("notes__add", a=1)] * 6, result())
@@ -154,7 +154,7 @@ def test_its_connections_end_with_the_session(play, server, by):
     until(lambda: below(os.getpid()) <= before)
 
 
-def test_a_placeholder_in_the_arguments_stays_one(play, owner, server):
+def test_placeholders_in_the_arguments_are_not_replaced(play, owner, server):
     server.tools.all().delete()
     Secret.objects.create(name="TOKEN", value="correct-horse-battery-staple", owner=owner)
     assert mcp_refresh.refresh(server) == ""

@@ -25,7 +25,7 @@ def answer(body: bytes, content_type: str = "application/json") -> Reply:
 
 @pytest.fixture
 def maker(http_session: Any) -> Callable[..., Route]:
-    """A route to a model of another kind, at the same provider."""
+    """Create a route to a model of another kind, at the same provider."""
 
     def make(kind: str, **fields: Any) -> Route:
         model = factories.LogicalModelFactory(kind=kind)
@@ -37,13 +37,13 @@ def maker(http_session: Any) -> Callable[..., Route]:
 
 
 def offered(request: Any) -> dict[str, Any]:
-    """The tools of a request: name → properties."""
+    """Return the tools of a request: name → properties."""
     return {
         tool["function"]["name"]: tool["function"]["parameters"]["properties"] for tool in request.body.get("tools", [])
     }
 
 
-def test_a_picture_is_made_through_the_one_door(ask_http: Ask, http_provider: Any, maker: Any) -> None:
+def test_a_picture_is_generated_by_a_side_call(ask_http: Ask, http_provider: Any, maker: Any) -> None:
     maker("image", extra_body={"size": "512x512"}, price={"input": 1, "output": 40})
     made = {
         "data": [{"b64_json": base64.b64encode(picture()).decode()}],
@@ -74,7 +74,7 @@ def test_a_picture_is_made_through_the_one_door(ask_http: Ask, http_provider: An
     assert is_as_sent(log, SessionRequests.for_one(log).body(log))
 
 
-def test_a_sound_is_made_through_the_one_door(ask_http: Ask, http_provider: Any, maker: Any) -> None:
+def test_a_sound_is_generated_by_a_side_call(ask_http: Ask, http_provider: Any, maker: Any) -> None:
     maker("audio")
     http_provider.replies = [
         openai_call("generate", {"kind": "audio", "prompt": "Hello", "path": "hello.mp3"}),
@@ -101,7 +101,7 @@ def test_an_answer_without_a_picture_fails_the_tool_only(
     assert not workspace_of(run.task.session).is_file("x.png")
 
 
-def test_without_a_maker_no_kind_is_offered_and_a_call_says_so(ask_http: Ask, http_provider: Any) -> None:
+def test_without_a_model_no_kind_of_media_is_offered(ask_http: Ask, http_provider: Any) -> None:
     http_provider.replies = [
         openai_call("generate", {"kind": "image", "prompt": "x", "path": "x.png"}),
         openai_result(),
@@ -142,7 +142,7 @@ def test_vision_asks_a_model_that_sees(ask_http: Ask, http_provider: Any, http_s
     assert LLMLog.objects.get(purpose="vision").status == "succeeded"
 
 
-def test_where_nothing_sees_there_is_no_vision(ask_http: Ask, http_provider: Any) -> None:
+def test_without_a_seeing_model_there_is_no_vision(ask_http: Ask, http_provider: Any) -> None:
     http_provider.replies = [openai_call("vision", {"path": "a.png", "question": "?"}), openai_result()]
     run = ask_http()
     run.advance()

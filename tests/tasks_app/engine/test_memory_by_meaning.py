@@ -1,4 +1,4 @@
-"""Memory where a model of embeddings is set up: what shares no word is found by its meaning; without an answer, by words."""
+"""Memory with an embedding model: notes are found by meaning; without an answer, by words."""
 
 import hashlib
 
@@ -21,14 +21,14 @@ REFUSED = Reply(status=400, chunks=[b"no"], content_type="text/plain")
 
 
 def vector_of(text):
-    """One axis a meaning, and one for all else."""
+    """Return a vector with one axis for each meaning, and one for everything else."""
     said = [float(sum(word in text.lower() for word in words)) for words in MEANINGS]
     return [*said, 0.01]
 
 
 @pytest.fixture
 def embedder(owner):
-    """A provider of embeddings, and a model routed to it."""
+    """A provider of embeddings, with a model that is routed to it."""
     with provider.running() as running:
         running.replies = [openai_embeddings(vector_of)]
         row = factories.ProviderFactory(protocol="openai_native", base_url=running.base_url, timeout_s=30)
@@ -45,23 +45,23 @@ def notes(owner):
 
 
 def inputs(embedder):
-    """What was asked: of each call its texts, without the script beside the words."""
+    """Return the texts of each call, without the scripts."""
     return [[text.partition("\n")[0] for text in received.body["input"]] for received in embedder.received]
 
 
-def test_a_task_is_told_a_note_that_shares_no_word_with_its_message(ask, embedder, notes):
+def test_a_task_gets_a_note_that_shares_no_word_with_its_message(ask, embedder, notes):
     told = start_of(ask("Which colour has my vehicle?"))
     assert "The automobile is red." in told
     assert "Tuesdays" not in told
     assert inputs(embedder) == [["Which colour has my vehicle?"], [note.text for note in reversed(notes)]]
 
 
-def test_the_tool_finds_by_meaning_too(ask, embedder, notes):
+def test_the_memory_tool_finds_by_meaning(ask, embedder, notes):
     run = ask("Hello there", call("memory", action="search", text="vehicle"), result())
     assert "The automobile is red." in run.results()[0][1]
 
 
-def test_what_is_near_in_words_and_in_meaning_comes_first(ask, owner, embedder):
+def test_notes_near_in_words_and_meaning_come_first(ask, owner, embedder):
     texts = ("The bill is late.", "The invoice goes out.", "Going out tonight?")
     for text in texts:
         MemoryNote.objects.create(owner=owner, text=text)
@@ -93,7 +93,7 @@ def test_a_note_gets_its_vector_once_and_another_when_its_text_changes(ask, embe
     ],
     ids=["refused", "empty", "no numbers", "no direction"],
 )
-def test_without_an_answer_words_are_enough(ask, embedder, notes, answer, monkeypatch):
+def test_without_an_answer_the_word_search_is_used(ask, embedder, notes, answer, monkeypatch):
     monkeypatch.setattr(embedder_module, "TIMEOUT", 1.0)
     embedder.replies = [answer]
     run = ask("When does the invoice go out?")
@@ -102,7 +102,7 @@ def test_without_an_answer_words_are_enough(ask, embedder, notes, answer, monkey
     assert not NoteVector.objects.exists()
 
 
-def test_a_provider_that_is_silent_is_not_waited_for(ask, embedder, notes, monkeypatch):
+def test_a_silent_provider_is_not_awaited(ask, embedder, notes, monkeypatch):
     monkeypatch.setattr(embedder_module, "TIMEOUT", 0.3)
     embedder.replies = [Reply(stall_at=0, stall_s=60)]
     run = ask("When does the invoice go out?")
@@ -124,7 +124,7 @@ def test_a_stop_ends_the_wait_for_it(play, embedder, notes, monkeypatch):
     assert (run.task.state, run.task.stopped) == ("failed", True)
 
 
-def test_where_new_notes_get_no_vectors_the_old_ones_are_compared(ask, embedder, owner, notes):
+def test_old_vectors_are_used_if_new_notes_have_none(ask, embedder, owner, notes):
     ask("my vehicle")
     MemoryNote.objects.create(owner=owner, text="My bicycle is a vehicle of steel.")
     embedder.replies = [openai_embeddings(vector_of), REFUSED]
@@ -160,14 +160,14 @@ def test_each_call_is_logged_redacted_priced_reserved_and_settled(ask, embedder,
     assert all(found.is_whole for found in verification.of_everything())
 
 
-def test_a_spent_budget_leaves_the_words(ask, embedder, owner, notes):
+def test_a_spent_budget_leaves_the_word_search(ask, embedder, owner, notes):
     Budget.objects.create(user=owner, usd_per_day=0)
     run = ask("When does the invoice go out?")
     assert "Tuesdays" in start_of(run)
     assert embedder.received == []
 
 
-def test_notes_that_may_not_be_told_are_never_sent(ask, embedder, owner, charlie, carol):
+def test_forbidden_notes_are_never_sent(ask, embedder, owner, charlie, carol):
     MemoryNote.objects.create(owner=charlie, text="Charlie's automobile")
     MemoryNote.objects.create(owner=owner, text="Olga's automobile")
     MemoryNote.objects.create(text="The team's automobile")
@@ -179,7 +179,7 @@ def test_notes_that_may_not_be_told_are_never_sent(ask, embedder, owner, charlie
     assert len(embedder.received) == 2
 
 
-def test_a_model_of_a_role_that_is_not_theirs_is_not_asked(ask, embedder, notes):
+def test_a_model_of_another_role_is_not_asked(ask, embedder, notes):
     from django.contrib.auth.models import Group
 
     from llm_app.models import LogicalModel

@@ -19,7 +19,7 @@ CALLS, ITERATIONS = "agentsite_llm_calls_total", "agentsite_iterations_total"
 
 
 def scraped(user: Any) -> dict[str, float]:
-    """Name with labels → value, as Prometheus reads the answer."""
+    """Return name with labels → value, as Prometheus reads the answer."""
     client = APIClient()
     client.force_authenticate(user)
     answer = client.get("/metrics")
@@ -39,7 +39,7 @@ def watcher(db: None) -> Any:
     return user
 
 
-def test_only_administrators_and_accounts_with_the_permission_may_look(alice: Any, watcher: Any) -> None:
+def test_metrics_need_the_permission(alice: Any, watcher: Any) -> None:
     client = APIClient()
     assert client.get("/metrics").status_code == 401
     client.force_authenticate(alice)
@@ -59,7 +59,7 @@ def test_only_administrators_and_accounts_with_the_permission_may_look(alice: An
         "version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,/;q=0.1",
     ],
 )
-def test_whatever_a_scraper_prefers_it_gets_text(watcher: Any, accept: str) -> None:
+def test_metrics_are_always_text(watcher: Any, accept: str) -> None:
     client = APIClient()
     client.force_authenticate(watcher)
     answer = client.get("/metrics", headers={"Accept": accept})
@@ -105,7 +105,7 @@ def test_a_task_of_a_dead_worker_is_a_takeover(play: Any, watcher: Any) -> None:
     assert scraped(watcher)["agentsite_lease_takeovers_total"] == before + 1
 
 
-def test_sums_of_several_processes_are_one_and_do_not_fall_when_old_ones_are_forgotten(watcher: Any) -> None:
+def test_sums_do_not_fall_when_processes_are_forgotten(watcher: Any) -> None:
     ours = [Sample(ITERATIONS, {}, 3.0), Sample(CALLS, {"provider": "p", "outcome": "failed"}, 2.0)]
     for name, days in (("a:1", 3), ("b:2", 2), ("c:3", 0)):
         seen_at = timezone.now() - timedelta(days=days)
@@ -115,4 +115,4 @@ def test_sums_of_several_processes_are_one_and_do_not_fall_when_old_ones_are_for
     for name in ("d:4", "e:5"):
         EngineProcess.objects.beat(name)
         assert sums.items() <= scraped(watcher).items()
-    assert EngineProcess.objects.count() == 4  # c, d, e, and one for those of other days
+    assert EngineProcess.objects.count() == 4  # c, d, e, and one for forgotten processes

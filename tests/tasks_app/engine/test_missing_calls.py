@@ -1,4 +1,4 @@
-"""A reply without a tool call is an error, and never the end by itself."""
+"""Replies without a tool call: an error, and never the end by itself."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.provider import Reply, openai_call, openai_chunk, openai_result, open
 from tests.tasks_app.engine.conftest import call, result
 
 
-def test_the_words_are_kept_and_a_reminder_says_what_was_missing(play):
+def test_a_reply_without_a_call_is_recorded_and_reminded(play):
     run = play("I think it is done.", result())
     assert run.advance().state == "done"
     assert run.types[2:4] == ["no_tool_call_retry", "system_reminder"]
@@ -16,16 +16,16 @@ def test_the_words_are_kept_and_a_reminder_says_what_was_missing(play):
 
 
 @pytest.mark.parametrize("reminders", [0, 1, 3])
-def test_after_so_many_reminders_the_next_such_reply_ends_the_task(play, reminders):
+def test_too_many_replies_without_a_call_end_the_task(play, reminders):
     Limits.objects.create(pk=1, no_tool_call_retries=reminders)
     run = play(*["No call."] * 10)
     task = run.advance()
     assert (task.state, task.failure_code) == ("failed", "no_tool_call")
     assert run.types.count("no_tool_call_retry") == reminders + 1
-    assert run.types.count("system_reminder") == reminders + 1  # one of them is the task's beginning
+    assert run.types.count("system_reminder") == reminders + 1  # one is the task's start
 
 
-def test_a_call_in_between_begins_the_counting_anew(play):
+def test_a_call_resets_the_count_of_missing_calls(play):
     Limits.objects.create(pk=1, no_tool_call_retries=1)
     run = play("One.", call("file", action="list", path="."), "Two.", result())
     assert run.advance().state == "done"
@@ -45,7 +45,7 @@ def test_an_empty_reply_is_recorded_but_not_sent(ask_http, http_provider):
     assert roles == ["system", "user", "user", "user"]
 
 
-def test_a_call_without_a_proper_name_is_a_reminder_not_a_call(ask_http, http_provider):
+def test_a_call_with_an_invalid_name_is_reminded(ask_http, http_provider):
     http_provider.replies = [openai_call("no such name!", {}), openai_result()]
     run = ask_http()
     assert run.advance().state == "done"

@@ -1,4 +1,4 @@
-"""A folder that is gone, or that a program has replaced by a link: no task goes on for ever because of it."""
+"""Folders that are missing or replaced by a link: no task runs forever because of them."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ Patch = pytest.MonkeyPatch
 
 @pytest.fixture
 def share(play: Play, tmp_path: Path, monkeypatch: Patch) -> Path:
-    """The folder that the session of `play` works in; the server asks who owns it, as it does when it is root."""
+    """The folder that the session of `play` works in. The server checks its owner, as it does when it runs as root."""
     folder = tmp_path / "share"
     folder.mkdir()
     Session.objects.update(workdir=str(folder))
@@ -38,9 +38,7 @@ def replace_by_a_link(folder: Path) -> None:
         folder.symlink_to(folder.with_suffix(".old"))
 
 
-def test_a_task_without_its_folder_fails_and_the_next_goes_on_when_it_is_back(
-    play: Play, share: Path, owner: Any
-) -> None:
+def test_a_task_without_its_folder_fails_until_it_is_back(play: Play, share: Path, owner: Any) -> None:
     run = play(result())
     share.rmdir()
     task = run.advance()
@@ -59,7 +57,7 @@ def test_a_stop_ends_a_task_without_its_folder_and_its_session_can_be_deleted(pl
     assert not Task.objects.exists()
 
 
-def test_a_call_that_was_open_when_the_folder_went_has_its_result(play: Play, share: Path, monkeypatch: Patch) -> None:
+def test_an_open_call_has_its_result_without_the_folder(play: Play, share: Path, monkeypatch: Patch) -> None:
     run = play(call("shell", command="true"), result())
     crash(run, monkeypatch, run_tool, "tool_context")
     shutil.rmtree(share)
@@ -120,7 +118,7 @@ def test_a_stop_ends_a_child_whose_folder_is_a_link(play: Play, monkeypatch: Pat
     assert (task.state, task.stopped) == ("failed", True)
 
 
-def test_a_fault_while_a_task_fails_costs_the_look_at_its_files_and_not_its_end(play: Play, monkeypatch: Patch) -> None:
+def test_a_failing_task_ends_even_without_its_file_changes(play: Play, monkeypatch: Patch) -> None:
     def fails(*about: Any, **more: Any) -> None:
         raise RuntimeError
 

@@ -1,4 +1,4 @@
-"""A result that is too long: the context keeps a part of it, the workspace the whole."""
+"""Results that are too long: the context has a part, the workspace the entire result."""
 
 import json
 import re
@@ -17,7 +17,7 @@ LONG = "".join(f"line {number} of a long file with words\n" for number in range(
 
 
 def read_of(run, text):
-    """The result of a call that reads a file with `text`."""
+    """Return the result of a call that reads a file with `text`."""
     path = run.task.session.workspace_path
     path.mkdir(parents=True, exist_ok=True)
     (path / "long.txt").write_text(text)
@@ -26,12 +26,12 @@ def read_of(run, text):
 
 
 def followed(content):
-    """The arguments of the call that a result names."""
+    """Return the arguments of the call that a result names."""
     name, arguments = re.search(r"(\w+)\(((?:\w+=(?:\"[^\"]*\"|\d+)(?:, )?)+)\)", content).groups()
     return call(name, **{key: json.loads(value) for key, value in re.findall(r'(\w+)=("[^"]*"|\d+)', arguments)})
 
 
-def test_a_command_keeps_head_and_tail_and_names_the_call_for_what_is_between(play):
+def test_a_long_output_keeps_head_and_tail_and_names_the_call_for_the_rest(play):
     run = play(call("shell", command="cat long.txt"), result())
     content = read_of(run, LONG)
     assert estimate(content) <= 4_800
@@ -58,7 +58,7 @@ def test_a_command_that_prints_one_long_line_shows_its_beginning(play):
     }  # fmt: skip
 
 
-def test_what_is_kept_already_is_not_kept_again_when_a_command_shows_it(play):
+def test_a_stored_output_is_not_stored_twice(play):
     run = play(call("shell", command="cat long.txt"), call("shell", command="cat .results/*"), result())
     read_of(run, LONG)
     first, second, _ = (content for _, content in run.results())
@@ -81,7 +81,7 @@ def test_the_budget_is_a_setting_and_counts_bytes(play):
     assert "\n[exit code 0, " in content
 
 
-def test_what_comes_from_outside_stays_enclosed(tmp_path):
+def test_external_content_stays_enclosed(tmp_path):
     page = '<web_page url="https://a.org">\n' + LONG + "</web_page>"
     shown = within_budget(
         ToolResult(content=page), page, Workspace(tmp_path), ToolCall(id="call_1", name="x", arguments=""), 500
@@ -106,7 +106,7 @@ def test_a_full_workspace_loses_the_middle_and_says_so(play, monkeypatch):
     assert run.task.state == "done"
 
 
-def test_a_page_of_a_file_is_never_cut_in_its_middle_and_says_where_to_go_on(play):
+def test_a_page_of_a_file_names_the_next_page(play):
     run = play(call("file", action="read", path="long.txt"), call("file", action="read", path="long.txt"), result())
     content = read_of(run, LONG)
     *lines, rest = content.splitlines()
@@ -117,8 +117,8 @@ def test_a_page_of_a_file_is_never_cut_in_its_middle_and_says_where_to_go_on(pla
     assert not (run.task.session.workspace_path / ".results").exists()
 
 
-def test_output_whose_middle_was_not_kept_says_how_much_there_was(play):
-    """The page, the kept file, a page of it and a search in it all say that they are not the whole."""
+def test_output_with_a_lost_middle_names_its_length(play):
+    """The page, the stored file, a page of it and a search in it all report that they are incomplete."""
     run = play(call("shell", command="seq 200000"), result())
     run.advance()
     content = run.results()[0][1]
@@ -145,7 +145,7 @@ def test_output_whose_middle_was_not_kept_says_how_much_there_was(play):
     assert one.startswith(f"{path}\n{number}:{number}\n(not searched: {path} ")
 
 
-def test_a_result_recalled_by_pages_says_on_each_what_was_not_kept(play):
+def test_each_page_of_a_recalled_result_names_the_lost_part(play):
     run = play(call("shell", command="head -c 5000000 /dev/zero | tr '\\0' x"), result())
     run.advance()
     assert "3,951,424 of 5,000,000 bytes of output were not kept" in run.results()[0][1]

@@ -1,4 +1,4 @@
-"""A model that only makes the calls which results name reads everything that is long, and nothing of it twice."""
+"""A model that only makes the calls named by results reads all of a long content, and nothing twice."""
 
 import json
 import re
@@ -31,7 +31,7 @@ Read = Callable[..., list[str]]
 
 @pytest.fixture
 def read(http_provider: FakeProvider, ask_http: Callable[..., Run]) -> Iterator[Read]:
-    """The results of a first call and of all that follow from what the results name."""
+    """Return the results of a first call and of all calls that follow from results."""
     LogicalModel.objects.update(context_window=WINDOW)
 
     def results_of(name: str, **arguments: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""The result of a call that was ended early says how far it came: its output until then, and the files it changed."""
+"""Results of calls that were ended early: their output so far, and the files that they changed."""
 
 import re
 import sys
@@ -29,7 +29,7 @@ def is_made(stage: Stage) -> bool:
     return workspace_of(stage.session).is_file("made.txt") and stage.sleeps()
 
 
-def test_a_stopped_command_tells_the_end_of_its_output_and_its_files(stage: Stage) -> None:
+def test_a_stopped_command_reports_its_output_and_files(stage: Stage) -> None:
     took, run = stage.stop_in([("shell", {"command": WORK})], [], lambda: is_made(stage))
     print(f"{took:.3f} s")
     status, text = run.results()[-1]
@@ -44,7 +44,7 @@ def test_a_stopped_command_tells_the_end_of_its_output_and_its_files(stage: Stag
     assert files == "[files that it had changed by then: kept.txt (new), made.txt (new)]"
 
 
-def test_so_does_one_that_a_message_interrupts(stage: Stage, owner: Any) -> None:
+def test_an_interrupted_command_reports_its_output_and_files(stage: Stage, owner: Any) -> None:
     stage.provider.replies = [openai_call("shell", {"command": WORK}), openai_result()]
     run = stage._ask()
     thread = run.in_thread()
@@ -68,7 +68,7 @@ def test_a_command_out_of_time_names_the_files_that_it_changed(play: Any) -> Non
     assert "files that" not in run.results()[0][1]
 
 
-def test_after_a_crash_the_files_are_known(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_result_after_a_crash_names_changed_files(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run = play(call("shell", command="true"), result())
 
     crash(run, monkeypatch, run_tool, "tool_context")
@@ -79,7 +79,7 @@ def test_after_a_crash_the_files_are_known(play: Any, monkeypatch: pytest.Monkey
     assert text.endswith("before you repeat it.\n[files that it had changed by then: half.txt (new)]")
 
 
-def test_a_read_of_a_job_says_that_its_output_is_still_there(stage: Stage) -> None:
+def test_an_interrupted_read_of_a_job_names_its_output(stage: Stage) -> None:
     _, run = stage.stop_in(*interrupts.job(stage))
     assert "[job 1 is running; what it prints is there for the next read]" in run.results()[-1][1]
     end_all(str(run.task.session_id))
@@ -90,7 +90,7 @@ def test_a_page_that_was_being_loaded_is_named(stage: Stage) -> None:
     assert f"[{stage.site.url('/slow')} was being loaded; the page had got to " in run.results()[-1][1]
 
 
-def test_what_an_mcp_server_says_of_its_progress_is_told(stage: Stage) -> None:
+def test_the_progress_of_an_mcp_server_is_reported(stage: Stage) -> None:
     server = McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, interrupts.BARE])
     assert mcp_refresh.refresh(server) == ""
     server.tools.exclude(name="work").delete()

@@ -21,7 +21,7 @@ def _nothing_encoded_yet(monkeypatch):
 
 @pytest.fixture
 def put(http_session):
-    """Puts a file into the workspace."""
+    """Write a file to the workspace."""
     return workspace_of(http_session).write_bytes
 
 
@@ -53,7 +53,7 @@ def test_a_picture_that_the_file_tool_reads_is_seen_after_its_result(ask_http, h
     assert pictures["content"][1]["type"] == "image_url"
 
 
-def test_a_model_that_cannot_see_is_told_so(ask_http, http_provider, put):
+def test_a_model_that_cannot_see_is_informed(ask_http, http_provider, put):
     put("chart.png", picture(80, 60))
     http_provider.replies = [openai_call("file", READ), openai_result()]
     ask_http("Look.", attachments=["chart.png"]).advance()
@@ -66,14 +66,14 @@ def test_a_model_that_cannot_see_is_told_so(ask_http, http_provider, put):
 
 
 @pytest.mark.usefixtures("_sees")
-def test_a_route_is_logged_with_what_it_sees(ask_http, http_provider, put):
+def test_the_log_says_if_a_route_sees_pictures(ask_http, http_provider, put):
     http_provider.replies = [openai_result()]
     ask_http().advance()
     assert LLMLog.objects.get().parameters["takes_images"] is True
 
 
 @pytest.mark.usefixtures("_sees")
-def test_what_was_sent_stays_though_the_file_changes(ask_http, http_provider, put):
+def test_a_sent_picture_stays_when_the_file_changes(ask_http, http_provider, put):
     put("chart.png", picture(80, 60))
     http_provider.replies = [openai_call("file", {"action": "delete", "path": "chart.png"}), openai_result()]
     ask_http("Look.", attachments=["chart.png"]).advance()
@@ -150,7 +150,7 @@ def test_no_picture_is_decoded_in_the_server_itself(play, owner, monkeypatch):
     assert [entry.pictures[0]["path"] for entry in run.entries if entry.images] == ["b.png", "a.png"]
 
 
-def test_one_that_takes_too_long_is_not_shown(play, monkeypatch):
+def test_a_slow_picture_is_not_shown(play, monkeypatch):
     monkeypatch.setattr("tasks_app.record.images._LIMITS", ChildLimits(wall_s=0.01))
     run = play(call("file", action="read", path="chart.png"), result())
     workspace_of(run.task.session).write_bytes("chart.png", picture())
@@ -168,7 +168,7 @@ def test_a_damaged_attachment_is_a_file_like_any_other(ask_http, http_provider, 
 
 
 @pytest.mark.usefixtures("_sees")
-def test_an_answer_to_a_question_may_bring_a_picture(ask_http, http_provider, put, owner):
+def test_an_answer_can_have_a_picture(ask_http, http_provider, put, owner):
     http_provider.replies = [
         openai_call("message", {"type": "ask", "text": "What does it look like?"}),
         openai_result(),
@@ -193,7 +193,7 @@ def test_a_queued_message_keeps_the_picture_that_was_attached(ask_http, http_pro
     assert (entry.content.startswith("And this?"), entry.pictures[0]["width"]) == (True, 80)
 
 
-def test_of_many_attachments_only_some_are_shown(play):
+def test_only_some_of_many_attachments_are_shown(play):
     run = play(result())
     workspace = workspace_of(run.task.session)
     names = [f"{number}.png" for number in range(12)]
@@ -205,14 +205,14 @@ def test_of_many_attachments_only_some_are_shown(play):
     assert any("[attached file: 11.png]" in entry.content for entry in run.entries)
 
 
-def test_the_scripted_models_read_words_beside_pictures(play):
+def test_scripted_models_read_text_with_pictures(play):
     Route.objects.update(takes_images=True)
     run = play(call("file", action="read", path="chart.png"), result("Seen."))
     workspace_of(run.task.session).write_bytes("chart.png", picture())
     assert run.advance().final_result["text"] == "Seen."
 
 
-async def test_a_picture_that_was_encoded_lately_is_not_encoded_again(monkeypatch):
+async def test_a_recently_encoded_picture_is_cached(monkeypatch):
     made = []
 
     async def answer_of(*arguments):

@@ -1,4 +1,4 @@
-"""A safe call of a plain handler leaves nothing to ask for after a crash: one commit stores it with its result."""
+"""Safe calls of plain handlers leave nothing to recover: one commit stores the call with its result."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -56,7 +56,7 @@ def commits_of(play: Play, *calls: Any) -> int:
 
 
 def test_a_call_and_its_result_are_stored_by_one_commit(play: Play) -> None:
-    commits_of(play, INFO)  # what is stored once for all, such as the prompt
+    commits_of(play, INFO)  # blobs that are stored once, such as the prompt
     base = commits_of(play)
     assert [commits_of(play, each) - base for each in (INFO, PLAN, LIST)] == [1, 1, 2]
     log = ToolCallLog.objects.get(name="plan")
@@ -64,7 +64,7 @@ def test_a_call_and_its_result_are_stored_by_one_commit(play: Play) -> None:
     assert Task.objects.exclude(plan=[]).get().plan == [{"title": "Look", "status": "pending"}]
 
 
-def test_a_hook_may_take_its_time_so_the_call_is_stored_before_it_runs(play: Play) -> None:
+def test_with_hooks_the_call_is_stored_before_it_runs(play: Play) -> None:
     run = play(INFO, result())
     services.change_session(run.task.session, agent=Agent.objects.create(name="careful", hooks=[SAFE_MODE]))
     states: list[str] = []
@@ -86,7 +86,7 @@ def test_after_a_crash_within_it_the_model_is_asked_again(play: Play, monkeypatc
 
 
 @pytest.mark.usefixtures("oracle")
-def test_one_that_ends_the_task_is_in_the_record_before_the_end(play: Play) -> None:
+def test_a_call_that_ends_the_task_is_recorded_before_the_end(play: Play) -> None:
     run = play(call("oracle", subject="end"))
     assert run.advance().state == "done"
     assert run.task.final_result["text"] == "All."
@@ -95,7 +95,7 @@ def test_one_that_ends_the_task_is_in_the_record_before_the_end(play: Play) -> N
 
 @pytest.mark.usefixtures("oracle")
 @pytest.mark.parametrize(("subject", "said"), [("fault", "Nobody knows."), ("?", "internal error")])
-def test_one_that_fails_has_a_result_that_says_so(play: Play, subject: str, said: str) -> None:
+def test_a_failing_plain_handler_has_a_result(play: Play, subject: str, said: str) -> None:
     run = play(call("oracle", subject=subject), result())
     assert run.advance().state == "done"
     status, content = run.results()[0]

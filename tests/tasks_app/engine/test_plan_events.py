@@ -1,4 +1,4 @@
-"""What a call changes of the plan is told to programs: as an event of the stream and as a JSON line."""
+"""Changes of the plan as events for programs, in the stream and as JSON lines."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ def printed(run: Run) -> list[dict[str, Any]]:
     return [found for line in lines if (found := json.loads(line)).pop("type") == "plan"]
 
 
-def test_each_change_is_told_with_its_difference(play: Any) -> None:
+def test_each_plan_event_has_its_difference(play: Any) -> None:
     run = play(
         plan(("Look", "in_progress"), ("Build", "pending")),
         call("plan", action="advance"),

@@ -1,4 +1,4 @@
-"""What an administrator takes away while the model answers, or while a hook looks, neither runs nor is put to anyone."""
+"""Tools that are denied while the model answers or a hook runs: they neither run nor request an approval."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +22,7 @@ WRITE = {"action": "write", "path": "a.txt", "content": "x"}
 
 @pytest.fixture
 def answering(http_provider: FakeProvider, ask_http: Callable[..., Run]) -> Callable[..., Run]:
-    """Runs a task in which a model calls a tool; something happens before its answer is there."""
+    """Run a task in which a model calls a tool. Something happens before its answer arrives."""
 
     def run_(meanwhile: Callable[[], object], tool: str = "file", arguments: Any = WRITE) -> Run:
         def answer(received: Received) -> Reply:
@@ -43,14 +43,14 @@ def wrote(run: Run) -> bool:
 
 
 @EVERY_WAY
-def test_what_is_denied_while_the_model_answers_does_not_run(deny: Any, answering: Any, owner: Any) -> None:
+def test_a_tool_denied_during_the_models_answer_does_not_run(deny: Any, answering: Any, owner: Any) -> None:
     run = answering(lambda: deny(owner))
     assert run.results()[0] == ("blocked", "The tool file is not available here.")
     assert not wrote(run)
 
 
 @EVERY_WAY
-def test_nobody_is_asked_for_a_word_on_it(deny: Any, answering: Any, owner: Any) -> None:
+def test_a_denied_tool_requests_no_approval(deny: Any, answering: Any, owner: Any) -> None:
     def meanwhile() -> None:
         ToolSetting.objects.all().delete()
         deny(owner)
@@ -61,14 +61,14 @@ def test_nobody_is_asked_for_a_word_on_it(deny: Any, answering: Any, owner: Any)
     assert not Approval.objects.exists()
 
 
-def test_what_is_raised_to_an_approval_while_the_model_answers_waits_for_it(answering: Any) -> None:
+def test_an_approval_required_during_the_models_answer_is_requested(answering: Any) -> None:
     run = answering(lambda: ToolSetting.objects.create(name="file", approval="always"))
     assert run.task.waiting_for == "approval"
     assert not wrote(run)
 
 
 @pytest.mark.parametrize("change", [{"enabled": False}, None])
-def test_a_tool_of_a_server_that_goes_while_the_model_answers_does_not_run(change: Any, answering: Any) -> None:
+def test_a_tool_of_a_server_removed_during_the_models_answer_does_not_run(change: Any, answering: Any) -> None:
     server = McpServer.objects.create(name="notes", transport="stdio", command=["true"])
     McpTool.objects.create(server=server, name="add", schema='{"type": "object"}', digest="d", confirmed="d")
     run = answering(
@@ -81,7 +81,7 @@ def test_a_tool_of_a_server_that_goes_while_the_model_answers_does_not_run(chang
 
 
 class Slow(Hook):
-    """While it looks, an administrator acts."""
+    """A hook during which an administrator changes settings."""
 
     name = "slow"
 
@@ -92,7 +92,7 @@ class Slow(Hook):
 
 
 @pytest.mark.parametrize("tool", ["file", "notes__add"])
-def test_what_is_switched_off_while_a_hook_looks_does_not_run(tool: str, play: Any, settings: Any) -> None:
+def test_a_tool_disabled_during_a_hook_does_not_run(tool: str, play: Any, settings: Any) -> None:
     settings.HOOKS = [f"{__name__}.Slow"]
     server = McpServer.objects.create(name="notes", transport="stdio", command=["true"])
     McpTool.objects.create(server=server, name="add", schema='{"type": "object"}', digest="d", confirmed="d")
@@ -102,7 +102,7 @@ def test_what_is_switched_off_while_a_hook_looks_does_not_run(tool: str, play: A
     assert not wrote(run)
 
 
-def test_the_next_task_reads_the_settings_only_where_one_has_changed_or_somebody_else_asks(
+def test_settings_are_read_again_only_after_a_change_or_for_another_person(
     play: Callable[..., Run],
 ) -> None:
     def reads(run: Run) -> tuple[int, bool]:
@@ -117,7 +117,7 @@ def test_the_next_task_reads_the_settings_only_where_one_has_changed_or_somebody
     assert reads(play(result())) == (0, True)
     ToolSetting.objects.create(name="file", enabled=False)
     assert reads(play(result())) == (1, False)
-    with suppress(ValueError), transaction.atomic():  # nobody else has seen it
+    with suppress(ValueError), transaction.atomic():  # the other task has not seen it
         ToolSetting.objects.all().update(enabled=True)
         raise ValueError
     assert reads(play(result())) == (0, False)

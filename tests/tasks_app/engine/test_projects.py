@@ -1,4 +1,4 @@
-"""What a project gives to the tasks of its sessions: instructions as entries, and nothing of one person alone."""
+"""A project's contribution to the tasks of its sessions: instructions as entries, and only shared data."""
 
 from concurrent.futures import ThreadPoolExecutor, wait
 
@@ -19,7 +19,7 @@ def project(owner):
 
 @pytest.fixture
 def ask(owner, project):
-    """Starts a task in a session of the project, with words before the script."""
+    """Start a task in a session of the project, with text before the script."""
     session = factories.SessionFactory(owner=owner, project=project, model=factories.scripted_model("script"))
 
     def start(*replies, words="Hello"):
@@ -45,10 +45,10 @@ def test_instructions_are_an_entry_and_their_next_version_is_another(ask, projec
     assert "They replace those" in told(run)[1]
     assert told(run)[1].count("</project_instructions>") == 1
     ask().advance()
-    assert len(told(run)) == 2  # the next task sees them above
+    assert len(told(run)) == 2  # already in the context of the next task
 
 
-def test_who_leaves_a_project_is_told_that_its_instructions_end(ask, project):
+def test_leaving_a_project_ends_its_instructions(ask, project):
     run = ask()
     run.advance()
     services.move_session(run.task.session, None)
@@ -63,7 +63,7 @@ def test_a_project_without_instructions_says_nothing(ask, project):
     assert told(run) == []
 
 
-def test_what_is_delegated_is_in_the_project_and_moves_with_its_root(ask, project):
+def test_delegated_sessions_are_in_the_project_of_their_root(ask, project):
     run = ask(call("delegate", tasks=[{"instruction": script(result("Here."))}]), result())
     run.advance()
     child = Session.objects.get(root=run.task.session)
@@ -73,7 +73,7 @@ def test_what_is_delegated_is_in_the_project_and_moves_with_its_root(ask, projec
     assert child.project is None
 
 
-def test_personal_notes_stay_out_where_the_project_has_others(ask, owner, project, charlie):
+def test_personal_notes_are_not_used_in_shared_projects(ask, owner, project, charlie):
     MemoryNote.objects.create(owner=owner, text="The launch is secretly delayed.")
     first = ask(words="launch")
     first.advance()
@@ -88,7 +88,7 @@ def _other(run, owner):
     return factories.SessionFactory(owner=owner, project=run.task.session.project, model=run.task.session.model)
 
 
-def test_what_is_remembered_in_a_project_is_its_own_and_told_to_its_people_alone(ask, owner, project, carol, charlie):
+def test_notes_of_a_project_are_given_only_to_its_members(ask, owner, project, carol, charlie):
     project.memberships.create(user=carol, may_write=True)
     run = ask(call("memory", action="remember", text="The launch code word is marigold."), result())
     run.advance()
@@ -113,7 +113,7 @@ def test_what_is_remembered_in_a_project_is_its_own_and_told_to_its_people_alone
 
 
 def test_a_session_is_moved_while_it_is_shared(project, owner, bob):
-    """Sharing comes to the session's row last; to move it begins there."""
+    """Sharing locks the session's row last, a move locks it first."""
     session = factories.SessionFactory(owner=owner)
 
     def move():

@@ -1,4 +1,4 @@
-"""What a provider's cache knows again: each request begins with the bytes of the one before, in every protocol."""
+"""The cached prefix: each request begins with the bytes of its predecessor, in every protocol."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a model reads before the conversation: short, without noise, and nothing of it untrue."""
+"""The prompt before the conversation: short, without noise, and true."""
 
 import json
 import re
@@ -17,14 +17,14 @@ from tools_app.contract import ToolVisibility, registry
 from tools_app.shell import background_jobs
 from tools_app.tools import shell
 
-MOST = 20_000  # bytes: what an ordinary task may have as system prompt and tool list together
+MOST = 20_000  # bytes of system prompt and tool list of an ordinary task
 INPUTS = PromptInputs(person="ada", preferences="", has_shell=True, sandbox="bubblewrap", cli_tools="git")
 OURS = [tool for tool in registry.all_tools() if not tool.own_schema]
 SITUATIONS = [ToolVisibility(), ToolVisibility(has_open_page=True, makes_images=True, makes_audio=True)]
 
 
 def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
-    """Each schema inside of a schema, and itself."""
+    """Yield a schema and each schema inside it."""
     if isinstance(value, dict):
         yield value
         for item in value.values():
@@ -35,13 +35,13 @@ def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def arguments_in(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and schema of each argument, also of those inside of others."""
+    """Yield name and schema of each argument, including nested ones."""
     for part in schemas_in(schema):
         if part.get("type") == "object":
             yield from part.get("properties", {}).items()
 
 
-def test_an_ordinary_task_reads_at_most_so_much_before_its_conversation(play):
+def test_the_prompt_of_an_ordinary_task_is_bounded(play):
     run = play(result())
     run.advance()
     log = LLMLog.objects.get(task_id=run.task.id)
@@ -63,7 +63,7 @@ def test_a_tools_schema_has_no_noise_and_describes_every_argument(tool, visibili
         assert argument.get("description"), name
 
 
-def test_what_the_prompt_says_of_limits_is_what_holds(play):
+def test_limits_in_the_prompt_are_true(play):
     run = play(result())
     run.advance()
     prompt = Blob.objects.get(pk=LLMLog.objects.get(task_id=run.task.id).system_blob).content

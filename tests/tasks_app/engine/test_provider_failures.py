@@ -1,4 +1,4 @@
-"""What a provider does wrong ends in a retry, a failover or one sentence; never in a traceback or a hung task."""
+"""Failures of providers: a retry, a failover or one sentence, never a traceback or a hung task."""
 
 import pytest
 from django.utils.functional import SimpleLazyObject
@@ -17,7 +17,7 @@ def _no_patience(monkeypatch):
     monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.RetryDecision(retry.Action.RETRY, 0.0))
 
 
-def test_a_stream_that_breaks_off_is_tried_again_and_its_words_are_kept_unseen(ask_http, http_provider):
+def test_a_broken_stream_is_retried_and_its_text_is_discarded(ask_http, http_provider):
     cut = openai_call("message", {"type": "result", "text": "Half of the ans"}, pieces=5, cut=True)
     http_provider.replies = [cut, openai_result("The whole answer.")]
     run = ask_http()
@@ -28,7 +28,7 @@ def test_a_stream_that_breaks_off_is_tried_again_and_its_words_are_kept_unseen(a
     assert "Half of" not in str(http_provider.received[1].body["messages"])
 
 
-def test_server_errors_are_tried_three_times(ask_http, http_provider):
+def test_server_errors_are_retried_three_times(ask_http, http_provider):
     http_provider.replies = [Reply(status=500)]
     task = ask_http().advance()
     assert task.failure_code == "provider_unavailable"
@@ -36,13 +36,13 @@ def test_server_errors_are_tried_three_times(ask_http, http_provider):
     assert LLMLog.objects.filter(status="failed").count() == 3
 
 
-def test_a_refused_request_is_never_tried_again(ask_http, http_provider):
+def test_a_refused_request_is_never_retried(ask_http, http_provider):
     http_provider.replies = [Reply(status=400, chunks=[b'{"error": {"message": "bad tools"}}'])]
     task = ask_http().advance()
     assert (task.failure_code, len(http_provider.received)) == ("structural_error", 1)
 
 
-def test_a_refused_parameter_is_answered_by_the_same_call_without_it_and_a_notice_says_so(ask_http, http_provider):
+def test_a_refused_parameter_is_left_out_with_a_notice(ask_http, http_provider):
     def answer(received):
         if "stream_options" not in received.body:
             return openai_result("Hello.")
@@ -81,7 +81,7 @@ def test_another_provider_takes_over_and_a_notice_says_so_once(ask_http, http_pr
     assert run.types.count("status_notice") == 1
 
 
-def test_a_provider_that_is_not_there_is_one_sentence(ask_http, http_provider):
+def test_a_missing_provider_is_one_sentence(ask_http, http_provider):
     http_provider.close()
     task = ask_http().advance()
     assert task.failure_code == "provider_unavailable"
@@ -93,21 +93,19 @@ def test_a_provider_that_is_not_there_is_one_sentence(ask_http, http_provider):
     [b"<html>It works!</html>", b"[]", b"null", b'{"status": "ok"}', b"{", b"\xff\xfe", b'{"choices": []}'],
     ids=["html", "list", "null", "foreign", "half", "no utf-8", "no choice"],
 )
-def test_a_body_that_is_no_answer_is_a_structural_error_and_not_tried_again(ask_http, http_provider, body):
+def test_an_invalid_body_is_a_structural_error_without_retry(ask_http, http_provider, body):
     http_provider.replies = [Reply(chunks=[body], content_type="application/json")]
     assert ask_http().advance().failure_code == "structural_error"
     assert len(http_provider.received) == 1
 
 
-def test_an_answer_that_says_nothing_is_tried_again(ask_http, http_provider):
+def test_an_empty_answer_is_retried(ask_http, http_provider):
     http_provider.replies = [Reply(chunks=[b""], content_type="application/json")]
     assert ask_http().advance().failure_code == "provider_unavailable"
     assert len(http_provider.received) == 3
 
 
-def test_after_a_page_in_place_of_an_answer_the_next_route_is_tried_and_a_notice_says_why(
-    ask_http, http_provider, http_session
-):
+def test_an_html_answer_falls_back_to_the_next_route(ask_http, http_provider, http_session):
     http_provider.replies = [Reply(chunks=[b"<html>Sign in</html>"], content_type="text/html")]
     with running() as second:
         second.replies = [openai_result("from the second")]
@@ -120,7 +118,7 @@ def test_after_a_page_in_place_of_an_answer_the_next_route_is_tried_and_a_notice
     assert "Another provider takes over" in said
 
 
-def test_an_answer_in_one_piece_is_an_answer(ask_http, http_provider):
+def test_an_answer_without_streaming_is_accepted(ask_http, http_provider):
     body = (
         b'{"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function",'
         b'"function": {"name": "message", "arguments": "{\\"type\\": \\"result\\", \\"text\\": \\"ok\\"}"}}]},'
@@ -140,7 +138,7 @@ def test_a_call_id_that_comes_twice_gets_a_new_one(ask_http, http_provider):
     assert len(set(ids)) == 3
 
 
-def test_no_provider_at_all_says_what_to_do(owner):
+def test_no_provider_at_all_is_explained(owner):
     from tasks_app import services
     from tasks_app.worker import jobs
 
@@ -157,7 +155,7 @@ def test_no_provider_at_all_says_what_to_do(owner):
 
 @pytest.fixture
 def refused(ask_http, http_provider):
-    """A task that a provider has refused in words of its own, one of which is secret."""
+    """A task that a provider has refused with a message that contains a secret."""
     http_provider.replies = [Reply(status=400, chunks=[b'{"error": {"message": "bad tools, dear sk-a-key"}}'])]
     Provider.objects.update(api_key="sk-a-key")
     run = ask_http()
@@ -166,13 +164,13 @@ def refused(ask_http, http_provider):
 
 
 def shown_to(user, run) -> list[str]:
-    """The card of the failure: as the page loads it, and as the websocket pushes it."""
+    """Return the card of the failure, as the page loads it and as the websocket pushes it."""
     last = run.entries[-1]
-    item, viewer = transcript.item_of(last), SimpleLazyObject(lambda: user)  # as a request and a websocket have it
+    item, viewer = transcript.item_of(last), SimpleLazyObject(lambda: user)  # as in a request and in a websocket
     return [str(fragments.entry(item, viewer)), pushed(last, viewer)]
 
 
-def test_an_administrator_sees_the_providers_words_at_the_failure_and_comes_to_the_call(refused, admin_user):
+def test_an_administrator_sees_the_providers_message_with_a_link(refused, admin_user):
     log = LLMLog.objects.get()
     for card in shown_to(admin_user, refused):
         assert f"/admin/llm_app/llmlog/{log.pk}/change/" in card
@@ -182,7 +180,7 @@ def test_an_administrator_sees_the_providers_words_at_the_failure_and_comes_to_t
 
 
 @pytest.mark.parametrize("is_staff", [False, True], ids=["a user", "staff without the permission"])
-def test_who_may_not_view_calls_sees_one_sentence(refused, is_staff):
+def test_people_without_the_permission_see_one_sentence(refused, is_staff):
     owner = refused.task.session.owner
     owner.is_staff = is_staff
     owner.save()
@@ -192,7 +190,7 @@ def test_who_may_not_view_calls_sees_one_sentence(refused, is_staff):
         assert "llmlog" not in card
 
 
-def test_rights_that_are_taken_while_a_page_is_open_hold_at_once(refused, admin_user):
+def test_revoked_rights_apply_to_an_open_page(refused, admin_user):
     shown_to(admin_user, refused)
     type(admin_user).objects.update(is_staff=False, is_superuser=False)
     assert not any("llmlog" in card for card in shown_to(admin_user, refused))

@@ -1,4 +1,4 @@
-"""What one person may take up: so many sessions, and so much disk for the files of all of them."""
+"""Quotas of a person: the number of sessions, and disk space for all their files."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def upload(session: Session, size: int) -> None:
     uploads.store(session, [SimpleUploadedFile("a.bin", b"x" * size)])
 
 
-def test_sessions_of_one_person_are_bounded_and_others_are_not_kept_out(session: Any, alice: Any, bob: Any) -> None:
+def test_sessions_are_limited_per_person(session: Any, alice: Any, bob: Any) -> None:
     Limits.objects.create(pk=1, user_sessions=1)
     for begin in (lambda: services.create_session(alice), lambda: forks.fork(session, 0, alice)):
         with pytest.raises(SessionsQuotaFull):
@@ -30,7 +30,7 @@ def test_sessions_of_one_person_are_bounded_and_others_are_not_kept_out(session:
     services.create_session(bob)
 
 
-def test_the_first_page_says_so_and_keeps_the_text(session: Any, alice: Any, client: Any) -> None:
+def test_the_first_page_reports_the_limit_and_keeps_the_text(session: Any, alice: Any, client: Any) -> None:
     Limits.objects.create(pk=1, user_sessions=1)
     client.force_login(alice)
     answer = client.post("/", {"content": "Hello"}, headers={"HX-Request": "true"})
@@ -52,20 +52,20 @@ def test_files_of_all_sessions_count_together(session: Any, alice: Any, bob: Any
     upload(session, 1)
 
 
-def test_a_tool_may_write_what_is_left_to_the_owner(session: Any, alice: Any) -> None:
+def test_a_tool_can_use_the_owners_remaining_quota(session: Any, alice: Any) -> None:
     other = factories.SessionFactory(owner=alice, files_bytes=900_000)
     Limits.objects.create(pk=1, user_bytes=1_000_000)
     assert workspace_of(session).most == 100_000
     assert workspace_of(other).most == 1_000_000
 
 
-def test_what_a_task_wrote_is_counted_when_it_ends(play: Any) -> None:
+def test_files_of_a_task_are_counted_when_it_ends(play: Any) -> None:
     run: Run = play(call("file", action="write", path="a.txt", content="x" * 50_000), result())
     assert run.advance().state == "done"
     assert Session.objects.get(pk=run.task.session_id).files_bytes >= 50_000
 
 
-def test_the_files_of_a_fork_count_at_once(session: Any, alice: Any, bob: Any) -> None:
+def test_the_files_of_a_fork_count_immediately(session: Any, alice: Any, bob: Any) -> None:
     upload(session, 50_000)
     Limits.objects.create(pk=1, user_bytes=120_000)
     before = used_bytes(alice.pk)
@@ -78,7 +78,7 @@ def test_the_files_of_a_fork_count_at_once(session: Any, alice: Any, bob: Any) -
     forks.fork(session, 0, bob)
 
 
-def test_nobody_forks_onto_a_full_disk(session: Any, alice: Any, settings: Any) -> None:
+def test_a_fork_needs_free_disk_space(session: Any, alice: Any, settings: Any) -> None:
     settings.LEAST_FREE_DISK = 10**18
     with pytest.raises(DiskFull):
         forks.fork(session, 0, alice)

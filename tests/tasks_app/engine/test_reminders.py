@@ -1,4 +1,4 @@
-"""What the model is told by event: real entries, each with its trigger."""
+"""Reminders by event: real entries, each with its trigger."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def said(run, kind):
 
 
 @pytest.mark.parametrize("length", [2, 3, 4])
-def test_a_sequence_that_comes_round_the_fourth_time_is_named_once_and_refused_never(play, length):
+def test_a_cycle_is_reported_once_and_never_refused(play, length):
     run = play(*[read(n) for n in range(length)] * 4, read(0), result())
     assert run.advance().state == "done"
     (text,) = said(run, "cycle")
@@ -47,7 +47,7 @@ def test_invalid_calls_make_a_cycle_too(play):
     assert '- no_such_tool()\n- file({"action": "read", "path": "1.txt"' in said(run, "cycle")[0]
 
 
-def test_a_call_of_a_tool_that_may_repeat_itself_does_not_say_it_again(play, monkeypatch):
+def test_a_repeatable_call_does_not_repeat_the_reminder(play, monkeypatch):
     monkeypatch.setitem(vars(registry.get("match")), "loop_exempt", True)
     look = call("match", action="glob", pattern="*")
     run = play(*[read(0), read(1)] * 4, look, look, result())
@@ -55,7 +55,7 @@ def test_a_call_of_a_tool_that_may_repeat_itself_does_not_say_it_again(play, mon
     assert len(said(run, "cycle")) == 1
 
 
-def test_identical_calls_are_no_cycle_and_five_calls_in_turn_are_none(play):
+def test_cycles_have_two_to_four_different_calls(play):
     run = play(*[read(0)] * 5, *[read(n) for n in range(1, 6)] * 3, result())
     assert run.advance().state == "done"
     assert said(run, "cycle") == []
@@ -77,7 +77,7 @@ def test_a_message_in_another_language_is_followed_by_a_reminder_once_a_task(pla
     assert "is in English, but the person writes German" in text
 
 
-def test_the_persons_own_language_is_never_reminded_of(play, owner, tampered):
+def test_the_persons_language_causes_no_reminder(play, owner, tampered):
     german = call("message", type="info", text="Ich lese die Datei und sage dir dann, was nicht stimmt.")
     run = play(german)
     run.task.delete()
@@ -91,7 +91,7 @@ def test_the_persons_own_language_is_never_reminded_of(play, owner, tampered):
 PLAN = call("plan", action="update", steps=[{"title": "Look", "status": "done"}, {"title": "Mend"}])
 
 
-def test_an_open_plan_that_is_not_touched_is_named_with_its_open_steps_again_and_again(play):
+def test_a_stale_plan_is_reported_repeatedly(play):
     Limits.objects.create(pk=1, stale_plan_after=3)
     run = play(PLAN, *[read(n) for n in range(7)], result())
     assert run.advance().state == "done"
@@ -101,14 +101,14 @@ def test_an_open_plan_that_is_not_touched_is_named_with_its_open_steps_again_and
     assert second == first
 
 
-def test_a_plan_that_is_kept_is_not_reminded_of(play):
+def test_an_updated_plan_causes_no_reminder(play):
     Limits.objects.create(pk=1, stale_plan_after=3)
     run = play(PLAN, read(1), read(2), call("plan", action="advance"), *[read(n) for n in range(3, 8)], result())
     assert run.advance().state == "done"
     assert said(run, "stale_plan") == []
 
 
-def test_many_calls_of_one_tool_with_other_arguments_are_named_again_and_again(play):
+def test_many_calls_of_one_tool_are_reported_repeatedly(play):
     Limits.objects.create(pk=1, same_tool_after=3)
     run = play(*[read(n) for n in range(7)], PLAN, *[read(n) for n in range(2)], result())
     assert run.advance().state == "done"
@@ -120,7 +120,7 @@ def test_many_calls_of_one_tool_with_other_arguments_are_named_again_and_again(p
 # --- budget ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_budget_that_is_nearly_spent_is_named_once_before_it_ends_the_task(play, owner):
+def test_a_nearly_spent_budget_is_reported_once(play, owner):
     first = play(read(0), result())
     first.advance()
     spent = first.task.usage["input_tokens"] + first.task.usage["output_tokens"]
@@ -132,7 +132,7 @@ def test_a_budget_that_is_nearly_spent_is_named_once_before_it_ends_the_task(pla
     assert run.task.failure_code in ("", "budget_exceeded")
 
 
-def test_where_no_budget_binds_nothing_is_said(play):
+def test_without_a_budget_there_is_no_reminder(play):
     run = play(read(0), result())
     run.advance()
     assert kinds(run) == ["task_start"]
@@ -141,7 +141,7 @@ def test_where_no_budget_binds_nothing_is_said(play):
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def test_after_the_last_tool_call_only_a_message_is_left(play):
+def test_after_the_last_tool_call_only_message_is_available(play):
     Limits.objects.create(pk=1, tool_call_limit=2)
     run = play(read(0), call("message", type="info", text="Still here."), read(1), read(2), result("From memory."))
     assert run.advance().state == "done"
@@ -151,7 +151,7 @@ def test_after_the_last_tool_call_only_a_message_is_left(play):
     assert run.task.shown_tools == ["message"]
 
 
-def test_tools_that_come_or_go_are_named_before_the_next_request(play, owner):
+def test_changed_tools_are_reported_before_the_next_request(play, owner):
     run = play(ASK, read(0), result())
     run.advance()
     ToolSetting.objects.create(name="shell", enabled=False)
@@ -168,7 +168,7 @@ def test_tools_that_come_or_go_are_named_before_the_next_request(play, owner):
 # --- interruption ---------------------------------------------------------------------------------------------------
 
 
-def test_a_message_that_ends_a_waiting_call_is_followed_by_a_reminder_that_names_it(play, owner):
+def test_an_interrupted_waiting_call_is_named(play, owner):
     ToolSetting.objects.create(name="file", approval="always")
     run = play(read(0))
     run.advance()
@@ -181,7 +181,7 @@ def test_a_message_that_ends_a_waiting_call_is_followed_by_a_reminder_that_names
 # --- the workspace's own words --------------------------------------------------------------------------------------
 
 
-def test_the_workspaces_instructions_stand_in_the_reminder_at_the_start_and_cannot_leave_their_tags(play):
+def test_the_start_reminder_quotes_the_workspaces_instructions(play):
     run = play(result())
     folder = run.task.session.workspace_path
     folder.mkdir(parents=True, exist_ok=True)
@@ -194,7 +194,7 @@ def test_the_workspaces_instructions_stand_in_the_reminder_at_the_start_and_cann
     assert "read the file AGENTS.md for the rest" in text
 
 
-def test_the_instructions_of_a_folder_are_told_once_when_the_agent_first_works_below_it(play):
+def test_instructions_of_a_folder_are_given_once(play):
     write = call("file", action="write", path="site/pages/index.md", content="x")
     run = play(read(0), ASK, write, write, call("shell", command="cd site/pages && true"), result())
     folder = run.task.session.workspace_path
@@ -215,7 +215,7 @@ def test_the_instructions_of_a_folder_are_told_once_when_the_agent_first_works_b
     assert run.entries[place - 1].context_type == "tool_result"
 
 
-def test_a_folder_whose_name_could_leave_the_tags_has_no_say(play):
+def test_a_folder_with_an_unsafe_name_is_ignored(play):
     name = 'a"><b>'
     run = play(call("file", action="list", path=name), result())
     folder = run.task.session.workspace_path / name

@@ -1,6 +1,6 @@
-"""docs/reminders.md says what the model sees of each reminder: made from the functions, so it cannot go stale.
+"""The generated document docs/reminders.md, with each reminder as the model sees it.
 
-`WRITE_DOCS=1 pytest` on this file writes it anew.
+`WRITE_DOCS=1 pytest` on this file writes it again.
 """
 
 import dataclasses
@@ -151,7 +151,7 @@ def examples() -> list[Draft | None]:
 
 
 def seen(draft: Draft) -> str:
-    """The message of a request."""
+    """Return the message of a request."""
     entry = ContextEntry(context_type=draft.context_type, content=draft.content, in_context=draft.in_context)
     return message_of(entry).content
 
@@ -173,17 +173,17 @@ def document() -> str:
 
 
 def when(name: str) -> str:
-    """The first sentence of what the function says of itself."""
+    """Return the first paragraph of the function's docstring."""
     return " ".join((getattr(reminders, name).__doc__ or "").strip().split("\n\n")[0].split())
 
 
-def test_the_document_is_what_the_functions_say():
+def test_the_document_matches_the_functions():
     if os.environ.get("WRITE_DOCS"):
         DOCUMENT.write_text(document())
     assert DOCUMENT.read_text() == document(), "WRITE_DOCS=1 with this test writes it anew"
 
 
-def test_every_reminder_has_its_place_in_it():
+def test_every_reminder_is_in_the_document():
     assert {kind(draft) for draft in examples() if draft is not None} == set(reminders.__all__)
 
 
@@ -194,7 +194,7 @@ def test_each_reminder_is_in_one_of_the_modules():
 
 
 def returns_draft(function: object, module: ModuleType) -> bool:
-    """Whether it is a public function of the module that makes a reminder."""
+    """Return whether it is a public function of the module that makes a reminder."""
     if not inspect.isfunction(function) or function.__module__ != module.__name__ or function.__name__ == "due":
         return False
     return not function.__name__.startswith("_") and "Draft" in str(inspect.signature(function).return_annotation)

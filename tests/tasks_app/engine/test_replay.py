@@ -1,4 +1,4 @@
-"""Every request can be rebuilt from the record, byte for byte, and the command proves it."""
+"""Replay: every request can be rebuilt from the record, byte for byte, and the command proves it."""
 
 from collections.abc import Callable
 from io import StringIO
@@ -20,7 +20,7 @@ SECRET = "s3cr3t-abcdefgh-1234"
 
 
 def verified(*arguments: str) -> tuple[int, str]:
-    """Exit status and output of `replay … --verify`."""
+    """Return exit status and output of `replay … --verify`."""
     out, status = StringIO(), 0
     try:
         call_command("replay", *(arguments or ("--all",)), "--verify", stdout=out, stderr=out, no_color=True)
@@ -51,7 +51,7 @@ def test_failover_and_cut_streams_leave_only_requests_that_can_be_rebuilt(ask_ht
     assert said.startswith("4 calls rebuilt, 0 mismatches.")
 
 
-def test_what_the_door_redacted_is_rebuilt_without_the_secret(play: Callable[..., Run], owner: Any) -> None:
+def test_redacted_requests_are_rebuilt_without_the_secret(play: Callable[..., Run], owner: Any) -> None:
     run = play(call("message", type="info", text=f"the key is {SECRET}"), result(f"{SECRET} it was"))
     run.advance()
     Secret.objects.create(owner=owner, name="TOKEN", value=SECRET)
@@ -83,19 +83,19 @@ def test_parameters_need_not_keep_their_order(ask_http: Any, http_provider: Any,
     http_provider.replies = [openai_result()]
     ask_http().advance()
     log = LLMLog.objects.get()
-    log.parameters["extra_body"] = reordered  # as a database does that keeps objects in its own order
+    log.parameters["extra_body"] = reordered  # as in a database that orders the keys of objects
     log.save()
     assert verified()[0] == 0
 
 
-def test_a_trial_of_a_provider_is_rebuilt_too(db: None) -> None:
+def test_a_connection_test_is_rebuilt(db: None) -> None:
 
     list(connection_test.check_models(factories.scripted_model("demo").routes.get().provider))
     assert LLMLog.objects.filter(purpose="test").count() == 1
     assert verified()[0] == 0
 
 
-def test_a_session_that_is_gone_is_no_mismatch(play: Callable[..., Run]) -> None:
+def test_a_deleted_session_is_no_mismatch(play: Callable[..., Run]) -> None:
     run = play(result())
     run.advance()
     services.delete_session(run.task.session)
@@ -106,7 +106,7 @@ def test_a_session_that_is_gone_is_no_mismatch(play: Callable[..., Run]) -> None
 
 @pytest.mark.usefixtures("tampered")
 @pytest.mark.parametrize("what", ["entry", "blob", "blob gone", "parameters", "adapter_version"])
-def test_a_request_that_is_not_what_was_sent_is_named(play: Callable[..., Run], what: str) -> None:
+def test_a_request_that_differs_from_the_sent_one_is_named(play: Callable[..., Run], what: str) -> None:
     run = play(call("message", type="info", text="One."), result())
     run.advance()
     log = LLMLog.objects.order_by("created_at").last()

@@ -1,4 +1,4 @@
-"""What a request costs does not grow with the history: what was made once is kept, and what was cut is not read again."""
+"""The cost of a request does not grow with the history: built parts are reused, and cut entries are not read."""
 
 import time
 from dataclasses import replace
@@ -36,7 +36,7 @@ def task_with(owner: Any, turns: int) -> Task:
 
 
 def running(task: Task) -> TaskContext:
-    """As a worker that has just taken the task."""
+    """Return the context of a worker that has just claimed the task."""
     Task.objects.filter(pk=task.pk).update(lease_owner=process.name())
     context = TaskContext(task, workspace_of(task.session), sandbox())
     context.settings = replace(context.settings, policy=policy_for(task.started_by_id))
@@ -44,7 +44,7 @@ def running(task: Task) -> TaskContext:
 
 
 def seconds(context: TaskContext) -> float:
-    """Of one more request."""
+    """Return the seconds for one more request."""
     requests, times = StepRequests(context), []
     requests.prompt_for(LARGE)
     for _ in range(30):
@@ -64,7 +64,7 @@ def test_a_request_at_400_turns_costs_at_most_twice_that_at_50_and_no_query(owne
     assert len(queries) == 0
 
 
-def test_after_a_cut_only_what_is_behind_it_is_read(owner: Any) -> None:
+def test_after_a_cut_only_later_entries_are_read(owner: Any) -> None:
     task = task_with(owner, 400)
     context = running(task)
     StepRequests(context).prompt_for(SMALL)
@@ -88,7 +88,7 @@ def test_a_new_worker_sends_the_same_request(owner: Any, again: TargetModel) -> 
     assert now.references == before.references
 
 
-def test_an_id_of_a_call_from_before_the_cut_is_still_known(owner: Any) -> None:
+def test_call_ids_before_the_cut_are_known(owner: Any) -> None:
     task = task_with(owner, 400)
     StepRequests(running(task)).prompt_for(SMALL)
     assert {"c0", "c399"} <= running(task).history.call_ids

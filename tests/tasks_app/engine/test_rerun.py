@@ -1,4 +1,4 @@
-"""A recorded task runs again without a model, and the first thing that goes another way now is named."""
+"""Reruns: a recorded task runs again without a model, and the first divergence is named."""
 
 from collections.abc import Callable
 from io import StringIO
@@ -41,13 +41,13 @@ def as_recorded(task: Task) -> None:
     ],
     ids=["plain", "no call", "deferred", "loop", "refused", "unreadable", "failed"],
 )
-def test_what_was_recorded_is_what_the_engine_does(play: Callable[..., Run], replies: list[Any]) -> None:
+def test_a_recorded_task_reruns_without_divergence(play: Callable[..., Run], replies: list[Any]) -> None:
     run = play(*replies)
     assert not run.advance().is_active
     as_recorded(run.task)
 
 
-def test_questions_approvals_and_stops_are_taken_as_they_were(play: Callable[..., Run], owner: Any) -> None:
+def test_questions_approvals_and_stops_rerun(play: Callable[..., Run], owner: Any) -> None:
     dangerous = call("shell", command="rm -rf build")
     run = play(call("message", type="ask", text="Which?"), dangerous, dangerous, result())
     run.advance()
@@ -61,7 +61,7 @@ def test_questions_approvals_and_stops_are_taken_as_they_were(play: Callable[...
     as_recorded(run.task)
 
 
-def test_interjections_and_second_tasks_too(play: Callable[..., Run], owner: Any) -> None:
+def test_interjections_and_second_tasks_rerun(play: Callable[..., Run], owner: Any) -> None:
     run = play(call("message", type="ask", text="Which?"), LIST, result())
     run.advance()
     services.post_message(run.task.session, owner, "Wait.")
@@ -97,7 +97,7 @@ def ended(play: Callable[..., Run]) -> Task:
     return run.advance()
 
 
-def test_another_system_prompt_is_named_with_its_first_line(ended: Task, owner: Any) -> None:
+def test_a_changed_system_prompt_is_named_with_its_first_line(ended: Task, owner: Any) -> None:
     owner.preferences = "Speak like a pirate."
     owner.save()
     said = rerun(ended).divergence
@@ -105,35 +105,35 @@ def test_another_system_prompt_is_named_with_its_first_line(ended: Task, owner: 
     assert "user_preferences" in said
 
 
-def test_a_tool_that_is_gone_is_named(ended: Task) -> None:
+def test_a_removed_tool_is_named(ended: Task) -> None:
     ToolSetting.objects.update_or_create(name="browser", defaults={"enabled": False})
     said = rerun(ended).divergence
     assert "browser" in said or "system prompt" in said
 
 
-def test_a_refusal_that_was_none_is_named(ended: Task) -> None:
+def test_a_new_refusal_is_named(ended: Task) -> None:
     agent = Agent.objects.create(name="no files", denied_tools=["file"])
     ended.session.agent = agent
     ended.session.save()
-    LLMLog.objects.all().delete()  # else the tool list differs before
+    LLMLog.objects.all().delete()  # otherwise the tool list would differ first
     said = rerun(Task.objects.get(pk=ended.pk)).divergence
     assert said.startswith("entry 4 was tool_result")
     assert "not available here" in said
 
 
-def test_other_limits_are_named(ended: Task) -> None:
+def test_changed_limits_are_named(ended: Task) -> None:
     Limits.objects.create(pk=1, no_tool_call_retries=7)
     assert "6 more such replies" in rerun(ended).divergence
 
 
 @pytest.mark.usefixtures("tampered")
-def test_another_entry_is_named_by_the_request_that_saw_it(ended: Task) -> None:
+def test_a_changed_entry_is_named_by_its_request(ended: Task) -> None:
     ContextEntry.objects.filter(seq=1).update(content="Something else.")
     assert "other bytes" in rerun(ended).divergence
 
 
 @pytest.mark.usefixtures("tampered")
-def test_the_command_says_it_and_its_status_is_1(ended: Task) -> None:
+def test_the_command_reports_a_divergence_with_status_1(ended: Task) -> None:
     out = StringIO()
     call_command("replay", str(ended.pk), "--rerun", stdout=out, no_color=True)
     assert "No divergence." in out.getvalue()

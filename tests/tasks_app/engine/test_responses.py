@@ -1,4 +1,4 @@
-"""A task over OpenAI's Responses: reasoning goes back with its call, to the model that it came from, and is in the record."""
+"""A task over OpenAI's Responses: reasoning returns with its call to the model that produced it."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def reasoning(number: int, content: str = "gAAA==") -> dict[str, Any]:
 
 
 def reply(call_id: str, name: str, arguments: str, *items: dict[str, Any], words: str = "") -> Reply:
-    """Items that are done, words in pieces, a call in pieces, and the end."""
+    """Return completed items, text in fragments, a call in fragments, and the end."""
     events: list[dict[str, Any]] = [
         {"type": "response.output_item.done", "output_index": place, "item": item} for place, item in enumerate(items)
     ]
@@ -82,7 +82,7 @@ def test_reasoning_does_not_go_to_another_model(ask: Any, http_provider: Any) ->
     assert verified()[0] == 0
 
 
-def test_reasoning_in_which_something_is_redacted_stays_here(ask: Any, http_provider: Any, owner: Any) -> None:
+def test_reasoning_with_redactions_is_not_sent(ask: Any, http_provider: Any, owner: Any) -> None:
     Secret.objects.create(owner=owner, name="KEY", value="a-secret-value-1")
     first = reply("call_a", "file", '{"action": "list", "path": "."}', reasoning(1, "a-secret-value-1"))
     http_provider.replies = [first, result()]

@@ -1,4 +1,4 @@
-"""What a tool says in a line of its result: kept in the outline, in the answer's steps and, at the end, of the session."""
+"""A tool's one-line summary of its result: in the outline, in the answer's steps and as the session's summary."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from tools_app.contract.registry import compact_line
 
 @pytest.fixture
 def summed_up(monkeypatch):
-    """The tool named gives this summary with its results."""
+    """Let the named tool give this summary with its results."""
 
     def give(name, summary):
         definition = registry.get(name)
@@ -28,7 +28,7 @@ def summed_up(monkeypatch):
     return give
 
 
-def test_it_stands_in_the_outline_and_in_the_steps_of_the_answer(play, summed_up):
+def test_a_tools_summary_is_in_the_outline_and_the_steps(play, summed_up):
     summed_up("file", "an empty workspace")
     run = play(call("file", action="list", path="."), result())
     assert run.advance().state == "done"
@@ -40,7 +40,7 @@ def test_it_stands_in_the_outline_and_in_the_steps_of_the_answer(play, summed_up
     assert [step["outcome"] for step in answer.metadata["steps"]] == ["an empty workspace"]
 
 
-def test_that_of_the_call_which_ends_the_task_is_the_summary_of_the_session(play, summed_up):
+def test_the_summary_of_the_last_call_is_the_sessions(play, summed_up):
     summed_up("message", "Three files mended.")
     run = play(result("A long report."))
     assert run.advance().state == "done"
@@ -48,7 +48,7 @@ def test_that_of_the_call_which_ends_the_task_is_the_summary_of_the_session(play
     assert run.task.final_result["text"] == "A long report."
 
 
-def test_without_one_it_is_the_text_of_the_result(play):
+def test_without_a_summary_the_result_is_the_sessions(play):
     run = play(result("A long report."))
     assert run.advance().state == "done"
     assert Session.objects.get().summary == "A long report."

@@ -1,4 +1,4 @@
-"""Rules of administrators: a message that fits one begins with a visible hint, and the rule's page says what came of it."""
+"""Routing rules: a matching message gets a visible hint, and the rule's page shows the outcome."""
 
 import time
 
@@ -28,7 +28,7 @@ def hints(run):
     return [entry for entry in run.entries if entry.metadata.get("kind") == "routing"]
 
 
-def test_what_fires_stands_at_the_start_of_the_task(play, skill):
+def test_a_matching_rule_adds_a_hint_at_the_start(play, skill):
     found = rule(target="skill", target_name="sources")
     run = play(call("message", type="info", text="I look it up."), call("skill", name="sources"), result())
     assert run.advance().state == "done"
@@ -41,7 +41,7 @@ def test_what_fires_stands_at_the_start_of_the_task(play, skill):
     assert verification.of_session(run.task.session).is_whole
 
 
-def test_a_rule_that_does_not_fit_says_nothing(play):
+def test_a_rule_that_does_not_match_adds_nothing(play):
     rule(pattern="weather\n+++")
     run = play(result())
     run.advance()
@@ -49,7 +49,7 @@ def test_a_rule_that_does_not_fit_says_nothing(play):
     assert not FiredRule.objects.exists()
 
 
-def test_what_the_person_may_not_use_is_not_named(play):
+def test_targets_that_the_person_cannot_use_are_not_named(play):
     rule(pattern="script", target="skill", target_name="nowhere")
     rule(name="off", pattern="script", enabled=False)
     run = play(result())
@@ -57,7 +57,7 @@ def test_what_the_person_may_not_use_is_not_named(play):
     assert hints(run) == []
 
 
-def test_a_failed_task_that_did_not_follow_counts_as_such(play, skill):
+def test_a_failed_task_that_ignored_the_hint_is_counted(play, skill):
     found = rule(pattern="script", target="skill", target_name="sources")
     play(call("file", action="list", path="."), max_iterations=1).advance()
     assert found.outcome() == {"fired": 1, "done": 0, "failed": 1, "used": 0}
@@ -80,7 +80,7 @@ def test_words_and_expressions(db, match, pattern, message, fits):
     assert routing._matches(rule(match=match, pattern=pattern), message) is fits
 
 
-def test_an_expression_that_would_take_forever_is_given_up_and_shown(db):
+def test_a_slow_expression_is_aborted_and_shown(db):
     slow = rule(match="regex", pattern=r"(a|aa)+$")
     began = time.monotonic()
     assert not routing._matches(slow, "a" * 4000 + "b")
@@ -89,7 +89,7 @@ def test_an_expression_that_would_take_forever_is_given_up_and_shown(db):
     assert "took over 0.1 s" in slow.fault
 
 
-def test_meaning_is_compared_where_there_is_a_model_for_it(play, monkeypatch):
+def test_rules_match_by_meaning_with_an_embedding_model(play, monkeypatch):
     rule(match="meaning", pattern="What do people say about this?\nFind out who wrote it", closeness=0.6)
     rule(name="code", match="meaning", pattern="Mend this program", closeness=0.6)
     monkeypatch.setattr(routing.vectors, "nearness", lambda unit, message, examples, run: [0.2, 0.7, 0.59])
@@ -99,7 +99,7 @@ def test_meaning_is_compared_where_there_is_a_model_for_it(play, monkeypatch):
     assert len(hints(run)) == 1
 
 
-def test_without_such_a_model_meaning_fires_nothing(play):
+def test_rules_by_meaning_need_an_embedding_model(play):
     rule(match="meaning", pattern="Go")
     run = play(result())
     run.advance()

@@ -1,4 +1,4 @@
-"""Crashes in a row end a task; those between which it went on do not."""
+"""Crashes in a row end a task, but not if it makes progress between them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ Patch = pytest.MonkeyPatch
 TOO_MANY = jobs.MOST_CRASHES + 1
 
 
-def test_a_crash_before_each_of_many_questions_is_none_in_a_row(play: Play, owner: Any, monkeypatch: Patch) -> None:
+def test_crashes_between_questions_are_not_in_a_row(play: Play, owner: Any, monkeypatch: Patch) -> None:
     run = play(*[call("message", type="ask", text=f"{number}?") for number in range(TOO_MANY)], result())
     for _ in range(TOO_MANY):
         crash(run, monkeypatch, think, "think")
@@ -27,7 +27,7 @@ def test_a_crash_before_each_of_many_questions_is_none_in_a_row(play: Play, owne
 
 
 @pytest.mark.parametrize("reply", ["No call.", call("unknown_tool"), call("shell", command="mkfs /dev/sda")])
-def test_an_iteration_that_ends_early_ends_a_row_of_crashes(play: Play, monkeypatch: Patch, reply: Any) -> None:
+def test_an_interrupted_iteration_resets_the_crashes(play: Play, monkeypatch: Patch, reply: Any) -> None:
     run = play(reply, result())
     crash(run, monkeypatch, think, "think")
     slices = [True]
@@ -37,7 +37,7 @@ def test_an_iteration_that_ends_early_ends_a_row_of_crashes(play: Play, monkeypa
     assert task.crashes == 0
 
 
-def test_a_call_that_kills_its_worker_each_time_it_is_made_ends_its_task(play: Play, monkeypatch: Patch) -> None:
+def test_a_call_that_always_kills_its_worker_ends_the_task(play: Play, monkeypatch: Patch) -> None:
     run = play(*[call("shell", command=f"echo {number}") for number in range(TOO_MANY)], result())
     for _ in range(TOO_MANY):
         crash(run, monkeypatch, run_tool, "tool_context")

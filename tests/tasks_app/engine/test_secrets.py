@@ -1,4 +1,4 @@
-"""A secret reaches the tools that take it, and no model, row or stream; also one that is saved while a task runs."""
+"""Secrets reach the tools that take them, but no model, row or stream, even if they are saved during a task."""
 
 import json
 
@@ -69,7 +69,7 @@ def test_other_tools_get_the_placeholder_only(reply, play, token, monkeypatch):
     assert all(context.secrets == {} for context in seen)
 
 
-def test_a_placeholder_gives_nobody_the_secret_of_somebody_else(play, owner):
+def test_a_placeholder_never_reveals_another_persons_secret(play, owner):
     stranger, writer = factories.UserFactory(), factories.UserFactory()
     Secret.objects.create(owner=stranger, name="THEIRS", value="strangers-value-1")
     Secret.objects.create(owner=writer, name="WRITERS", value="writers-value-1")
@@ -84,14 +84,14 @@ def test_a_placeholder_gives_nobody_the_secret_of_somebody_else(play, owner):
     assert run.results()[0][1].startswith("[secret:THEIRS]|[secret:WRITERS]|[secret:TEAMS]|")
 
 
-def test_a_persons_own_secret_goes_before_the_teams_of_the_same_name(play, owner, token):
+def test_a_persons_secret_overrides_the_teams(play, owner, token):
     Secret.objects.create(name="TOKEN", value="teams-value-1")
     run = play(call("shell", command="printf %s '[secret:TOKEN]' > out.txt"), result())
     run.advance()
     assert written(run) == VALUE
 
 
-def test_what_all_who_may_write_keep_secret_is_redacted(play):
+def test_secrets_of_all_writers_are_redacted(play):
     reader, writer = factories.UserFactory(), factories.UserFactory()
     Secret.objects.create(owner=writer, name="WRITERS", value="writers-value-1")
     Secret.objects.create(owner=reader, name="READERS", value="readers-value-1")
@@ -102,7 +102,7 @@ def test_what_all_who_may_write_keep_secret_is_redacted(play):
     assert run.results()[0][1].startswith("[secret:WRITERS]\nreaders-value-1\n")
 
 
-def test_a_secret_that_is_saved_while_a_task_runs_holds_from_that_moment(ask_http, http_provider, owner):
+def test_a_secret_saved_during_a_task_applies_immediately(ask_http, http_provider, owner):
     http_provider.replies = [
         openai_call("shell", {"command": "rev <<<1-eulav-emos"}, call_id="call_a"),
         openai_call("message", {"type": "ask", "text": "Go on?"}, call_id="call_b"),
@@ -125,7 +125,7 @@ def test_a_secret_that_is_saved_while_a_task_runs_holds_from_that_moment(ask_htt
     assert LLMLog.objects.order_by("created_at").last().masked_spans
 
 
-def test_a_long_result_is_redacted_before_it_is_cut_and_kept(play, token):
+def test_a_long_result_is_redacted_before_it_is_cut(play, token):
     run = play(call("shell", command="for n in $(seq 3000); do printf '%s ' '[secret:TOKEN]'; done"), result())
     run.advance()
     output = run.results()[0][1]
@@ -135,7 +135,7 @@ def test_a_long_result_is_redacted_before_it_is_cut_and_kept(play, token):
 
 
 @pytest.mark.parametrize("lines", [1, 3000])
-def test_what_becomes_secret_while_a_tool_runs_is_redacted_in_its_result(play, owner, monkeypatch, lines):
+def test_a_secret_saved_during_a_tool_is_redacted_in_its_result(play, owner, monkeypatch, lines):
     made = run_tool.tool_context
 
     def saved_meanwhile(*about):
@@ -152,7 +152,7 @@ def test_what_becomes_secret_while_a_tool_runs_is_redacted_in_its_result(play, o
         assert "some-val" not in text
 
 
-def test_the_fault_of_a_tool_says_no_secret(play, token, monkeypatch):
+def test_a_tools_error_reveals_no_secret(play, token, monkeypatch):
     from tools_app.tools import shell
 
     def broken(text, secrets):
@@ -165,7 +165,7 @@ def test_the_fault_of_a_tool_says_no_secret(play, token, monkeypatch):
     assert VALUE not in repr([vars(entry) for entry in run.entries])
 
 
-def test_the_prompt_names_what_may_be_used_behind_the_stable_part(play, owner, token):
+def test_the_prompt_names_usable_secrets_after_the_stable_part(play, owner, token):
     owner.is_superuser = True
     owner.save()
     Secret.objects.create(name="TEAMS", value="teams-value-1")
@@ -180,7 +180,7 @@ def test_the_prompt_names_what_may_be_used_behind_the_stable_part(play, owner, t
     assert "TOKEN]" not in stable
 
 
-def test_preferences_that_say_a_secret_are_redacted_in_the_prompt(play, owner):
+def test_secrets_in_preferences_are_redacted(play, owner):
     owner.preferences = f"My password is {VALUE}."
     owner.save()
     Secret.objects.create(owner=owner, name="TOKEN", value=VALUE)
@@ -192,7 +192,7 @@ def test_preferences_that_say_a_secret_are_redacted_in_the_prompt(play, owner):
 
 @pytest.fixture
 def while_it_runs(monkeypatch):
-    """Takes what happens while each call runs."""
+    """A list of functions to call while each call runs."""
     made, happening = run_tool.tool_context, []
 
     def happens(*about):
@@ -204,7 +204,7 @@ def while_it_runs(monkeypatch):
     return happening.append
 
 
-def test_what_becomes_secret_while_a_call_runs_is_not_written_back_into_its_log(play, owner, while_it_runs):
+def test_a_secret_saved_during_a_call_is_redacted_in_its_log(play, owner, while_it_runs):
     def save():
         if not Secret.objects.exists():
             secrets.create(owner, "LATER", "some-value-1")
@@ -223,7 +223,7 @@ def shared_in_project(session, writer):
 
 
 @pytest.mark.parametrize("share", [shared_in_session, shared_in_project])
-def test_what_somebody_keeps_secret_who_comes_in_while_a_call_runs_is_redacted_at_once(play, while_it_runs, share):
+def test_secrets_of_a_new_writer_are_redacted_immediately(play, while_it_runs, share):
     writer = factories.UserFactory()
     Secret.objects.create(owner=writer, name="WRITERS", value="writers-value-1")
     shared = []

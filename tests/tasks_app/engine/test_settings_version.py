@@ -1,4 +1,4 @@
-"""Whatever decides over a step raises the version of the settings, however it is changed; nothing else does."""
+"""The version of the settings increases with every change that affects a step, and with nothing else."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def test_a_role_given_and_taken_raises_it() -> None:
     assert before < given < version()
 
 
-def test_who_may_write_raises_it() -> None:
+def test_changed_writers_raise_the_version() -> None:
     session, project = factories.SessionFactory(), Project.objects.create(owner=factories.UserFactory(), name="Plans")
     versions = [version()]
     for change in (
@@ -60,7 +60,7 @@ def test_who_may_write_raises_it() -> None:
     assert versions == sorted(set(versions))
 
 
-def test_the_record_does_not_raise_it() -> None:
+def test_the_record_does_not_raise_the_version() -> None:
     task = factories.TaskFactory()
     before = version()
     task.session.save()
@@ -68,7 +68,7 @@ def test_the_record_does_not_raise_it() -> None:
     assert version() == before
 
 
-def test_each_watched_table_has_its_triggers_again_after_it_was_made_anew() -> None:
+def test_rebuilt_tables_get_their_triggers_again() -> None:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("DROP TRIGGER tool_settings_update_version")
@@ -80,7 +80,7 @@ def test_each_watched_table_has_its_triggers_again_after_it_was_made_anew() -> N
 
 
 @pytest.mark.parametrize("module", [settings_version, full_text])
-def test_where_another_app_alone_was_migrated_nothing_is_installed(module: Any, monkeypatch: Any) -> None:
+def test_missing_tables_get_no_triggers(module: Any, monkeypatch: Any) -> None:
     empty = ConnectionHandler({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}})
     monkeypatch.setattr(module, "connections", empty)
     module.install("default")

@@ -1,4 +1,4 @@
-"""A provider that sends nothing: its task's row, page and REST say since when, and when it is given up."""
+"""Silent providers: the task's row, page and REST show since when, and when the call is given up."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -28,7 +28,7 @@ def _short_silence(monkeypatch):
 
 @pytest.fixture
 def watcher():
-    """The supervisor's look, and a wait for what it notes."""
+    """A function that runs the supervisor's check until the silence is stored or cleared, and returns it."""
     silent = silences.Silences()
 
     def look_until(task, is_silent):
@@ -85,7 +85,7 @@ def test_the_page_counts_and_rest_says_it(ask_http, http_provider, watcher):
     assert "Nothing from" not in browser.get(run.task.session.get_absolute_url()).content.decode()
 
 
-def test_of_several_routes_the_one_at_work_is_named(ask_http, http_provider, http_session, watcher):
+def test_the_active_route_is_named(ask_http, http_provider, http_session, watcher):
     Provider.objects.update(name="main", timeout_s=1)
     backup = factories.ProviderFactory(
         name="backup", protocol="openai_native", base_url=http_provider.base_url, timeout_s=9

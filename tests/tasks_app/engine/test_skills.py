@@ -1,4 +1,4 @@
-"""Skills: only their names stand in the prompt; a load brings the text and the files, once; and outlives compaction."""
+"""Skills: the prompt has only their names. A load gives text and files, once, and survives compaction."""
 
 import io
 import zipfile
@@ -31,7 +31,7 @@ def test_the_shipped_skills_can_be_read():
     assert {"data-analysis", "web-research", "written-report"} <= set(installed_skills())
 
 
-def test_a_load_brings_text_and_files_and_is_remembered(play, folding):
+def test_a_load_gives_text_and_files_and_is_stored(play, folding):
     run = play(
         call("skill", name="folding"), call("file", action="read", path=".skills/folding/maps/one.txt"), result()
     )
@@ -41,7 +41,7 @@ def test_a_load_brings_text_and_files_and_is_remembered(play, folding):
     assert Loaded.objects.get().name == "folding"
 
 
-def test_a_second_load_of_a_text_in_view_answers_so(play, folding):
+def test_a_second_load_refers_to_the_text_in_view(play, folding):
     run = play(call("skill", name="folding"), call("skill", name="folding"), result())
     run.advance()
     assert run.results()[1][1] == "The skill folding is already loaded: its full text is above."
@@ -55,7 +55,7 @@ def test_its_programs_can_be_run(play, folding):
     assert not (run.task.session.workspace_path / ".skills/folding/maps/one.txt").stat().st_mode & 0o111
 
 
-def test_a_skill_that_changed_is_loaded_anew_with_its_files(play, owner, folding, settings, tmp_path):
+def test_a_changed_skill_is_loaded_again_with_its_files(play, owner, folding, settings, tmp_path):
     settings.SKILLS_DIR = tmp_path
     folding.delete()
     (tmp_path / "folding").mkdir()
@@ -76,20 +76,20 @@ def test_a_skill_that_changed_is_loaded_anew_with_its_files(play, owner, folding
 
 
 @pytest.mark.parametrize("length", [1024, 1500, 2048])
-def test_a_long_description_stands_whole_in_the_prompt(length, transactional_db):
+def test_a_long_description_is_complete_in_the_prompt(length, transactional_db):
     owner = factories.UserFactory()
     Skill.objects.create(name="long", description="x" * length, body="y")
     assert dict(skills.catalogue(owner.pk))["long"] == "x" * length
 
 
-def test_names_and_descriptions_stand_in_the_prompt_and_the_text_does_not(play, folding):
+def test_the_prompt_has_names_and_descriptions_but_not_the_text(play, folding):
     play(result()).advance()
     system = Blob.objects.get(pk=LLMLog.objects.get().system_blob).content
     assert "- folding: Fold maps." in system
     assert "crease" not in system
 
 
-def test_a_skill_of_a_role_is_not_there_for_others(play, owner, folding):
+def test_a_skill_of_a_role_is_hidden_from_others(play, owner, folding):
     folding.roles.add(Group.objects.create(name="folders"))
     run = play(call("skill", name="folding"), result())
     run.advance()
@@ -98,7 +98,7 @@ def test_a_skill_of_a_role_is_not_there_for_others(play, owner, folding):
     assert "folding" in dict(skills.catalogue(owner.pk))
 
 
-def test_its_text_survives_compaction_whole_and_else_its_line_says_to_load_it_again(play, folding):
+def test_a_skills_text_survives_compaction_or_can_be_reloaded(play, folding):
     run = play(call("skill", name="folding"), result())
     run.advance()
     turn = next(turn for turn in group(run.entries) if turn.entries[0].call and turn.entries[0].call["name"] == "skill")
@@ -123,7 +123,7 @@ def test_an_archive_is_unpacked_without_its_outer_folder():
     assert (skill.name, dict(skill.files)) == ("folding", {"a/b.txt": b"x"})
 
 
-def test_an_archive_that_leads_out_leads_nowhere():
+def test_an_archive_with_outside_paths_is_refused():
     skill = uploaded_skill("x.zip", zipped(**{"SKILL.md": TEXT, "..__..__evil": "x"}))
     assert dict(skill.files) == {}
 
@@ -138,12 +138,12 @@ def test_an_archive_that_leads_out_leads_nowhere():
         ("---\nname: a\ndescription: b\n---\n", "instructions"),
     ],
 )
-def test_what_is_no_skill_is_said(text, said):
+def test_an_invalid_skill_is_explained(text, said):
     with pytest.raises(BadSkill, match=said):
         parse_skill(text)
 
 
-def test_what_is_no_archive_is_said():
+def test_an_invalid_archive_is_explained():
     with pytest.raises(BadSkill, match="not a readable zip archive"):
         uploaded_skill("x.zip", b"PK\x03\x04 nonsense")
     with pytest.raises(BadSkill, match=r"no SKILL.md"):

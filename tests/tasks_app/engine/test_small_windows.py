@@ -1,4 +1,4 @@
-"""Models that read little: what stands before the conversation is fitted to the window, and a long task ends."""
+"""Models with small windows: the prompt is fitted to the window, and a long task ends."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +34,7 @@ def small(play: Any) -> Iterator[LogicalModel]:
 
 
 def heads(run: Any) -> list[tuple[str, str]]:
-    """System prompt and tool list of each request of a task, as the record has them."""
+    """Return system prompt and tool list of each request of a task from the record."""
     logs = LLMLog.objects.filter(task_id=run.task.id).order_by("created_at", "pk")
     return [(Blob.objects.get(pk=log.system_blob).content, Blob.objects.get(pk=log.tools_blob).content) for log in logs]
 
@@ -48,7 +48,7 @@ def tool_names(head: tuple[str, str]) -> set[str]:
 
 
 def with_files(session: Session) -> None:
-    """Files of many sizes: what a task reads is longer than what it writes."""
+    """Write files of many sizes: the task reads more than it writes."""
     for number in range(30):
         content = f"line of {number}\n" * (number * 37 % 400 + 1)
         workspace_of(session).write_bytes(f"{number}.txt", content.encode())
@@ -67,7 +67,7 @@ def test_a_task_of_thirty_steps_ends_in_a_window_of_8000(play, small):
         assert log.input_tokens + log.parameters["max_tokens"] <= WINDOW
 
 
-def test_tools_that_few_tasks_need_are_loaded_by_group_and_then_there(play, small):
+def test_rarely_needed_tools_are_loaded_by_group(play, small):
     run = play(
         call("fetch_url", url="http://127.0.0.1:9/"),
         call("load_tools", group="web"),
@@ -118,7 +118,7 @@ def test_an_administrators_own_sections_count(play, small, owner):
     assert "instructions, the tools and its reply alone take" in task.failure_detail
 
 
-def test_a_window_of_16000_has_everything_whole(play, small):
+def test_a_window_of_16000_has_full_forms(play, small):
     small.context_window = 16_000
     small.save()
     run = play(result())
@@ -150,7 +150,7 @@ def test_a_window_of_8000_over_http_with_a_provider_that_counts(ask_http: Any, h
 
 
 @pytest.mark.parametrize("mode", ToolMode)
-def test_the_short_forms_take_half_of_the_window_at_most_in_every_way_of_calling_tools(play, small, mode):
+def test_brief_forms_take_at_most_half_of_the_window(play, small, mode):
     run = play(result())
     run.advance()
     claim = TaskContext(run.task, workspace_of(run.task.session), sandbox())
@@ -161,8 +161,11 @@ def test_the_short_forms_take_half_of_the_window_at_most_in_every_way_of_calling
     assert head == build.build_for(claim, recipient)
 
 
-def test_what_is_remembered_has_its_share_of_the_window(play, small, owner):
-    """As many of the nearest notes as fit; of AGENTS.md also what only this window does not show."""
+def test_notes_have_their_share_of_the_window(play, small, owner):
+    """The nearest notes are given as far as they fit.
+
+    The part of AGENTS.md that this window cuts is searched as well.
+    """
     for number in range(5):
         MemoryNote.objects.create(owner=owner, text=f"the harbour {number} " + "is wide and deep " * 50)
     run = play(result("at the harbour"))

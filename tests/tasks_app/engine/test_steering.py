@@ -1,4 +1,4 @@
-"""A message that steers: it comes before the next step, and nothing that runs is ended for it."""
+"""Steering messages: they come before the next step, and interrupt nothing."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ DELEGATES = call("delegate", tasks=[part(result("First.")), part(result("Second.
 HEARD = script(result("Heard."))
 
 
-def test_it_comes_after_the_step_that_runs(play, owner):
+def test_a_steer_comes_after_the_running_step(play, owner):
     run = play(RUNS, result("Never said."))
     thread = run.in_thread()
     until(lambda: Task.objects.get().state == "executing_tool")
@@ -34,7 +34,7 @@ def test_it_comes_after_the_step_that_runs(play, owner):
     assert run.types[2:5] == ["tool_call", "tool_result", "user_message"]
 
 
-def test_a_model_that_answers_is_not_cut_short(ask_http, http_provider, owner):
+def test_a_steer_does_not_interrupt_the_model(ask_http, http_provider, owner):
     http_provider.replies = [openai_result("first", stall_at=1, stall_s=0.5), openai_result("second")]
     run = ask_http()
     thread = run.in_thread()
@@ -43,10 +43,10 @@ def test_a_model_that_answers_is_not_cut_short(ask_http, http_provider, owner):
     thread.join(30)
     run.task.refresh_from_db()
     assert (run.task.final_result["text"], http_provider.hung_up.is_set()) == ("first", False)
-    assert run.task.session.tasks.count() == 2  # its task no longer took it: it starts the next one
+    assert run.task.session.tasks.count() == 2  # the task ended without reading it, so it starts the next task
 
 
-def test_it_answers_a_question(play, owner):
+def test_a_steer_answers_a_question(play, owner):
     run = play(call("message", type="ask", text="Which one?"), result())
     run.advance()
     assert services.post_message(run.task.session, owner, "The second.", mode="steer").delivered_as == "reply"
@@ -54,7 +54,7 @@ def test_it_answers_a_question(play, owner):
     assert run.results()[0] == ("succeeded", "The second.")
 
 
-def test_it_rejects_a_call_that_waits_for_an_approval(play, owner):
+def test_a_steer_rejects_a_call_that_waits_for_approval(play, owner):
     run = play(call("shell", command="rm -rf everything"), result())
     run.advance()
     delivered = services.post_message(run.task.session, owner, script(result("Left.")), mode="steer")
@@ -64,7 +64,7 @@ def test_it_rejects_a_call_that_waits_for_an_approval(play, owner):
     assert Approval.objects.get().decision == "rejected"
 
 
-def test_a_question_that_comes_while_it_waits_is_not_put(play, owner):
+def test_a_question_after_a_steer_is_not_asked(play, owner):
     run = play(call("message", type="ask", text="Which one?"), result())
     InboxMessage.objects.create(
         session=run.task.session, author=owner, mode="steer", content=script(result("The second, then."))
@@ -74,7 +74,7 @@ def test_a_question_that_comes_while_it_waits_is_not_put(play, owner):
     assert with_question.final_result["text"] == "The second, then."
 
 
-def test_an_approved_call_runs_before_it(play, owner):
+def test_an_approved_call_runs_before_a_steer(play, owner):
     run = play(call("shell", command="rm -rf everything; echo gone"), result())
     run.advance()
     services.decide(run.task, owner, "approved")
@@ -94,14 +94,14 @@ def check_that_it_came_after_both_children(run):
     assert rerun(run.task).divergence == ""
 
 
-def test_it_comes_after_the_result_of_those_to_whom_the_task_has_delegated(play, owner):
+def test_a_steer_comes_after_the_results_of_children(play, owner):
     run = play(DELEGATES, result("Never said."))
     assert run.advance().waiting_for == "children"
     assert services.post_message(run.task.session, owner, HEARD, mode="steer").delivered_as == "steered"
     check_that_it_came_after_both_children(run)
 
 
-def test_it_stops_no_child_where_it_comes_just_before_the_wait_for_them(play, owner, monkeypatch):
+def test_a_steer_before_the_wait_for_children_stops_no_child(play, owner, monkeypatch):
     run = play(DELEGATES, result("Never said."))
     steer = partial(services.post_message, run.task.session, owner, HEARD, mode="steer")
     start = delegation.start_children
@@ -110,7 +110,7 @@ def test_it_stops_no_child_where_it_comes_just_before_the_wait_for_them(play, ow
     check_that_it_came_after_both_children(run)
 
 
-def test_an_interjection_says_of_a_delegation_that_ran_what_came_of_it_and_not_that_it_did_not_run(play, owner):
+def test_an_interjection_reports_the_results_of_children(play, owner):
     run = play(DELEGATES, result("Never said."))
     run.advance()
     type(run)(children_of(run.task)[0]).advance()
@@ -121,7 +121,7 @@ def test_an_interjection_says_of_a_delegation_that_ran_what_came_of_it_and_not_t
     assert content.startswith("The user wrote a message instead.\n<child")
 
 
-def test_several_come_together_and_in_order(play, owner):
+def test_several_steers_come_together_in_order(play, owner):
     run = play(call("plan", action="update", steps=[{"title": "one"}]), result())
     for words in ("a", "b", script(result("All."))):
         services.post_message(run.task.session, owner, words, mode="steer")
@@ -130,13 +130,13 @@ def test_several_come_together_and_in_order(play, owner):
     assert [words[:1] for words in said][1:] == ["a", "b", "`"]
 
 
-def test_it_cannot_change_the_form_of_the_result(play, owner):
+def test_a_steer_cannot_change_the_schema(play, owner):
     run = play(result())
     with pytest.raises(SchemaTooLate):
         services.post_message(run.task.session, owner, "x", mode="steer", output_schema={"type": "object"})
 
 
-def test_it_can_be_rerun(play, owner):
+def test_steers_can_be_rerun(play, owner):
     run = play(RUNS, result("Never said."))
     (run.task.session.workspace_path).mkdir(parents=True, exist_ok=True)
     (run.task.session.workspace_path / "go").touch()

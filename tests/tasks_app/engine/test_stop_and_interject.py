@@ -1,4 +1,4 @@
-"""A person comes first: stop and a new message take effect at once, whatever the LLM or a tool is doing."""
+"""Stops and interjections take effect immediately, whatever the LLM or a tool is doing."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_stop_ends_a_task_while_the_provider_stalls_and_closes_its_socket(ask_ht
     assert (run.task.state, run.task.failure_code, run.task.stopped) == ("failed", "stopped", True)
 
 
-def test_an_interjection_aborts_the_llm_call_and_is_taken_up_at_once(ask_http, http_provider, owner):
+def test_an_interjection_aborts_the_llm_call_and_is_read_immediately(ask_http, http_provider, owner):
     http_provider.replies = [openai_result(stall_at=1), openai_result("changed course")]
     run = ask_http()
     thread = run.in_thread()
@@ -41,7 +41,7 @@ def test_an_interjection_aborts_the_llm_call_and_is_taken_up_at_once(ask_http, h
     assert http_provider.received[1].body["messages"][-1]["content"] == "No, the other one."
 
 
-def test_words_that_a_person_had_seen_stay_in_the_record_and_in_the_context(ask_http, http_provider, owner):
+def test_text_seen_by_a_person_stays_in_the_context(ask_http, http_provider, owner):
     long = openai_call("message", {"type": "result", "text": "The first half. The second half."}, pieces=8, stall_at=6)
     http_provider.replies = [long, openai_result()]
     run = ask_http()
@@ -59,7 +59,7 @@ def test_words_that_a_person_had_seen_stay_in_the_record_and_in_the_context(ask_
     assert "ended what you were saying" in run.entries[4].content
 
 
-def test_words_beside_a_call_that_a_person_had_seen_are_kept_too(ask_http, http_provider, owner):
+def test_text_next_to_a_call_seen_by_a_person_stays(ask_http, http_provider, owner):
     begun = sse(openai_chunk({"content": "I look around. "}), openai_chunk({"content": "Then"}))
     http_provider.replies = [Reply(chunks=begun, stall_at=2), openai_result()]
     run = ask_http()
@@ -109,7 +109,7 @@ def test_two_queued_messages_start_one_task_each_in_order(play, owner):
     assert texts == ["first", "second"]
 
 
-def test_after_a_stop_what_waited_is_appended_and_starts_nothing(play, owner):
+def test_messages_before_a_stop_are_appended_and_start_nothing(play, owner):
     run = play(call("message", type="ask", text="?"))
     run.advance()
     services.post_message(run.task.session, owner, "later", mode="queue")
@@ -122,7 +122,7 @@ def test_after_a_stop_what_waited_is_appended_and_starts_nothing(play, owner):
 
 
 @pytest.mark.parametrize("mode", ["interject", "queue"])
-def test_what_is_written_after_the_stop_button_starts_the_next_task_also_while_the_stop_takes_effect(play, owner, mode):
+def test_messages_after_a_stop_start_the_next_task(play, owner, mode):
     run = play(call("message", type="ask", text="?"))
     run.advance()
     services.post_message(run.task.session, owner, "waited", mode="queue")
@@ -136,7 +136,7 @@ def test_what_is_written_after_the_stop_button_starts_the_next_task_also_while_t
 
 
 @pytest.mark.parametrize(("fails", "end"), [(False, "done"), (True, "failed")])
-def test_what_waited_starts_nothing_where_a_stop_comes_as_the_task_ends(play, owner, monkeypatch, fails, end):
+def test_a_stop_as_the_task_ends_still_holds_back_messages(play, owner, monkeypatch, fails, end):
     run = play(result())
     finalize = loop.finalize
 
@@ -166,7 +166,7 @@ def test_stop_before_the_task_has_begun(play):
     assert run.types == ["user_message", "status_notice"]
 
 
-def test_an_interjection_that_its_task_no_longer_took_starts_the_next_one(play, owner, monkeypatch):
+def test_an_unread_interjection_starts_the_next_task(play, owner, monkeypatch):
     run = play(result("first"))
     finalize = loop.finalize
 
@@ -187,7 +187,7 @@ def test_a_message_without_a_running_task_starts_one_in_either_mode(play, owner,
     assert services.post_message(session, owner, script(result()), mode=mode).delivered_as == "started"
 
 
-def test_a_signal_that_got_lost_costs_no_more_than_the_slow_poll(ask_http, http_provider, monkeypatch):
+def test_a_lost_signal_costs_one_poll(ask_http, http_provider, monkeypatch):
     from tasks_app.runtime import wakeup
     from tasks_app.worker.supervisor import WorkerThreads
 

@@ -1,4 +1,4 @@
-"""A person stops a tree of tasks while a child in it delegates: neither waits for the other for ever."""
+"""A stop of a task tree while a child delegates: no deadlock."""
 
 import time
 from threading import Thread
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Stopping(Thread):
-    """A person's stop, on its way."""
+    """A stop by a person, in a thread."""
 
     def __init__(self, task):
         super().__init__()
@@ -54,7 +54,7 @@ def test_a_stop_and_a_delegation_below_do_not_wait_for_each_other(play, monkeypa
 @pytest.mark.parametrize(
     "last_step", [call("message", type="ask", text="Which one?"), call("delegate", tasks=[part(result())])]
 )
-def test_a_child_that_begins_to_wait_in_the_instant_of_a_stop_is_stopped(play, monkeypatch, last_step):
+def test_a_child_that_begins_to_wait_during_a_stop_is_stopped(play, monkeypatch, last_step):
     run = play(call("delegate", tasks=[part(last_step, result())]), result())
     run.advance()
     [child] = children_of(run.task)
@@ -62,7 +62,7 @@ def test_a_child_that_begins_to_wait_in_the_instant_of_a_stop_is_stopped(play, m
 
     def slow_snapshot(unit, *, fresh):
         seen = snapshot(unit, fresh=fresh)
-        if connection.in_atomic_block and not stopping:  # it has seen no stop, and is about to wait
+        if connection.in_atomic_block and not stopping:  # it has not seen the stop, and is about to wait
             stopping.append(Stopping(run.task))
             time.sleep(0.5)
         return seen

@@ -1,4 +1,4 @@
-"""What an agent may want beside an outline: pruned outputs, shortened results, a model's summary. All with the cut."""
+"""Compaction strategies besides the outline: pruned outputs, shortened results, a model's summary."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ WINDOW = 16_000
 
 
 class Reader:
-    """A model that writes one Go file and reads it again and again; asked for a summary, it gives one."""
+    """A model that writes one Go file and reads it repeatedly. Asked for a summary, it gives one."""
 
     def __init__(self, steps: int = 50) -> None:
         self.steps, self.done, self.summaries = steps, 0, 0
@@ -61,7 +61,7 @@ def agent(http_session: Any) -> Agent:
 
 @pytest.fixture
 def read_all(ask_http: Any, http_provider: Any, agent: Agent, reader: Reader) -> Any:
-    """Runs the reader as the agent is set up then; all that was sent is proven to be what the record says."""
+    """Run the reader with the current agent. Afterwards, the requests must match the record."""
 
     def run(**strategies: bool) -> Run:
         Agent.objects.update(**strategies)
@@ -88,7 +88,7 @@ def test_shortened_results_say_how_long_they_were_and_of_what_kind(read_all: Any
     assert any("lines of Go; recall" in received.raw.decode() for received in http_provider.received)
 
 
-def test_pruned_outputs_name_the_call_that_gives_them_again(read_all: Any, monkeypatch: Any) -> None:
+def test_pruned_outputs_name_the_call_that_repeats_them(read_all: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(plan.pruned, "__defaults__", (1_000,))
     read_all(prune_outputs=True)
     kept = [view for cut in cuts() for view in cut["views"].values()]
@@ -96,14 +96,14 @@ def test_pruned_outputs_name_the_call_that_gives_them_again(read_all: Any, monke
     assert all(view.startswith("[pruned, read again by file read main.go, at most 1") for view in kept)
 
 
-def test_views_change_nothing_that_was_sent_between_two_moves(read_all: Any, http_provider: Any) -> None:
+def test_views_are_stable_between_moves(read_all: Any, http_provider: Any) -> None:
     read_all(shorten_results=True)
     sent = [received.raw.removesuffix(b"]}") for received in http_provider.received]
     broken = sum(not after.startswith(before) for before, after in zip(sent, sent[1:], strict=False))
     assert broken <= ContextCut.objects.count()
 
 
-def test_a_summary_is_an_entry_of_its_own_and_the_steps_are_only_counted(read_all: Any, reader: Reader) -> None:
+def test_a_summary_is_an_entry_and_replaces_the_steps(read_all: Any, reader: Reader) -> None:
     run = read_all(summarise=True)
     said = [entry for entry in run.entries if entry.metadata.get("kind") == "summary"]
     assert len(said) == reader.summaries == LLMLog.objects.filter(purpose="summary").count() > 0
@@ -117,7 +117,7 @@ def test_a_summary_is_an_entry_of_its_own_and_the_steps_are_only_counted(read_al
 @pytest.mark.parametrize(
     "fault", [Reply(status=400, chunks=[b"no"], content_type="text/plain"), openai_text("")], ids=["refused", "empty"]
 )
-def test_without_a_summary_the_outline_takes_over(read_all: Any, reader: Reader, fault: Reply) -> None:
+def test_without_a_summary_the_outline_is_used(read_all: Any, reader: Reader, fault: Reply) -> None:
     reader.summary = fault
     run = read_all(summarise=True)
     assert reader.summaries > 0
@@ -125,7 +125,7 @@ def test_without_a_summary_the_outline_takes_over(read_all: Any, reader: Reader,
     assert any("<step " in cut["block"] for cut in cuts())
 
 
-def test_no_strategy_asks_a_model_of_its_own_accord(read_all: Any, reader: Reader) -> None:
+def test_strategies_are_off_by_default(read_all: Any, reader: Reader) -> None:
     read_all(shorten_results=True, prune_outputs=True)
     assert reader.summaries == 0
     assert set(LLMLog.objects.values_list("purpose", flat=True)) == {"step"}
@@ -148,7 +148,7 @@ def test_pruning_protects_the_newest_outputs() -> None:
     assert sorted(plan.pruned(history.entries, template, protected=350)) == [3, 5, 7, 9, 11, 13, 15]
 
 
-def test_what_is_short_already_stays() -> None:
+def test_short_results_are_unchanged() -> None:
     history = History().user("a")
     for _ in range(10):
         history.step(result="ok")
@@ -171,5 +171,5 @@ def test_what_is_short_already_stays() -> None:
         ("", "", "text"),
     ],
 )
-def test_the_kind_is_told_by_the_name_or_else_by_the_beginning(path: str, content: str, kind: str) -> None:
+def test_the_kind_follows_from_the_name_or_the_beginning(path: str, content: str, kind: str) -> None:
     assert kind_of(path, content) == kind

@@ -1,4 +1,4 @@
-"""A long task in a small window, in every protocol: a provider that refuses broken conversations never has to."""
+"""A long task in a small window, in every protocol, with a provider that refuses broken conversations."""
 
 from dataclasses import replace
 from itertools import count, pairwise
@@ -36,7 +36,7 @@ def session(owner: Any, http_provider: Any, protocol: str) -> Any:
 def test_every_call_has_its_result_and_each_request_begins_with_the_one_before(
     session: Any, owner: Any, http_provider: Any, protocol: str
 ) -> None:
-    """Of nearly all, that is: a move of the cut begins anew."""
+    """A move of the cut is the exception: the next request begins differently."""
     steps = count(1)
 
     def answer(received: Received) -> Reply:
@@ -54,7 +54,7 @@ def test_every_call_has_its_result_and_each_request_begins_with_the_one_before(
     moves = ContextCut.objects.count()
     assert moves > 1
     newest = http_provider.received[-1].body
-    assert fault_in(newest | {"messages": newest["messages"][:-1]})  # it would have refused
+    assert fault_in(newest | {"messages": newest["messages"][:-1]})  # the provider would have refused others
     assert fault_in(newest | {"messages": newest["messages"][:-2] + newest["messages"][-1:]})
     sent = [received.raw for received in http_provider.received]
     assert sum(not after.startswith(_shared(before)) for before, after in pairwise(sent)) <= moves
@@ -62,7 +62,7 @@ def test_every_call_has_its_result_and_each_request_begins_with_the_one_before(
 
 def _said(protocol: str, received: Received, step: int, tool: str, arguments: dict[str, Any]) -> Reply:
     if protocol == "openai_native":
-        return strict_provider.call(received, tool, arguments, f"call_{step % 3}")  # ids come back, as at some
+        return strict_provider.call(received, tool, arguments, f"call_{step % 3}")  # ids repeat, as at some providers
     reply, counted = says(protocol, tool, arguments), f'"input_tokens": {strict_provider.tokens_of(received)}'
     return replace(reply, chunks=[chunk.replace(b'"input_tokens": 10', counted.encode()) for chunk in reply.chunks])
 
@@ -78,11 +78,11 @@ def _call(step: int) -> tuple[str, dict[str, Any]]:
             return "file", {"action": "write", "path": f"{step}.txt", "content": content}
         case 2:
             return "file", {"action": "read", "path": f"{step - 1}.txt"}
-    return "plan", {"step": step}  # which it refuses
+    return "plan", {"step": step}  # which the provider refuses
 
 
 def _shared(body: bytes) -> bytes:
-    """All before the newest message, which may carry the cache's point."""
+    """Return all messages before the newest, which may carry the cache marker."""
     return body[: body.rindex(b'{"role":')]
 
 

@@ -1,4 +1,4 @@
-"""A task whose result must be data: the model sees the schema, what does not fit goes back to it, the third time it ends."""
+"""Structured output: the model sees the schema, misfits go back to it, and the third one ends the task."""
 
 import json
 
@@ -33,7 +33,7 @@ def reply(protocol: str, data: object) -> Reply:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_data_fits_at_last_in_every_protocol(owner, http_provider, protocol):
+def test_fitting_data_is_accepted_in_every_protocol(owner, http_provider, protocol):
     row = factories.ProviderFactory(protocol=protocol, base_url=http_provider.base_url, timeout_s=5)
     model = factories.RouteFactory(provider=row, provider_model="m").model
     session = factories.SessionFactory(owner=owner, model=model)
@@ -52,7 +52,7 @@ def test_the_data_fits_at_last_in_every_protocol(owner, http_provider, protocol)
         assert message["parameters"]["required"] == ["type", "text", "data"]
 
 
-def test_the_third_misfit_ends_the_task_and_stands_in_the_record(play):
+def test_the_third_misfit_ends_the_task(play):
     run = play(with_data({}), with_data({"city": 3}), with_data(None), output_schema=SCHEMA)
     assert run.advance().failure_code == "structural_error"
     assert [status for status, _ in run.results()] == ["failed"] * 3
@@ -76,7 +76,7 @@ def test_data_that_no_database_stores_is_made_storable(play):
     assert run.advance().final_result["data"] == "a\ufffdb"
 
 
-def test_a_pattern_that_computes_for_ever_is_a_misfit_too(play, monkeypatch):
+def test_an_endless_pattern_is_a_misfit(play, monkeypatch):
     monkeypatch.setattr("tools_app.json_schema.external._LIMITS", ChildLimits(wall_s=30, cpu_s=1))
     schema = {"type": "string", "pattern": "^(a+)+$"}
     run = play(with_data("a" * 40 + "!"), with_data("aaa"), output_schema=schema)
@@ -97,7 +97,7 @@ def test_the_schema_belongs_to_the_task_that_the_message_starts(play, owner):
     assert "<output_schema>" not in Blob.objects.get(pk=LLMLog.objects.first().system_blob).content
 
 
-def test_a_schema_means_what_its_own_draft_says(play):
+def test_a_schema_follows_its_draft(play):
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "array",
@@ -110,14 +110,14 @@ def test_a_schema_means_what_its_own_draft_says(play):
     assert "$schema" not in Blob.objects.get(pk=LLMLog.objects.first().tools_blob).content
 
 
-def test_a_schema_without_a_whole_character_or_with_a_secret_is_stored_clean(play, owner):
+def test_a_schema_is_stored_sanitized_and_redacted(play, owner):
     Secret.objects.create(name="KEY", value="s3cret-value-of-olga", owner=owner)
     run = play(result(), output_schema={"type": "string", "description": "\ud800 s3cret-value-of-olga"})
     assert "s3cret" not in run.task.output_schema
     assert "\ufffd" in run.task.output_schema
 
 
-def test_a_queued_message_brings_its_schema(play, owner):
+def test_a_queued_message_keeps_its_schema(play, owner):
     run = play(call("message", type="ask", text="Which one?"), result())
     run.advance()
     services.post_message(run.task.session, owner, "And then?", mode="queue", output_schema={"type": "integer"})
@@ -152,7 +152,7 @@ def test_a_queued_message_brings_its_schema(play, owner):
         "a very deep one",
     ],
 )
-def test_a_schema_that_cannot_be_used_is_refused_with_the_reason(play, schema, said):
+def test_an_unusable_schema_is_refused_with_the_reason(play, schema, said):
     with pytest.raises(InvalidMessage, match=said.replace("$", r"\$")) as refused:
         play(result(), output_schema=schema)
     assert refused.value.field == "output_schema"

@@ -1,4 +1,4 @@
-"""Tasks under which the server died twice run alone, each in its turn, and nobody waits for ever."""
+"""Suspects: tasks under which the server died twice run alone, one after the other, within bounds."""
 
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_tasks_run_side_by_side_until_one_is_suspected() -> None:
+def test_tasks_run_in_parallel_without_a_suspect() -> None:
     here = Admissions()
     assert here.enter(task(A))
     assert here.enter(task(B, crashes=1))
@@ -49,7 +49,7 @@ def test_a_suspect_waits_for_the_others_and_runs_alone() -> None:
     assert here.enter(task(C))
 
 
-def test_neither_waits_longer_than_a_minute_for_the_other(clock: list[float]) -> None:
+def test_suspects_and_others_wait_at_most_a_minute(clock: list[float]) -> None:
     here = Admissions()
     here.enter(task(A))
     assert not here.enter(task(B, crashes=2))
@@ -63,13 +63,13 @@ def test_neither_waits_longer_than_a_minute_for_the_other(clock: list[float]) ->
 @pytest.mark.parametrize(
     "fields", [{"crashes": MOST_CRASHES + 1}, {"crashes": 2, "stop_requested_at": datetime.now(UTC)}]
 )
-def test_a_task_that_only_ends_waits_for_nobody(fields: Any) -> None:
+def test_an_ending_task_waits_for_no_suspect(fields: Any) -> None:
     here = Admissions()
     here.enter(task(A, crashes=2))
     assert here.enter(task(B, **fields))
 
 
-def test_a_suspect_that_never_comes_back_is_forgotten(clock: list[float]) -> None:
+def test_a_lost_suspect_is_forgotten(clock: list[float]) -> None:
     here = Admissions()
     here.enter(task(A))
     here.enter(task(B, crashes=2))
@@ -90,7 +90,7 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
     return found
 
 
-def test_its_first_result_ends_the_turn_of_a_suspect(play: Any, woken: list[UUID]) -> None:
+def test_a_suspects_slice_ends_with_its_first_result(play: Any, woken: list[UUID]) -> None:
     run: Run = play(call("file", action="list", path="."), call("plan", action="advance"), result())
     Task.objects.filter(pk=run.task.pk).update(crashes=2)
     run.advance()
@@ -110,9 +110,7 @@ def test_a_task_that_waits_for_a_suspect_holds_no_lease(play: Any, woken: list[U
     assert run.advance().state == "done"
 
 
-def test_at_a_start_suspects_come_first_and_those_with_the_fewest_deaths_before_others(
-    owner: Any, woken: list[UUID]
-) -> None:
+def test_suspects_with_the_fewest_crashes_start_first(owner: Any, woken: list[UUID]) -> None:
     began = timezone.now()
     dead = f"{process.name().partition(':')[0]}:gone"
     crashes = {"tried twice": (3, ""), "none": (0, ""), "once": (0, dead), "tried once": (2, dead), "twice": (1, dead)}

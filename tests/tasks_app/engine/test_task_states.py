@@ -1,4 +1,4 @@
-"""The state machine of a task: its table is sound, and the one place where states are written holds it."""
+"""The state machine of a task: its table is sound, and the one place that writes states enforces it."""
 
 from itertools import product
 
@@ -23,7 +23,7 @@ def test_an_illegal_transition_raises(before, after):
 
 
 @pytest.mark.parametrize(("before", "after"), [pair for pair in PAIRS if is_legal(*pair)])
-def test_a_legal_one_does_not(before, after):
+def test_a_legal_transition_does_not_raise(before, after):
     Task(state=before).check_transition(after)
 
 
@@ -45,7 +45,7 @@ def test_a_table_with_a_hole_stops_the_import(table):
 def test_the_row_is_guarded_as_well_as_the_object(play):
     run = play(result())
     held = lease.claim(run.task.pk)
-    Task.objects.filter(pk=held.pk).update(state=TaskState.FINALIZING)  # behind the back of who holds it
+    Task.objects.filter(pk=held.pk).update(state=TaskState.FINALIZING)  # without the holder's knowledge
     with pytest.raises(lease.StaleLease):
         lease.write(held, state=TaskState.THINKING)
     with pytest.raises(IllegalTransition):

@@ -1,4 +1,4 @@
-"""The day of a task: its first reminder and its commands have one time zone."""
+"""The time zone of a task is the same in its first reminder and in its commands."""
 
 import re
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def test_commands_have_the_date_that_the_reminder_says(
     assert printed.endswith(offset)
 
 
-def test_in_a_session_that_others_read_both_are_in_utc(play: Callable[..., Run], owner: Any) -> None:
+def test_shared_sessions_use_utc(play: Callable[..., Run], owner: Any) -> None:
     owner.time_zone = "Pacific/Kiritimati"
     owner.save()
     run = play(DATE, result())

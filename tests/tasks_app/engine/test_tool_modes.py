@@ -1,4 +1,4 @@
-"""A task through protocols without a field for tools: the same loop, the same record, and reasons where a call is none."""
+"""Protocols without a field for tools: the same loop, the same record, and reasons for unreadable calls."""
 
 import json
 
@@ -36,7 +36,7 @@ def result(protocol: str, text: str = "Done.") -> Reply:
 
 @pytest.fixture
 def ask(owner, http_provider):
-    """Starts a task whose model speaks the given protocol."""
+    """Start a task whose model speaks the given protocol."""
 
     def start(protocol: str) -> Run:
         row = factories.ProviderFactory(protocol=protocol, base_url=http_provider.base_url, timeout_s=5)
@@ -66,7 +66,7 @@ def test_a_task_runs_and_its_prompt_describes_the_tools(ask, http_provider, prot
 
 
 @pytest.mark.parametrize("protocol", MODES)
-def test_what_the_model_saw_stands_in_the_record(ask, http_provider, protocol):
+def test_the_record_holds_the_models_input(ask, http_provider, protocol):
     http_provider.replies = [result(protocol)]
     ask(protocol).advance()
     stored = Blob.objects.get(pk=LLMLog.objects.get().system_blob).content
@@ -77,7 +77,7 @@ def test_what_the_model_saw_stands_in_the_record(ask, http_provider, protocol):
 
 
 @pytest.mark.parametrize("protocol", MODES)
-def test_a_call_that_is_cut_off_never_runs_and_the_model_is_told_why(ask, http_provider, protocol):
+def test_a_truncated_call_never_runs_and_is_explained(ask, http_provider, protocol):
     cut = written(protocol, "file", action="write", path="a.txt", content="x")[:-8]
     http_provider.replies = [says(protocol, cut), result(protocol)]
     run = ask(protocol)
@@ -92,7 +92,7 @@ WRITE = xml("file", action="write", path="a.txt", content="x")
 
 
 @pytest.mark.parametrize("protocol", ["anthropic_xml", "openai_xml"])
-def test_words_before_a_call_in_xml_are_kept_with_it(ask, http_provider, protocol):
+def test_text_before_an_xml_call_is_recorded(ask, http_provider, protocol):
     http_provider.replies = [says(protocol, f"I write it.\n\n{WRITE}"), result(protocol)]
     run = ask(protocol)
     assert run.advance().state == "done"
@@ -104,7 +104,7 @@ def test_words_before_a_call_in_xml_are_kept_with_it(ask, http_provider, protoco
 
 @pytest.mark.parametrize("protocol", ["anthropic_xml", "openai_xml"])
 @pytest.mark.parametrize("written", [f"I write it. {WRITE}", f"So:\n```\n{WRITE}\n```", f"{WRITE}\nWritten."])
-def test_a_call_in_xml_anywhere_else_is_not_run_and_the_model_is_told_why(ask, http_provider, protocol, written):
+def test_an_xml_call_elsewhere_never_runs_and_is_explained(ask, http_provider, protocol, written):
     http_provider.replies = [says(protocol, written), result(protocol)]
     run = ask(protocol)
     assert run.advance().state == "done"

@@ -1,4 +1,4 @@
-"""A tool asks a model: through the one door, with the session's budgets, redaction, logs and interrupts."""
+"""Tools that ask a model: with the session's budgets, redaction, logs and interrupts."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def red_png() -> bytes:
     return out.getvalue()
 
 
-def test_the_answer_is_what_the_tool_gets(ask_http: Callable[..., Any], http_provider: Any) -> None:
+def test_the_tool_gets_the_models_answer(ask_http: Callable[..., Any], http_provider: Any) -> None:
     http_provider.replies = [openai_call("consult", {"question": "How far?"}), openai_text("Far."), openai_result()]
     run = ask_http()
     assert run.advance().state == "done"
@@ -53,7 +53,7 @@ def test_the_answer_is_what_the_tool_gets(ask_http: Callable[..., Any], http_pro
     assert "tools" not in asked
 
 
-def test_it_is_logged_under_its_purpose_with_the_words_it_was_asked(ask_http: Any, http_provider: Any) -> None:
+def test_a_side_call_is_logged_with_its_purpose_and_prompt(ask_http: Any, http_provider: Any) -> None:
     http_provider.replies = [openai_call("consult", {"question": "How far?"}), openai_text("Far."), openai_result()]
     task = ask_http().advance()
     log = LLMLog.objects.get(purpose="generate")
@@ -86,13 +86,13 @@ def test_a_failing_provider_fails_the_tool_and_not_the_task(ask_http: Any, http_
 def test_a_spent_budget_fails_the_tool_before_a_request_is_sent(ask_http: Any, http_provider: Any) -> None:
     http_provider.replies = [openai_call("consult", {"question": "?"}), openai_result()]
     run = ask_http()
-    Budget.objects.create(tokens_per_task=110)  # what the first call takes
+    Budget.objects.create(tokens_per_task=110)  # the cost of the first call
     run.advance()
     assert LLMLog.objects.filter(purpose="generate").count() == 0
     assert "budget" in run.results()[0][1]
 
 
-def test_stop_reaches_a_tool_whose_model_stalls(ask_http: Any, http_provider: Any) -> None:
+def test_a_stop_ends_a_tool_with_a_stalled_model(ask_http: Any, http_provider: Any) -> None:
     stalled = openai_text("Never.", stall_at=1)
     http_provider.replies = [openai_call("consult", {"question": "?"}), stalled, openai_result()]
     run = ask_http()

@@ -1,4 +1,4 @@
-"""The grouper: pure, and never wrong. Compaction, fork and replay stand on it."""
+"""The grouping of entries into turns, on which compaction, forks and replays rely."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tasks_app.record.turns import TurnKind, group
 
 @dataclass(frozen=True)
 class Fake:
-    """As much of an entry as the grouper reads; `number` tells one from another."""
+    """The fields of an entry that the grouping reads; `number` identifies it."""
 
     context_type: str
     number: int = 0
@@ -73,7 +73,7 @@ def shape(entries: list[Fake]) -> list[tuple[str, int]]:
         pytest.param([PLAIN, USER, REMINDER], [("reply", 1), ("user", 2)], id="an aborted reply and the new message"),
     ],
 )
-def test_it_makes_turns_of(entries, expected):
+def test_entries_are_grouped_into_turns(entries, expected):
     assert shape(entries) == expected
 
 
@@ -102,7 +102,7 @@ def test_it_refuses_a_record_that_append_cannot_have_written(entries):
 
 @st.composite
 def records(draw: Any) -> list[Fake]:
-    """Histories as the engine writes them, with an open call at the end or none."""
+    """Histories as the engine writes them, with or without an open call at the end."""
     entries: list[Fake] = []
 
     def add(context_type: str, **fields: str) -> None:
@@ -141,7 +141,7 @@ def test_a_call_and_its_result_are_never_separated(entries):
 
 
 @given(records(), records())
-def test_what_was_grouped_stays_when_more_is_appended(first, second):
+def test_groups_are_stable_when_entries_are_appended(first, second):
     before = group(first)
     if before and before[-1].is_open:
         first = [*first, Fake("tool_result", tool_call_id="open")]
@@ -160,7 +160,7 @@ def test_only_the_last_turn_can_be_open(entries):
 
 
 @given(records())
-def test_a_turn_begins_with_what_names_it(entries):
+def test_a_turn_begins_with_the_entry_of_its_kind(entries):
     for number, turn in enumerate(group(entries)):
         first = turn.entries[0]
         expected = {

@@ -1,4 +1,4 @@
-"""Deletions of each kind: told once, undone with every file, and seen by no fork that is later than them."""
+"""Deletions of each kind: reported once, undone with every file, and invisible in earlier forks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -82,7 +82,7 @@ def test_every_file_comes_back(made: Session, kind: str) -> None:
     ["mv big big2", "mkdir d; mv big d/big", "mv big a.txt", "cp big big2; rm big", "ln big big2; rm big",
      "mv big big2; echo small > big"],
 )  # fmt: skip
-def test_no_undo_deletes_a_file_that_moved_and_is_too_large_to_be_kept(made: Session, command: str) -> None:
+def test_an_undo_deletes_no_moved_file_too_large_for_the_history(made: Session, command: str) -> None:
     work(made, call("shell", command="head -c 11000000 /dev/urandom > big"))
     large = files_in(made.workspace_path)["big"][1]
     run = work(made, call("shell", command=f"{command}; rm b.txt"))
@@ -100,7 +100,7 @@ def test_undo_deletes_a_large_file_that_the_call_made(made: Session) -> None:
     assert files_in(made.workspace_path) == before
 
 
-def test_what_is_deleted_after_an_upload_and_by_a_person_comes_back(made: Session) -> None:
+def test_deletions_by_a_person_can_be_undone(made: Session) -> None:
     (path,) = uploads.store(made, [SimpleUploadedFile("photo.png", b"\x89PNG")])
     before = files_in(made.workspace_path)
     work(made, call("file", action="delete", path=path), call("shell", command="true"))
@@ -113,7 +113,7 @@ def test_what_is_deleted_after_an_upload_and_by_a_person_comes_back(made: Sessio
     assert files_in(made.workspace_path) == before
 
 
-def test_a_delegated_tasks_deletion_comes_back(made: Session) -> None:
+def test_deletions_of_a_delegated_task_can_be_undone(made: Session) -> None:
     child = script(call("shell", command="echo 1 > kept; echo 2 > gone"), call("shell", command="rm gone"), result())
     task = services.post_message(
         made, made.owner, script(call("delegate", tasks=[{"instruction": child}]), result())

@@ -1,4 +1,4 @@
-"""A call whose arguments are no JSON goes back as JSON that says so: servers that parse the history go on answering."""
+"""Calls whose arguments are not valid JSON go back as JSON that says so, so that strict servers keep answering."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ BROKEN.append('{"a":' * 3000 + "1" + "}" * 3000)  # too deep for Python
 
 
 def agent(arguments: str) -> Answer:
-    """Calls once with these arguments, then answers."""
+    """A model that calls once with these arguments, then answers."""
 
     def answer(received: Received) -> Reply:
         called = any(message.get("tool_calls") for message in received.body["messages"])

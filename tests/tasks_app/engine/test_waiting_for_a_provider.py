@@ -1,4 +1,4 @@
-"""Between two attempts a person still comes first, and what they had seen stands in the record once."""
+"""Waits between two attempts: a person still comes first, and the text that they saw is recorded once."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_a_stop_ends_the_wait_for_the_next_attempt(ask_http, http_provider):
     assert (run.task.failure_code, len(http_provider.received)) == ("stopped", 1)
 
 
-def test_words_of_a_dead_attempt_are_kept_once_also_if_a_person_stops_the_wait(ask_http, http_provider):
+def test_text_of_a_failed_attempt_is_recorded_once(ask_http, http_provider):
     http_provider.replies = [openai_call("message", {"type": "result", "text": "Half of the ans"}, cut=True)]
     run = ask_http()
     thread = run.in_thread()

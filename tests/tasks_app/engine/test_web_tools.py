@@ -1,4 +1,4 @@
-"""The whole loop with the tools that read the web: search with its engines and its cache, and fetch_url."""
+"""The web tools in the entire loop: search with its engines and its cache, and fetch_url."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_an_engine_that_fails_is_followed_by_the_next_one(play: Play, engine: Se
     assert "tvly-0123456789-key" not in content
 
 
-def test_an_engine_that_is_switched_off_is_not_asked(play: Play, engine: SearchEngine, site: pages.Site) -> None:
+def test_a_disabled_engine_is_not_asked(play: Play, engine: SearchEngine, site: pages.Site) -> None:
     SearchEngine.objects.create(name="off", kind="searxng", base_url=site.url("/off"), priority=0, enabled=False)
     play(search(), result()).advance()
     assert [path.partition("?")[0] for path in site.asked] == ["/search"]

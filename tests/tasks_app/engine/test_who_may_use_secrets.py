@@ -1,4 +1,4 @@
-"""The agent does what anyone tells it who may write: so a secret is given only where each of them may use it."""
+"""Access to secrets: an agent obeys everyone who can write, so all of them must be allowed to use a secret."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,19 +36,19 @@ def share(session: Session, user: Any) -> SessionMember:
 
 
 def printed(run: Run) -> list[str]:
-    """What the command got in place of the two placeholders."""
+    """Return what the command got in place of the two placeholders."""
     return (run.task.session.workspace_path / "out.txt").read_text().split("|")[:2]
 
 
 def offered() -> str:
-    """The prompt of the newest request."""
+    """Return the prompt of the newest request."""
     log = LLMLog.objects.order_by("created_at").last()
     assert log is not None
     return str(Blob.objects.get(pk=log.system_blob).content)
 
 
 def again(run: Run, person: Any) -> Run:
-    """The next task of the same session."""
+    """Run the next task of the same session."""
     task = services.post_message(run.task.session, person, script(PRINT, result())).task
     assert task is not None
     following = Run(task)
@@ -56,15 +56,15 @@ def again(run: Run, person: Any) -> Run:
     return following
 
 
-def test_a_persons_own_secret_is_given_in_a_session_that_only_they_write_in(play: Any, other: Any) -> None:
+def test_a_personal_secret_is_given_if_only_its_owner_can_write(play: Any, other: Any) -> None:
     run = play(PRINT, result())
-    SessionMember.objects.create(session=run.task.session, user=other)  # reads along
+    SessionMember.objects.create(session=run.task.session, user=other)  # a viewer
     run.advance()
     assert printed(run)[0] == OWN
     assert "- [secret:OWN]" in offered()
 
 
-def test_it_is_neither_given_nor_offered_where_others_may_write(play: Any, other: Any) -> None:
+def test_a_personal_secret_is_withheld_if_others_can_write(play: Any, other: Any) -> None:
     run = play(PRINT, result())
     share(run.task.session, other)
     run.advance()
@@ -73,7 +73,7 @@ def test_it_is_neither_given_nor_offered_where_others_may_write(play: Any, other
     assert "own secrets are not given" in offered()
 
 
-def test_it_is_not_given_to_the_task_of_a_member_in_somebody_elses_session(play: Any, other: Any) -> None:
+def test_a_members_secret_is_withheld_in_another_persons_session(play: Any, other: Any) -> None:
     Secret.objects.create(owner=other, name="OTTOS", value="ottos-value-1")
     run = play(result())
     run.advance()
@@ -85,7 +85,7 @@ def test_it_is_not_given_to_the_task_of_a_member_in_somebody_elses_session(play:
     assert printed(run) == ["[secret:OTTOS]", "[secret:OWN]"]
 
 
-def test_a_share_that_is_given_while_the_model_answers_counts_for_that_very_call(
+def test_a_share_during_the_models_answer_counts_for_its_call(
     ask_http: Callable[..., Run], http_provider: Any, other: Any
 ) -> None:
     run = ask_http()
@@ -120,7 +120,7 @@ def approves_with_a_note(run: Run, person: Any) -> None:
     ("first", "speaks"),
     [(ASK, replies), (PLAN, approves_with_a_note), (PLAN, interjects)],
 )
-def test_from_another_persons_words_on_it_is_off_for_the_task_also_when_they_may_no_longer_write(
+def test_a_personal_secret_is_withheld_after_another_persons_message(
     first: Any, speaks: Callable[..., None], play: Any, owner: Any, other: Any
 ) -> None:
     run = play(first, PRINT, result())
@@ -133,7 +133,7 @@ def test_from_another_persons_words_on_it_is_off_for_the_task_also_when_they_may
     assert printed(again(run, owner))[0] == OWN, "the next task has only its person's words"
 
 
-def test_a_teams_secret_without_a_role_is_for_administrators(play: Any, owner: Any) -> None:
+def test_a_team_secret_without_a_role_is_for_administrators(play: Any, owner: Any) -> None:
     run = play(PRINT, result())
     run.advance()
     assert printed(run)[1] == "[secret:TEAMS]"
@@ -143,7 +143,7 @@ def test_a_teams_secret_without_a_role_is_for_administrators(play: Any, owner: A
     assert printed(again(run, owner))[1] == TEAMS
 
 
-def test_a_teams_secret_is_for_the_members_of_its_roles_at_that_moment(play: Any, owner: Any) -> None:
+def test_a_team_secret_is_for_current_members_of_its_roles(play: Any, owner: Any) -> None:
     role = Group.objects.create(name="engineers")
     Secret.objects.get(name="TEAMS").roles.add(role, Group.objects.create(name="testers"))
     owner.groups.add(role)
@@ -156,9 +156,7 @@ def test_a_teams_secret_is_for_the_members_of_its_roles_at_that_moment(play: Any
 
 
 @pytest.mark.parametrize("has_the_role", [True, False])
-def test_a_teams_secret_is_given_where_all_who_may_write_have_a_role_for_it(
-    has_the_role: bool, play: Any, owner: Any, other: Any
-) -> None:
+def test_a_team_secret_needs_a_role_of_all_writers(has_the_role: bool, play: Any, owner: Any, other: Any) -> None:
     role = Group.objects.create(name="engineers")
     Secret.objects.get(name="TEAMS").roles.add(role)
     for person in [owner, other][: 1 + has_the_role]:
@@ -170,7 +168,7 @@ def test_a_teams_secret_is_given_where_all_who_may_write_have_a_role_for_it(
     assert ("- [secret:TEAMS]" in offered()) is has_the_role
 
 
-def test_what_is_not_given_is_redacted_all_the_same(play: Any, other: Any) -> None:
+def test_withheld_secrets_are_redacted(play: Any, other: Any) -> None:
     run = play(call("shell", command=f"printf %s {''.join(reversed(TEAMS))} | rev"), result())
     run.advance()
     assert run.results()[0][1].startswith("[secret:TEAMS]")
@@ -178,10 +176,10 @@ def test_what_is_not_given_is_redacted_all_the_same(play: Any, other: Any) -> No
 
 
 @pytest.mark.parametrize("of_the_team", [True, False])
-def test_a_server_gets_the_teams_credential_and_a_persons_only_where_nobody_else_may_write(
+def test_a_server_gets_a_personal_credential_only_without_other_writers(
     of_the_team: bool, play: Any, owner: Any, other: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever has its tools may use the credential that an administrator gave to the server."""
+    """Everyone who has its tools can use the credential that an administrator gave to the server."""
     given: list[str] = []
     monkeypatch.setattr(
         "tasks_app.engine.capabilities.mcp_targets.target_of",

@@ -1,4 +1,4 @@
-"""Whole runs in tiny windows, against a provider that refuses what real ones refuse: it never has to."""
+"""Entire runs in tiny windows, against a provider that refuses what real ones refuse."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -22,12 +22,12 @@ USED = ("file", "message", "plan", "recall")
 
 
 class Agent:
-    """A model that writes and reads files of many sizes for `steps` steps, and then has its result."""
+    """A model that writes and reads files of many sizes for `steps` steps, and then gives its result."""
 
     def __init__(self, steps: int) -> None:
         self.steps, self.done = steps, 0
-        self.recalls: dict[int, int] = {}  # numbers that the model recalls, by step
-        self.before: dict[int, Callable[[], Any]] = {}  # what happens while the model thinks, by step
+        self.recalls: dict[int, int] = {}  # step → number that the model recalls
+        self.before: dict[int, Callable[[], Any]] = {}  # step → what happens during the model's call
 
     def __call__(self, received: Received) -> Reply:
         self.done += 1
@@ -47,7 +47,9 @@ class Agent:
         return self._call(received, "no_such_tool", {"step": self.done})
 
     def _call(self, received: Received, name: str, arguments: dict[str, Any]) -> Reply:
-        return strict_provider.call(received, name, arguments, f"call_{self.done % 3}")  # ids come back, as at some
+        return strict_provider.call(
+            received, name, arguments, f"call_{self.done % 3}"
+        )  # ids repeat, as at some providers
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def model(http_session: Any) -> LogicalModel:
 
 @pytest.fixture
 def run(ask_http: Any, http_provider: Any, model: LogicalModel, agent: Agent) -> Iterator[Run]:
-    """The agent's task; at the end, all that was sent is proven to be what the record says."""
+    """The agent's task. Afterwards, the requests must match the record."""
     http_provider.replies = [strict_provider.strict(agent, window=WINDOW)]
     run = ask_http("Write many files, and tell me when all is done.", max_iterations=100)
     yield run
@@ -115,7 +117,7 @@ def the_steps_of_the_answer_are_all_there(run: Run) -> None:
     assert [step["tool"] for step in answer.metadata["steps"]].count("no_such_tool") == 15
 
 
-def test_a_worker_that_is_new_at_every_step_sends_the_same(run: Run, monkeypatch: Any, agent: Agent) -> None:
+def test_a_new_worker_at_every_step_sends_the_same_requests(run: Run, monkeypatch: Any, agent: Agent) -> None:
     monkeypatch.setattr(loop, "run", loop.advance)
     while run.advance().is_active:
         pass
@@ -123,7 +125,7 @@ def test_a_worker_that_is_new_at_every_step_sends_the_same(run: Run, monkeypatch
     assert 2 < ContextCut.objects.count() < 20
 
 
-def test_messages_in_between_stay_whole(run: Run, agent: Agent, owner: Any, http_provider: Any) -> None:
+def test_messages_between_steps_stay_complete(run: Run, agent: Agent, owner: Any, http_provider: Any) -> None:
     for step in (5, 20, 35):
         agent.before[step] = lambda step=step: services.post_message(
             run.task.session, owner, f"By the way, number {step}: mind the commas."
@@ -134,7 +136,7 @@ def test_messages_in_between_stay_whole(run: Run, agent: Agent, owner: Any, http
     assert all(f"number {step}: mind the commas" in last for step in (5, 20, 35))
 
 
-def test_what_was_cut_can_be_recalled_whole_and_only_from_then_on(run: Run, agent: Agent, http_provider: Any) -> None:
+def test_cut_results_can_be_recalled(run: Run, agent: Agent, http_provider: Any) -> None:
     agent.recalls = {2: 3, 55: 4, 58: 1}
     run.advance()
     results = [entry.content for entry in run.entries if entry.tool_call_id]
@@ -166,7 +168,7 @@ def test_a_fallback_with_a_smaller_window_gets_its_own_cut(
     assert set(ContextCut.objects.values_list("window", flat=True)) >= {WINDOW}
     assert not [error for error in refused() if "400" in error]
     after = http_provider.received[-1].body["messages"]
-    assert len(after) > 60  # the larger window still has the whole record
+    assert len(after) > 60  # the larger window still has the entire record
 
 
 def _failing_at(agent: Agent, steps: tuple[int, ...], window: int) -> provider.Answer:
@@ -180,7 +182,7 @@ def _failing_at(agent: Agent, steps: tuple[int, ...], window: int) -> provider.A
     return failing
 
 
-def test_a_provider_that_reads_less_than_we_were_told_gets_a_shorter_request_once(
+def test_a_provider_with_a_smaller_window_gets_a_shorter_request_once(
     run: Run, agent: Agent, model: LogicalModel, http_provider: Any
 ) -> None:
     model.context_window = 100_000
@@ -204,7 +206,7 @@ def test_a_message_that_alone_is_too_long_ends_the_task_with_a_sentence(
     assert http_provider.received == []
 
 
-def test_a_window_that_holds_not_even_the_tools_is_named(
+def test_a_window_smaller_than_the_tools_is_named(
     ask_http: Any, http_provider: Any, model: LogicalModel, agent: Agent
 ) -> None:
     model.context_window = 3_000
@@ -215,7 +217,7 @@ def test_a_window_that_holds_not_even_the_tools_is_named(
     assert "Choose a model with a larger window" in task.failure_detail
 
 
-def test_a_turn_that_is_nearly_too_big_drops_what_was_before_it_and_is_named(
+def test_a_huge_turn_drops_earlier_turns_and_is_named(
     ask_http: Any, http_provider: Any, model: LogicalModel, agent: Agent, owner: Any
 ) -> None:
     model.context_window = 12_000

@@ -1,4 +1,4 @@
-"""A task with a workflow goes through its steps: the engine moves them on, and takes no result before the last one."""
+"""Workflows: the engine advances their steps, and accepts no result before the last one."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def steps(run):
     return [entry for entry in run.entries if entry.context_type == "workflow_step"]
 
 
-def test_each_step_is_told_when_it_begins_and_stands_in_the_plans_place(play, workflow):
+def test_each_workflow_step_is_described_when_it_begins(play, workflow):
     run = play(DONE, DONE, DONE, result("Released."), workflow=workflow)
     assert run.advance().state == "done"
     assert run.types[:3] == ["user_message", "system_reminder", "workflow_step"]
@@ -58,7 +58,7 @@ def test_a_blocked_step_asks_the_person_and_stays_the_current_one(play, workflow
     assert len(steps(run)) == 2
 
 
-def test_in_a_workflow_there_is_no_plan_and_elsewhere_no_step(play, workflow):
+def test_the_step_tool_replaces_the_plan_tool_in_workflows(play, workflow):
     run = play(call("plan", action="update", steps=[{"title": "Mine"}]), *[DONE] * 3, result(), workflow=workflow)
     run.advance()
     assert run.results()[0] == ("blocked", "The tool plan is not available here.")
@@ -76,14 +76,14 @@ def test_a_running_task_keeps_the_steps_that_it_started_with(play, workflow, own
     assert len(steps(run)) == 3
 
 
-def test_without_tool_calls_left_the_task_may_end_before_its_last_step(play, workflow):
+def test_without_tool_calls_left_a_workflow_can_end_early(play, workflow):
     Limits.objects.create(pk=1, tool_call_limit=1)
     run = play(DONE, result("As far as I came."), workflow=workflow)
     assert run.advance().state == "done"
     assert [step["status"] for step in run.task.plan] == ["done", "in_progress", "pending"]
 
 
-def test_a_workflow_waits_in_the_queue_and_is_refused_by_a_task_that_runs(play, workflow, owner):
+def test_a_workflow_is_queued_or_refused_while_a_task_runs(play, workflow, owner):
     run = play(call("message", type="ask", text="?"), result())
     run.advance()
     session = run.task.session
@@ -97,7 +97,7 @@ def test_a_workflow_waits_in_the_queue_and_is_refused_by_a_task_that_runs(play, 
     assert len(steps(following)) == 3
 
 
-def test_a_message_that_is_sent_again_goes_through_the_steps_again(play, workflow, owner):
+def test_a_resent_message_repeats_the_workflow(play, workflow, owner):
     run = play(DONE, DONE, DONE, result("Released."), workflow=workflow)
     run.advance()
     fork = forks.send_again(run.task.session, run.entries[-1].seq, owner)
