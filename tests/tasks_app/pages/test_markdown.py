@@ -284,7 +284,7 @@ NEARLY_PLAIN = [
 @example("http:www.example.com, e.g. 1. (c) -- it's  100%")
 @example('The "end" (of it): 3/4, at 12:30 – a@b.de\nis no address.\n\n\nSo mailto: https: they say\n')
 def test_plain_text_equals_the_parsers_output(text):
-    parsed = parser.rendered(text, FILES, is_whole=True)
+    parsed = parser.render(text, FILES, is_whole=True)
     assert markdown(text, FILES) == sanitizer.sanitised(parsed, FILES)
 
 
