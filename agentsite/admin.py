@@ -13,7 +13,7 @@ from unfold.decorators import display
 
 from agentsite.checks.registry import quick_findings
 from agentsite.models import AppliedValue
-from llm_app.admin.write_only import WriteOnlyField
+from llm_app.admin import WriteOnlyField
 from llm_app.models import ServiceKey
 from tools_app.models import SearchEngine
 from tools_app.search_engines.asking import ADAPTERS

@@ -17,7 +17,7 @@ from agentsite.accounts import two_factor
 from agentsite.accounts.admin_guards import MemberForm, ProtectedRecordMixin, ProtectedRightsMixin, ProtectedStaffMixin
 from agentsite.accounts.models import ApiToken, User
 from tasks_app.admin.base import LargeTable
-from tools_app.admin.policy import RolePolicyInline, UserPolicyInline
+from tools_app.admin import RolePolicyInline, UserPolicyInline
 
 admin.site.unregister([Group, Authenticator, UserSession])  # the latter two hold keys
 

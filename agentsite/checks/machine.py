@@ -12,8 +12,7 @@ from agentsite.environment import EMBEDDED, VAR_DIR, env
 from agentsite.serving.hosts import hosts_sentence
 from tasks_app.workspace import folders
 from tools_app.browser import program
-from tools_app.sandbox import workshop
-from tools_app.sandbox.choice import NoSandbox
+from tools_app.sandbox import NoSandbox, workshop
 
 _LITTLE_SPACE = 2 * 1000**3  # bytes
 _OTHERS = 0o077

@@ -16,9 +16,9 @@ from llm_app.pricing import unpriced
 from llm_app.provider_status import status_of, status_of_provider
 from tasks_app.services import diagnosis
 from tools_app.contract import registry as tool_registry
-from tools_app.hooks.loading import BrokenHook, plugins
+from tools_app.hooks import BrokenHook, plugins
 from tools_app.models import McpServer, McpTool, Skill
-from tools_app.skills.skill_files import description_remark, installed_skills, refused_skills
+from tools_app.skills import description_remark, installed_skills, refused_skills
 
 _CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # tests of images and sound cost too much
 _RESET = "Reset its breaker in the admin to return it to automatic operation."

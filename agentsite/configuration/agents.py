@@ -11,8 +11,7 @@ from llm_app.models import LogicalModel
 from tasks_app.models import Agent, AgentVersion, PromptSection, Workflow, WorkflowStep
 from tasks_app.models.agent import MARKS, SECTIONS
 from tasks_app.workspace.folders import check_environment
-from tools_app.hooks.builtin import OUTPUT_FILTER
-from tools_app.hooks.loading import choices
+from tools_app.hooks import OUTPUT_FILTER, choices
 
 SWITCHES = ("safe_mode", "autopilot", "self_verification", "termination_review")
 

@@ -20,9 +20,9 @@ from agentsite.configuration.section import (
     save_roles,
 )
 from llm_app import protocols
-from llm_app.breaker.rules import MAX_CALLS, Thresholds
+from llm_app.breaker import MAX_CALLS, Thresholds
 from llm_app.models import LogicalModel, ModelKind, Protocol, Provider, Route
-from llm_app.pricing.prices import DEAREST
+from llm_app.pricing import DEAREST
 from llm_app.provider_status import settings_changed
 
 _DEFAULT = "default"

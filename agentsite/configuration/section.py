@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StringConstraints
 
-from llm_app.breaker.rules import MAX_SECONDS
+from llm_app.breaker import MAX_SECONDS
 
 
 class ConfigurationSection(BaseModel):

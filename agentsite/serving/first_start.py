@@ -18,8 +18,7 @@ from agentsite.environment import BASE_DIR, env
 from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.pricing import unpriced
 from llm_app.provider_status import status_of
-from llm_app.setup import connect
-from llm_app.setup.known_providers import KNOWN_PROVIDERS, KnownProvider
+from llm_app.setup import KNOWN_PROVIDERS, KnownProvider, connect
 
 _LOCK = 0x6167656E7473  # "agents", a key of PostgreSQL's advisory locks
 

@@ -4,6 +4,7 @@ While a limit has room for all reservations, calls run in parallel. After that t
 exceeded at most by the last call that it allows.
 """
 
+from llm_app.budgets import counters, limits
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize, Unit, UsageMeter
 from llm_app.budgets.limits import BudgetScope, Limit, LimitState, Period
@@ -20,4 +21,6 @@ __all__ = [
     "Share",
     "Unit",
     "UsageMeter",
+    "counters",
+    "limits",
 ]

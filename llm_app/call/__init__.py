@@ -1,5 +1,6 @@
 """Calls of models: routes, attempts, retries and logs."""
 
+from llm_app.call import client
 from llm_app.call.cached_routes import CachedRoutes
 from llm_app.call.llm_call import Completion, LLMCall, Observer, References, StoredPrompt
 from llm_app.call.retry import Action
@@ -16,4 +17,5 @@ __all__ = [
     "Runner",
     "StoredPrompt",
     "TargetModel",
+    "client",
 ]

@@ -2,11 +2,20 @@
 
 from llm_app.models.breaker import BreakerChange, BreakerState, CircuitBreaker
 from llm_app.models.budget import Budget, Reservation, Spending
-from llm_app.models.log import Blob, LLMCallStatus, LLMLog
-from llm_app.models.provider import LearnedQuirk, LogicalModel, ModelKind, Protocol, Provider, Route
+from llm_app.models.log import UNPRICED, Blob, LLMCallStatus, LLMLog
+from llm_app.models.provider import (
+    LearnedQuirk,
+    LogicalModel,
+    LogicalModelQuerySet,
+    ModelKind,
+    Protocol,
+    Provider,
+    Route,
+)
 from llm_app.models.secret import Secret, ServiceKey
 
 __all__ = [
+    "UNPRICED",
     "Blob",
     "BreakerChange",
     "BreakerState",
@@ -16,6 +25,7 @@ __all__ = [
     "LLMLog",
     "LearnedQuirk",
     "LogicalModel",
+    "LogicalModelQuerySet",
     "ModelKind",
     "Protocol",
     "Provider",

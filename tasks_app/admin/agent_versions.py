@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from llm_app.admin.read_only import redacted
+from llm_app.admin import redacted
 from tasks_app.admin.base import ReadOnlyAdmin, link_to_row
 from tasks_app.models import Agent, AgentVersion
 from tasks_app.models.agent_version import AgentVersionQuerySet

@@ -23,10 +23,10 @@ from tasks_app.models import Agent, AgentPicture, AgentVersion, PromptSection, a
 from tasks_app.record import images
 from tasks_app.runtime import event_loop
 from tasks_app.workspace.folders import check_environment
-from tools_app.admin.tool_names import ToolNamesField
-from tools_app.hooks.loading import choices
+from tools_app.admin import ToolNamesField
+from tools_app.hooks import choices
 from tools_app.models import Skill
-from tools_app.skills.skill_files import installed_skills
+from tools_app.skills import installed_skills
 
 FIELDSETS = (
     (None, {"fields": ["name", "description", "mark", "upload", "instructions"]}),

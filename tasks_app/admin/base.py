@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
 
-from llm_app.admin.read_only import ReadOnlyMixin, RedactedPagesMixin
+from llm_app.admin import ReadOnlyMixin, RedactedPagesMixin
 
 ROWS = 25  # a page of the large tables
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
-from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
+from llm_app.admin import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.models import Secret
 from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.models import ALIVE_SECONDS, EngineProcess, Limits, MemoryNote

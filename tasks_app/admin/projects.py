@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.admin import TabularInline
 from unfold.decorators import action, display
 
-from llm_app.admin.read_only import RedactedPagesMixin
+from llm_app.admin import RedactedPagesMixin
 from tasks_app.admin.base import LargeTable, ReadOnlyInline, link_to_rows
 from tasks_app.models import LibraryFile, Project, ProjectMember, Session
 

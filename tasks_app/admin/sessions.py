@@ -19,7 +19,7 @@ from tasks_app.admin.base import LargeTable, ReadOnlyAdmin, link_to_row, link_to
 from tasks_app.admin.record import EntryInline, ToolCallInline
 from tasks_app.models import AgentVersion, ContextEntry, Session, SessionMember, Task, TaskState
 from tasks_app.replay import verification
-from tools_app.admin.tool_names import ToolNamesField
+from tools_app.admin import ToolNamesField
 
 _COLOURS = {**dict.fromkeys(TaskState.values, ""), TaskState.DONE: "success", TaskState.FAILED: "danger"}
 

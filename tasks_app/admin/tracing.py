@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 
-from llm_app.admin.write_only import WriteOnlyField
+from llm_app.admin import WriteOnlyField
 from llm_app.models import ServiceKey
 from tasks_app.models import SinkKind, TraceSink
 

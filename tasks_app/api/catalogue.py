@@ -10,8 +10,7 @@ from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from llm_app.models import LogicalModel, Route
-from llm_app.models.provider import LogicalModelQuerySet
+from llm_app.models import LogicalModel, LogicalModelQuerySet, Route
 from llm_app.provider_status import ProviderStatus, status_of
 from tasks_app.api.formats import Whole
 from tasks_app.models import Agent, Workflow

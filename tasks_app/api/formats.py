@@ -23,7 +23,7 @@ from rest_framework.response import Response
 
 from tasks_app.api.problems import TooLarge, too_large
 from tasks_app.api.rows import MOST_ROWS, Rows
-from tools_app.json_schema.validation import MAX_DEPTH, depth
+from tools_app.json_schema import MAX_DEPTH, depth
 
 MOST_VALUES = 20_000  # objects, lists and their items in a body
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # also one without an end: each byte is looked at once

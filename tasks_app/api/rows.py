@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model, QuerySet
 
-from llm_app.sql.composed_query import Select
+from llm_app.sql import Select
 
 MOST_ROWS = 2**31 - 1  # seq is a 32-bit column
 Query = Callable[..., "QuerySet[Any, Any]"]

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import Http404
 
-from llm_app.sql.cached_sql import cached_sql, fetch_first
+from llm_app.sql import cached_sql, fetch_first
 from tasks_app.api.rows import Query, Rows, as_time
 from tasks_app.models import Session, SessionSearch, with_filing
 from tasks_app.models.session import parse_words, words_from_values

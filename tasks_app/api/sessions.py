@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from llm_app.models import LogicalModel
-from llm_app.sql.composed_query import Select
+from llm_app.sql import Select
 from tasks_app import services
 from tasks_app.access import owned_session, visible_session, writable_session
 from tasks_app.api import session_rows

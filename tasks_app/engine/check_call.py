@@ -35,8 +35,8 @@ from tasks_app.runtime.cancellation import WorkAborted
 from tasks_app.workspace import file_history
 from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, base
 from tools_app.errors import ToolError, UnknownTool
-from tools_app.hooks.base import Call
-from tools_app.mcp.arguments import fitted_arguments
+from tools_app.hooks import Call
+from tools_app.mcp import fitted_arguments
 from tools_app.policy import Policy
 
 T = TypeVar("T")

@@ -12,12 +12,10 @@ from tasks_app.run.open_call import OpenCall
 from tasks_app.workspace import file_history
 from tasks_app.workspace.folders import workspace_of
 from tools_app import paging
-from tools_app.contract import ToolDefinition, ToolResult
-from tools_app.contract.capabilities import Delegation
-from tools_app.contract.effects import Delegate
+from tools_app.contract import Delegate, Delegation, ToolDefinition, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
-from tools_app.shell.restrictions import Restrictions
+from tools_app.shell import Restrictions
 from tools_app.tools import delegate
 
 WHOLE = "result.md"  # in a child's folder: its entire result, if that is too long to show

@@ -3,7 +3,7 @@
 from typing import Any
 
 from llm_app.redaction import Redactor
-from llm_app.sql.statements import Update, execute
+from llm_app.sql import Update, execute
 from tasks_app.models import ContextEntry, ContextType, Session, TaskState
 from tasks_app.run import UnitOfWork
 

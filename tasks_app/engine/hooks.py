@@ -14,20 +14,23 @@ from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.models import Agent, ContextEntry, ContextType, ToolCallLog
 from tasks_app.record import notice
 from tasks_app.run import TaskContext, UnitOfWork
-from tools_app.hooks.base import (
+from tools_app.hooks import (
+    BUILTIN,
+    OUTPUT_FILTER,
+    SAFE_MODE,
     Annotate,
     AskApproval,
     Call,
     Hook,
     HookContext,
+    HookSettings,
     PastCall,
     Refuse,
     Verdict,
+    hooks_for,
     overrides,
     run_hook,
 )
-from tools_app.hooks.builtin import BUILTIN, OUTPUT_FILTER, SAFE_MODE, HookSettings
-from tools_app.hooks.loading import hooks_for
 
 logger = logging.getLogger(__name__)
 _SKIPPED = "failed, skipped"

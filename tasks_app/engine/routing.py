@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app.memory import vectors
 from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.record import Draft

@@ -27,7 +27,7 @@ from tasks_app.runtime.live_stream import LiveStream
 from tasks_app.workspace import file_history
 from tools_app.contract import Danger, Target, ToolResult
 from tools_app.errors import ToolError
-from tools_app.hooks.base import CallOutcome
+from tools_app.hooks import CallOutcome
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from tasks_app.run import StepSettings, TaskContext
 from tasks_app.run.context import model_name
 from tasks_app.run.snapshot import TaskSnapshot
 from tools_app.policy import Policy, policy_for
-from tools_app.shell.restrictions import UNRESTRICTED
+from tools_app.shell import UNRESTRICTED
 
 CACHE_SIZE = 500
 _cache: dict[tuple[object, ...], StepSettings] = {}

@@ -10,7 +10,7 @@ from django.contrib.sessions.models import Session as Login
 from django.utils import timezone
 from knox.models import get_token_model
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app.models import Session
 from tasks_app.models.session import RIGHTS, rights_of_rows
 

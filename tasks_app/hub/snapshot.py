@@ -9,7 +9,7 @@ from django.db.models.expressions import RawSQL
 
 from llm_app import active_secrets
 from llm_app.redaction import Redactor
-from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first
+from llm_app.sql import cached_sql, fetch_all, fetch_first
 from tasks_app.hub import new_entries
 from tasks_app.hub.fragments import PageFragments, RefreshedRows
 from tasks_app.hub.updates import AppendedEntry, Event, SubscriberIdentity, Update

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from llm_app import abilities, active_secrets, errors
-from llm_app.adapters.openai_embeddings import vectors
+from llm_app.adapters import vectors
 from llm_app.call import Completion, Runner
 from llm_app.redaction import Redactor
-from llm_app.transport.waiting import DeadlinePassed, RunnerWithDeadline
+from llm_app.transport import DeadlinePassed, RunnerWithDeadline
 from llm_app.types import Message, Purpose
 from tasks_app.run import UnitOfWork, make_call_for_person, make_side_call
 

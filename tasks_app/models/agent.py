@@ -16,9 +16,9 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from llm_app.models import LogicalModel
-from llm_app.sql.cached_sql import cached_sql, fetch_first
-from tools_app.hooks.builtin import OUTPUT_FILTER, SAFE_MODE
-from tools_app.shell.restrictions import Restrictions
+from llm_app.sql import cached_sql, fetch_first
+from tools_app.hooks import OUTPUT_FILTER, SAFE_MODE
+from tools_app.shell import Restrictions
 
 MARKS = {
     "search": "Lens",

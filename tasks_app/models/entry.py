@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.fields.json import KT
 
-from llm_app.sql.cached_sql import cached_sql, fetch_first
+from llm_app.sql import cached_sql, fetch_first
 from tasks_app.models.session import Session
 from tasks_app.models.task import Task
 

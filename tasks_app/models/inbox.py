@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app.models.session import Session
 from tasks_app.models.workflow import Workflow
 

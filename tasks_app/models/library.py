@@ -11,7 +11,7 @@ from django.db.models import Q, Sum, Value
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
-from llm_app.sql.cached_sql import cached_sql, fetch_first
+from llm_app.sql import cached_sql, fetch_first
 from tasks_app.models.project import Project
 from tasks_app.text import full_text
 

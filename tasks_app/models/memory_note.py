@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from llm_app.sql.cached_sql import cached_sql, fetch_first
+from llm_app.sql import cached_sql, fetch_first
 from tasks_app.models.project import Project
 from tasks_app.models.task import Task
 from tasks_app.text import full_text

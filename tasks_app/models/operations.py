@@ -13,7 +13,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
 from llm_app.models import LogicalModel
-from llm_app.sql.cached_sql import cached_sql, fetch_first
+from llm_app.sql import cached_sql, fetch_first
 from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from llm_app.models import LogicalModel
-from llm_app.sql.cached_sql import cached_sql, fetch_first
+from llm_app.sql import cached_sql, fetch_first
 from tasks_app.models.agent import Agent
 from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.sharing import SessionMember

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 
 
 class MemberQuerySet(models.QuerySet[Any]):

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Count, Exists, OuterRef, Q, Value
 from django.db.models.functions import Now
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first, update_all
+from llm_app.sql import cached_sql, fetch_all, fetch_first, update_all
 from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.session import Session
 from tasks_app.models.task_state import (

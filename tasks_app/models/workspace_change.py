@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import models, transaction
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app.models.session import Session
 from tasks_app.models.task import Task
 

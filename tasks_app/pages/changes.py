@@ -17,7 +17,7 @@ from tasks_app.record import redactor_of
 from tasks_app.record.item import Item
 from tasks_app.workspace import file_history
 from tasks_app.workspace.folders import workspace_of
-from tools_app.editing.changes import overwrite_diff
+from tools_app.editing import overwrite_diff
 from tools_app.errors import ToolError
 from tools_app.files import as_text
 

@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from llm_app.models import LogicalModel
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.models import Agent, AgentPicture, Project, Session, Workflow, agent_templates
 

@@ -10,8 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from llm_app.models import Blob, LLMLog, LogicalModel
-from llm_app.models.log import UNPRICED, LLMCallStatus
+from llm_app.models import UNPRICED, Blob, LLMCallStatus, LLMLog, LogicalModel
 from llm_app.types import Purpose
 from tasks_app.access import Request, may_see_llm_calls, signed_in, visible_session
 from tasks_app.models import ContextCut, ContextEntry, Session, ToolCallLog

@@ -16,8 +16,7 @@ from tasks_app.record import redactor_of
 from tasks_app.runtime import event_loop
 from tasks_app.workspace.downloads import HEADERS
 from tasks_app.workspace.folders import workspace_of
-from tools_app.documents.formats import is_document, is_pdf
-from tools_app.documents.reader import page_picture, read_document
+from tools_app.documents import is_document, is_pdf, page_picture, read_document
 from tools_app.errors import ToolError
 
 MAX_TEXT_BYTES = 200_000

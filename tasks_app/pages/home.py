@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app import services
 from tasks_app.access import Request, posted, signed_in, writable_project
 from tasks_app.models import Project, Session

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from django_htmx.http import trigger_client_event
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app import services
 from tasks_app.access import Request, signed_in
 from tasks_app.models import Approval, Decision, Session, Task, TaskState

@@ -16,7 +16,7 @@ from tasks_app.runtime import event_loop
 from tasks_app.services import library
 from tasks_app.services.projects import redacted
 from tasks_app.workspace.downloads import HEADERS, download
-from tools_app.documents.reader import page_picture
+from tools_app.documents import page_picture
 from tools_app.errors import ToolError
 
 

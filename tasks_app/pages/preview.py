@@ -35,7 +35,7 @@ from tasks_app.models import Session
 from tasks_app.pages.preview_exchange import PortRequest, PortResponse
 from tasks_app.runtime import process
 from tools_app.errors import ToolError
-from tools_app.sandbox.ports import connect
+from tools_app.sandbox import connect
 
 VALID_SECONDS = 15 * 60  # validity of a token since it was made or renewed
 MAX_SECONDS = 24 * 3600  # maximum validity with renewals

@@ -17,8 +17,7 @@ from llm_app.models import Protocol, Provider, Route
 from llm_app.pricing import prices
 from llm_app.provider_status import status_of
 from llm_app.redaction import seen_values
-from llm_app.setup import connect, known_providers, model_list
-from llm_app.setup.model_list import is_listable
+from llm_app.setup import connect, is_listable, known_providers, model_list
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import done, refused

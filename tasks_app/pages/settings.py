@@ -29,7 +29,7 @@ from tasks_app.pages import sign_ins
 from tasks_app.pages.responses import done
 from tasks_app.services import secrets
 from tasks_app.text import sentences
-from tools_app.json_schema.model_schemas import first_sentence
+from tools_app.json_schema import first_sentence
 from tools_app.models import UserPolicy
 from tools_app.policy import policy_for
 

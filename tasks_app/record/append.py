@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from llm_app.redaction import Redactor
-from llm_app.sql.statements import Insert, Statement, Update, execute
+from llm_app.sql import Insert, Statement, Update, execute
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.models.entry import SEQ_ONCE
 from tasks_app.record import chain

@@ -16,7 +16,7 @@ from llm_app.models import Blob
 from llm_app.types import Picture
 from tasks_app.models import ContextEntry
 from tasks_app.runtime import event_loop
-from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
+from tools_app.child_process import ChildLimits, NoAnswer, answer_of
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, picture_type
 

@@ -16,7 +16,7 @@ from llm_app import active_secrets
 from llm_app.active_secrets import ActiveSecrets
 from llm_app.models import Secret
 from llm_app.redaction import Redactor, redacted_call
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from llm_app.types import ToolCall
 from tasks_app.models import ContextEntry, Project, ProjectMember, Session, SessionMember, Task
 

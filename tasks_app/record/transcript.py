@@ -11,8 +11,8 @@ from django.db.models import Count, Exists, OuterRef
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog
-from llm_app.sql.cached_sql import cached_sql, fetch_all
-from llm_app.transport.http_errors import own_words
+from llm_app.sql import cached_sql, fetch_all
+from llm_app.transport import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
 from tasks_app.models.entry import EntryQuerySet
 from tasks_app.record import delegated, redact_entries

@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from llm_app import stored_prompt
-from llm_app.adapters.base import RouteParameters
+from llm_app.adapters import RouteParameters
 from llm_app.models import Blob, LLMLog
 from llm_app.protocols import adapter_of
-from llm_app.redaction.prompt import LoggedSpan, with_spans
+from llm_app.redaction import LoggedSpan, with_spans
 from llm_app.types import Message, Prompt, ToolSpec
 from tasks_app.models import ContextEntry, Session
 from tasks_app.record import cut

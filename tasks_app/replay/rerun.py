@@ -13,7 +13,7 @@ from itertools import product
 
 import orjson
 
-from llm_app.adapters.base import RouteParameters
+from llm_app.adapters import RouteParameters
 from llm_app.models import Blob, LLMLog
 from llm_app.protocols import adapter_for
 from llm_app.stored_prompt import dump_tools, load_tools

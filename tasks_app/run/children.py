@@ -28,7 +28,7 @@ from tasks_app.run.next_task import title_of
 from tasks_app.runtime import broadcast, wakeup
 from tasks_app.workspace import file_history
 from tasks_app.workspace.folders import files_of, workspace_of
-from tools_app.contract.effects import Delegate, DelegatedTask
+from tools_app.contract import Delegate, DelegatedTask
 from tools_app.errors import ToolError
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from django.db.models import F, Q, QuerySet, Subquery
 from llm_app.abilities import ModelsByAbility
 from llm_app.call import CachedRoutes
 from llm_app.models import Blob
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app.models import (
     Agent,
     AgentVersion,
@@ -35,7 +35,7 @@ from tasks_app.workspace import file_history
 from tools_app.contract import ToolVisibility
 from tools_app.files import Workspace
 from tools_app.held_resources import JOB, PAGE
-from tools_app.hooks.base import Hook
+from tools_app.hooks import Hook
 from tools_app.policy import Policy, VisibleTools
 from tools_app.sandbox import Sandbox
 

@@ -7,13 +7,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
-from llm_app.sql.statements import execute, save
+from llm_app.sql import cached_sql, execute, fetch_all, save
 from tasks_app.models import Approval, ContextEntry, ContextType, InboxMessage, Session, Task, WaitingFor
 from tasks_app.record import Draft, StoredPicture, append_entries
 from tasks_app.runtime import broadcast
 from tasks_app.runtime.wakeup import wake
-from tools_app.documents.formats import kind_by_name
+from tools_app.documents import kind_by_name
 
 LONGEST_TITLE = 60  # characters of an automatic title
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from llm_app.budgets import Allowance
 from llm_app.redaction import redacted_arguments
-from llm_app.sql.statements import Statement, Update, save, stored
+from llm_app.sql import Statement, Update, save, stored
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import Draft, SessionSecrets, append_entries, lock
 from tasks_app.record.append import ChainHead, HeadMoved, append_statements, chained_entries, is_lost_race

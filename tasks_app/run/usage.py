@@ -5,7 +5,7 @@ from uuid import UUID
 
 from llm_app.call import Completion
 from llm_app.models import LLMCallStatus, LLMLog
-from llm_app.sql.cached_sql import cached_sql, fetch_first
+from llm_app.sql import cached_sql, fetch_first
 from llm_app.types import Purpose
 from tasks_app.models import Task
 

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When, Window
 from django.db.models.functions import RowNumber
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app.models import Task, TaskState
 from tasks_app.models.errors import Refusal
 from tasks_app.runtime.wakeup import enqueue

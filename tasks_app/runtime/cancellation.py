@@ -18,7 +18,7 @@ from uuid import UUID
 
 from django.db import Error, connection
 
-from llm_app.transport.waiting import ready_descriptors
+from llm_app.transport import ready_descriptors
 from tasks_app.runtime import event_loop, work_slots
 
 

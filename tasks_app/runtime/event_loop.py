@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
-from llm_app.transport.waiting import ready_descriptors
+from llm_app.transport import ready_descriptors
 
 T = TypeVar("T")
 _lock = threading.Lock()

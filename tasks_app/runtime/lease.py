@@ -14,8 +14,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from llm_app.models import Reservation
-from llm_app.sql.cached_sql import cached_sql, update_all
-from llm_app.sql.statements import Update, execute
+from llm_app.sql import Update, cached_sql, execute, update_all
 from tasks_app.models import Task
 from tasks_app.models.task_state import predecessors
 from tasks_app.runtime import admission, metrics, process

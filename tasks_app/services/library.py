@@ -12,7 +12,7 @@ from django.db import transaction
 from tasks_app.models import LibraryFile, Limits, Project
 from tasks_app.models.errors import DiskFull, FilesQuotaFull, Refusal
 from tasks_app.workspace.folders import has_free_disk, used_bytes
-from tools_app.documents.document import visible
+from tools_app.documents import visible
 
 MAX_FILE_BYTES = 50 * 1000**2  # bytes per file
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from llm_app.sql.statements import Update, execute, save
+from llm_app.sql import Update, execute, save
 from tasks_app.models import Agent, InboxMessage, Mode, Session, Task, WaitingFor, Workflow
 from tasks_app.models.errors import AgentWithheld, MessageRead, SchemaTooLate, WorkflowTooLate
 from tasks_app.record import StoredPicture, images, lock

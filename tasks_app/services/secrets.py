@@ -18,8 +18,7 @@ from django.db.models import Model, Q, QuerySet
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog, Secret
-from llm_app.redaction import Redactor, placeholder, rejection_reason
-from llm_app.redaction.redactor import NAME
+from llm_app.redaction import NAME, Redactor, placeholder, rejection_reason
 from tasks_app.memory import edit
 from tasks_app.models import Approval, ContextEntry, IdempotencyKey, InboxMessage, Project, Session, Task, ToolCallLog
 from tasks_app.models.errors import SecretNameTaken, SecretRefused

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from llm_app import active_secrets
 from llm_app.errors import BudgetExceeded, LLMError
-from llm_app.sql.statements import execute, save
-from llm_app.transport.waiting import DeadlinePassed, RunnerWithDeadline
+from llm_app.sql import execute, save
+from llm_app.transport import DeadlinePassed, RunnerWithDeadline
 from llm_app.types import Message, Purpose
 from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, Task
 from tasks_app.models.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
@@ -22,7 +22,7 @@ from tasks_app.run.next_task import title_of
 from tasks_app.run.side_calls import make_side_call
 from tasks_app.runtime import broadcast
 from tasks_app.runtime.cancellation import WorkAborted
-from tools_app.files.workspace_copy import remove_tree
+from tools_app.files import remove_tree
 
 logger = logging.getLogger(__name__)
 _CLOSING_TAG = re.compile(r"</(?=\s*(message|answer))", re.IGNORECASE)

@@ -23,7 +23,7 @@ from tasks_app.run import reminders
 from tasks_app.run.next_task import title_of
 from tasks_app.services.sessions import create_session, require_quota
 from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, ChatMessage, ForeignChat, chat_of
-from tools_app.child_process.parent import NoAnswer, lines_of
+from tools_app.child_process import NoAnswer, lines_of
 
 PAGE_ENTRIES, PAGE_CHARS = 200, 60_000  # entries and characters per page of messages
 MAX_EMPTY_PAGES = 20  # empty pages that are skipped in a row

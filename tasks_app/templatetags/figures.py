@@ -13,8 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from llm_app.budgets import BudgetScope, Limit, LimitState, Unit, counters, limits
-from llm_app.models import LLMLog
-from llm_app.models.log import UNPRICED
+from llm_app.models import UNPRICED, LLMLog
 from tasks_app.models import Task
 from tools_app.files import in_units
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import orjson
 
-from tools_app.skills.skill_files import ARCHIVE_ERRORS
+from tools_app.skills import ARCHIVE_ERRORS
 
 MOST_BYTES = 64 * 1024 * 1024  # of a file, packed and unpacked
 MOST_CHATS, MOST_MESSAGES = 300, 2_000

@@ -20,9 +20,8 @@ from tasks_app.tracing.events import Event, as_lines
 from tasks_app.tracing.otlp import requests_of
 from tools_app.errors import ToolError
 from tools_app.models import AllowedAddress
-from tools_app.network import NetworkPolicy
-from tools_app.network.fetch import FetchedResponse, OutgoingRequest
-from tools_app.network.fetch import send as send_request
+from tools_app.network import FetchedResponse, NetworkPolicy, OutgoingRequest
+from tools_app.network import send as send_request
 
 ROTATED_FILES = 4  # rotated files besides the current one
 TIMEOUT_S = 20.0

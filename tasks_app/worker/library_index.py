@@ -12,9 +12,15 @@ from tasks_app.models import LibraryFile, LibraryPassage
 from tasks_app.record import storable
 from tasks_app.runtime import event_loop, process
 from tasks_app.text.retrieval import terms_of
-from tools_app.documents.document import NO_TEXT, tidy
-from tools_app.documents.formats import has_signature
-from tools_app.documents.reader import DocumentExcerpt, PartExcerpt, UnreadableDocument, read_document
+from tools_app.documents import (
+    NO_TEXT,
+    DocumentExcerpt,
+    PartExcerpt,
+    UnreadableDocument,
+    has_signature,
+    read_document,
+    tidy,
+)
 
 logger = logging.getLogger(__name__)
 HOLD = timedelta(seconds=150)  # longer than one round of reading can take

@@ -18,7 +18,7 @@ from llm_app import active_secrets
 from tasks_app.engine.capabilities.mcp_targets import target_of
 from tasks_app.runtime import event_loop
 from tools_app.errors import ToolError
-from tools_app.mcp.connection import ListedTool, McpConnection, tools_of
+from tools_app.mcp import ListedTool, McpConnection, tools_of
 from tools_app.models import McpServer, McpTool
 
 logger = logging.getLogger(__name__)

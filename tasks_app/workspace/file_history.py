@@ -30,9 +30,9 @@ from tools_app.files import (
     Snapshot,
     Workspace,
     as_text,
+    detect_encoding,
     differences,
 )
-from tools_app.files.encoding import detect_encoding
 
 _CLEANUP_INTERVAL = 8  # changes between two clean-ups
 _MAX_LISTED_PATHS = 20  # paths per sentence

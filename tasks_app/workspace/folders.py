@@ -7,14 +7,11 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 from tasks_app.models import Agent, LibraryFile, Limits, Session
 from tasks_app.models.errors import DiskFull, FilesQuotaFull
-from tools_app.files import FileHistory, Owner, Workspace, workspace_owner
-from tools_app.files.quota import bytes_held
-from tools_app.sandbox import Layer, Sandbox, workshop
-from tools_app.sandbox.choice import choose_sandbox
-from tools_app.sandbox.docker import Docker
+from tools_app.files import FileHistory, Owner, Workspace, bytes_held, workspace_owner
+from tools_app.sandbox import Docker, Layer, Sandbox, choose_sandbox, workshop
 
 _RESERVED = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MOUNT))  # noqa: S108
 

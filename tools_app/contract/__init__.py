@@ -1,5 +1,6 @@
 """The contract of a tool: arguments, context, result with declared effects, and the registry of all tools."""
 
+from tools_app.contract import base, capabilities, registry
 from tools_app.contract.base import (
     Arguments,
     Danger,
@@ -10,22 +11,64 @@ from tools_app.contract.base import (
     ToolResult,
     ToolVisibility,
 )
-from tools_app.contract.capabilities import Engine, McpEndpoint, ReaderService
-from tools_app.contract.effects import WaitForReply
-from tools_app.contract.registry import tool
+from tools_app.contract.capabilities import Delegation, Engine, Handoffs, McpEndpoint, ReaderService
+from tools_app.contract.effects import (
+    CacheSearch,
+    Delegate,
+    DelegatedTask,
+    DeleteNote,
+    Effect,
+    EndStep,
+    Finish,
+    HandoffRefused,
+    HandOn,
+    InvalidData,
+    JobStarted,
+    LoadGroup,
+    LoadSkill,
+    PlanStep,
+    SaveNote,
+    SetPlan,
+    UnloadGroup,
+    WaitForReply,
+)
+from tools_app.contract.registry import compact_line, tool
 
 __all__ = [
     "Arguments",
+    "CacheSearch",
     "Danger",
+    "Delegate",
+    "DelegatedTask",
+    "Delegation",
+    "DeleteNote",
+    "Effect",
+    "EndStep",
     "Engine",
+    "Finish",
+    "HandOn",
+    "HandoffRefused",
+    "Handoffs",
+    "InvalidData",
+    "JobStarted",
     "Judgement",
+    "LoadGroup",
+    "LoadSkill",
     "McpEndpoint",
+    "PlanStep",
     "ReaderService",
+    "SaveNote",
+    "SetPlan",
     "Target",
     "ToolContext",
     "ToolDefinition",
     "ToolResult",
     "ToolVisibility",
+    "UnloadGroup",
     "WaitForReply",
+    "base",
+    "capabilities",
+    "compact_line",
+    "registry",
     "tool",
 ]

@@ -21,7 +21,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils.translation.template import templatize
 
 from tools_app.contract import registry
-from tools_app.json_schema.model_schemas import first_sentence
+from tools_app.json_schema import first_sentence
 
 ROOT: Path = settings.BASE_DIR
 _APPS = ("agentsite", "tasks_app", "tools_app", "llm_app")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tasks_app.runtime.live_stream import LiveStream
-from tools_app.shell.terminal import render_terminal
+from tools_app.shell import render_terminal
 
 
 class Progress:

@@ -11,7 +11,7 @@ from tasks_app.run import History
 from tasks_app.runtime import process
 from tools_app.errors import ToolError
 from tools_app.models import Skill
-from tools_app.skills.skill_files import SkillFolder, SkillText, installed_skills, state_of
+from tools_app.skills import SkillFolder, SkillText, installed_skills, state_of
 
 
 def catalogue(user_id: int) -> tuple[tuple[str, str], ...]:

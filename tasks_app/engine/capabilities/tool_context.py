@@ -20,15 +20,13 @@ from tasks_app.record import SessionSecrets, tokens
 from tasks_app.run import TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import process
 from tasks_app.workspace.folders import layers
-from tools_app.contract import Arguments, Engine, ReaderService, Target, ToolContext, ToolDefinition
-from tools_app.contract.capabilities import Handoffs
-from tools_app.contract.effects import PlanStep
+from tools_app.contract import Arguments, Engine, Handoffs, PlanStep, ReaderService, Target, ToolContext, ToolDefinition
 from tools_app.errors import NothingStored, ToolError
 from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
 from tools_app.network import NetworkPolicy
 from tools_app.notes import CitedPassage, Note
 from tools_app.policy import Policy
-from tools_app.sandbox.ports import SandboxPorts
+from tools_app.sandbox import SandboxPorts
 
 _NOTES = 800  # bytes for the approver's name and hooks' remarks
 _REACHING_HOSTS = (Target.SANDBOX, Target.NETWORK, Target.BROWSER)

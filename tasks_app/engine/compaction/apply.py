@@ -11,7 +11,7 @@ from tasks_app.engine.compaction.summary import line_of
 from tasks_app.models import Agent, Cause, ContextCut, ContextEntry, FailureCode
 from tasks_app.record import Cut, Draft, notice, redact_entry, tokens
 from tasks_app.run import Failed, TaskContext, UnitOfWork
-from tools_app.contract.registry import compact_line
+from tools_app.contract import compact_line
 
 
 def make_room(context: TaskContext, recipient: TargetModel, cause: Cause, summed_up: Draft | None = None) -> bool:

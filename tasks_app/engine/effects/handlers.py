@@ -19,8 +19,7 @@ from tasks_app.models import (
 )
 from tasks_app.record.append import storable_json
 from tasks_app.run import Failed, Refused, ReplyNeeded, reminders
-from tools_app.contract import WaitForReply
-from tools_app.contract.effects import (
+from tools_app.contract import (
     CacheSearch,
     Delegate,
     DeleteNote,
@@ -35,6 +34,7 @@ from tools_app.contract.effects import (
     SaveNote,
     SetPlan,
     UnloadGroup,
+    WaitForReply,
 )
 from tools_app.models import CachedSearch
 

@@ -11,7 +11,7 @@ from tasks_app.models import Task, TaskState
 from tasks_app.record import Draft
 from tasks_app.run import Failed
 from tasks_app.run.open_call import OpenCall
-from tools_app.contract.effects import Effect
+from tools_app.contract import Effect
 
 E = TypeVar("E", bound=Effect)
 

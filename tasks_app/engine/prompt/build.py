@@ -9,8 +9,7 @@ import orjson
 
 from llm_app.call import TargetModel
 from llm_app.models import LogicalModel
-from llm_app.redaction import Redactor, placeholder
-from llm_app.redaction.prompt import redacted_system, redacted_tools
+from llm_app.redaction import Redactor, placeholder, redacted_system, redacted_tools
 from llm_app.stored_prompt import dump_tools
 from llm_app.types import Prompt, ToolMode, ToolSpec
 from tasks_app.engine.capabilities.skills import catalogue
@@ -20,10 +19,9 @@ from tasks_app.record import tokens
 from tasks_app.run import TaskContext
 from tasks_app.workspace.folders import layers, sandbox
 from tools_app.contract import ToolDefinition, ToolVisibility
-from tools_app.json_schema.model_schemas import brief, first_sentence
+from tools_app.json_schema import brief, first_sentence
 from tools_app.policy import Policy, VisibleTools, policy_for
-from tools_app.sandbox import Sandbox
-from tools_app.sandbox.probe import SandboxContents, sandbox_contents
+from tools_app.sandbox import Sandbox, SandboxContents, sandbox_contents
 
 
 class PromptHead(NamedTuple):
