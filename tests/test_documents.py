@@ -18,7 +18,7 @@ _NO_MODULE = re.compile(r"agentsite\.(?:[EW]\d+|hooks|tools|protocols)")  # ids 
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_file_that_a_document_names_is_there(document: Path) -> None:
+def test_files_named_in_documents_exist(document: Path) -> None:
     text = document.read_text()
     missing = {path for path in _PATH.findall(text) if "NAME" not in path and not (ROOT / path).exists()}
     missing |= {path for path in _LINK.findall(text) if not (document.parent / path).exists()}
@@ -26,12 +26,12 @@ def test_every_file_that_a_document_names_is_there(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_module_that_a_document_names_is_there(document: Path) -> None:
+def test_modules_named_in_documents_exist(document: Path) -> None:
     names = {name for name in _DOTTED.findall(document.read_text()) if not _NO_MODULE.fullmatch(name)}
     assert not {name for name in names if not _exists(name)}
 
 
-def test_each_name_in_the_guide_is_in_a_file_of_its_line() -> None:
+def test_names_in_the_guide_are_in_the_files_of_their_line() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     for step in re.findall(r"^\d\. (.*(?:\n   .*)*)", text, re.MULTILINE):
         paths = [ROOT / path for path in _PATH.findall(step) if (ROOT / path).is_file()]
@@ -63,7 +63,7 @@ def packages() -> set[str]:
     return {str(folder.relative_to(ROOT)) for folder in folders if folder.parent != ROOT and folder.name != "commands"}
 
 
-def test_the_map_has_every_package_and_no_other() -> None:
+def test_map_lists_exactly_the_packages() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     rows = re.findall(r"^\| `([\w/]+)/` \|", text, re.MULTILINE)
     assert sorted(rows) == sorted(packages())
@@ -95,13 +95,13 @@ def _words(name: str) -> list[str]:
     return [*parts, name]
 
 
-def test_every_word_of_the_glossary_is_a_word_of_the_code() -> None:
+def test_glossary_words_occur_in_the_code() -> None:
     terms = [word for term, _ in glossary() for word in re.findall(r"\w+", term.lower())]
     assert len(terms) > 30
     assert not set(terms) - identifiers()
 
 
-def test_no_word_that_the_glossary_replaces_is_in_the_code() -> None:
+def test_replaced_words_do_not_occur_in_the_code() -> None:
     replaced = {word for _, instead in glossary() for word in instead}
     assert len(replaced) > 8
     assert not replaced & identifiers()

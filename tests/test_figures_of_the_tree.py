@@ -135,7 +135,7 @@ def test_no_module_is_long(package: str) -> None:
     assert not long, f"over {MOST_LINES} lines: {long}"
 
 
-def test_the_figures_are_told(record_property: Callable[[str, object], None]) -> None:
+def test_figures_are_printed(record_property: Callable[[str, object], None]) -> None:
     told = ", ".join(f"{name} {value:.1f}" for name, value in figures().items())
     record_property("closing line", f"The tree: {told}")
 

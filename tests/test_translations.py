@@ -22,7 +22,7 @@ def texts() -> list[translations.TranslatableText]:
     return translations.texts()
 
 
-def test_there_is_a_german_one() -> None:
+def test_german_translation_exists() -> None:
     assert [po.parts[-3] for po in FILES] == ["de"]
     assert len(texts()) > 900
 
@@ -36,12 +36,12 @@ def test_every_text_has_its_translation(po: Path) -> None:
 
 
 @files
-def test_what_the_server_reads_is_what_was_translated(po: Path) -> None:
+def test_compiled_translations_are_current(po: Path) -> None:
     assert po.with_suffix(".mo").read_bytes() == translations.as_mo(translations.read(po)), UPDATE
 
 
 @files
-def test_what_is_put_into_a_text_is_put_into_its_translation(po: Path) -> None:
+def test_placeholders_are_the_same_in_translations(po: Path) -> None:
     for message in translations.read(po):
         ids = translations.forms(message.id)
         for number, form in enumerate(translations.forms(message.string)):
@@ -69,7 +69,7 @@ def test_a_fuzzy_translation_counts_as_missing(tmp_path: Path) -> None:
     assert translations.missing(translations.read(po)) == ["Say"]
 
 
-def test_the_words_of_scripts_are_given_to_pages() -> None:
+def test_pages_receive_the_texts_of_scripts() -> None:
     assert {text.id for text in translations._script_texts()} == set(SCRIPT_TEXTS)
 
 

@@ -27,7 +27,7 @@ def examples() -> dict[str, str]:
     return dict(_EXAMPLE.findall((ROOT / "docs" / "extending.md").read_text()))
 
 
-def test_the_document_shows_each_file_as_it_is() -> None:
+def test_document_shows_each_file_verbatim() -> None:
     shown = examples()
     assert shown
     for path, text in shown.items():
@@ -44,7 +44,7 @@ def test_the_hook_refuses_mail(command: str, refused: bool) -> None:
     assert isinstance(verdict, base.Refuse) is refused
 
 
-def test_the_reminder_is_said_once_in_a_long_task(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_task_gets_one_reminder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(before_step, "_REMINDERS", (long_task,))
 
     def said(**fields: object) -> list[str]:
@@ -56,7 +56,7 @@ def test_the_reminder_is_said_once_in_a_long_task(monkeypatch: pytest.MonkeyPatc
     assert said(iteration=LONG_TASK, reminded={"long_task": 30}) == []
 
 
-def test_the_skill_is_found_in_its_folder() -> None:
+def test_skill_is_loaded_from_its_folder() -> None:
     folder = FOLDER / "skills"
     assert "release-notes" in installed_skills(folder)
     assert refused_skills(folder) == {}

@@ -90,14 +90,14 @@ def test_a_task_runs_through_the_protocol_of_a_plugin(install, ask, ollama):
     assert verification.of_session(task.session, logs).mismatches == []
 
 
-def test_where_the_plugin_is_missing_the_next_route_answers(ask, ollama):
+def test_next_route_answers_without_the_plugin(ask, ollama):
     ollama.replies = [openai_result("Here.")]
     assert ask("ollama_chat", "openai_native").advance().final_result["text"] == "Here."
     task = ask("ollama_chat").advance()
     assert (task.state, task.failure_code) == ("failed", "provider_unavailable")
 
 
-def test_the_admin_offers_it_and_keeps_what_is_not_installed(install, admin_client: Client):
+def test_admin_offers_the_protocol_and_keeps_uninstalled_ones(install, admin_client: Client):
     row = Provider.objects.create(name="mine", protocol="ollama_chat", base_url="http://127.0.0.1:11434")
     page = f"/admin/llm_app/provider/{row.pk}/change/"
     assert "ollama_chat (not installed)" in admin_client.get(page).content.decode()
@@ -121,7 +121,7 @@ def test_the_admin_offers_it_and_keeps_what_is_not_installed(install, admin_clie
 
 
 @pytest.mark.django_db
-def test_the_configuration_file_takes_it(install, tmp_path: Path):
+def test_configuration_file_accepts_the_protocol(install, tmp_path: Path):
     file = tmp_path / "agentsite.yml"
     file.write_text("providers:\n  - {name: mine, protocol: ollama_chat, base_url: 'http://127.0.0.1:11434'}\n")
     with pytest.raises(ConfigurationError, match="protocol: should be one of openai_native, "):
@@ -140,7 +140,7 @@ def test_the_configuration_file_takes_it(install, tmp_path: Path):
         ("no_adapter", "collections:OrderedDict", "not a subclass of llm_app.adapters.base.Adapter"),
     ],
 )
-def test_what_cannot_be_used_is_named_and_stops_nothing_else(install, monkeypatch, name, target, fault):
+def test_unusable_plugins_are_reported_and_harmless(install, monkeypatch, name, target, fault):
     built_in = dict(protocols.adapters())
     monkeypatch.syspath_prepend(FOLDER)
     install(**{name: target})
@@ -148,7 +148,7 @@ def test_what_cannot_be_used_is_named_and_stops_nothing_else(install, monkeypatc
     assert fault in protocols.plugins().faults[name]
 
 
-def test_the_page_shows_the_example_as_it_is():
+def test_document_shows_the_example_verbatim():
     page = (FOLDER.parents[2] / "docs" / "extending.md").read_text()
     for file in ("ollama_chat.py", "ollama_chat-1.0.dist-info/entry_points.txt"):
         assert (FOLDER / file).read_text() in page

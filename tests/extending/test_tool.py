@@ -44,7 +44,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     registry._plugin_errors.clear()
 
 
-def test_the_documentation_shows_the_example_word_for_word() -> None:
+def test_document_shows_the_example_verbatim() -> None:
     assert f"```python\n{EXAMPLE.read_text()}```" in DOCS.read_text()
 
 
@@ -58,7 +58,7 @@ def test_an_installed_tool_runs_like_a_built_in_one(install: Install, play) -> N
     assert registry.compact_line("word_count", {"path": "a.txt"}) == "word_count a.txt"
 
 
-def test_the_catalogue_and_the_policy_know_it(install: Install, play, owner, client) -> None:  # noqa: F811
+def test_catalogue_and_policy_include_the_tool(install: Install, play, owner, client) -> None:  # noqa: F811
     install(word_count=EXAMPLE.read_text())
     client.force_login(owner)
     listed = {tool["name"]: tool for tool in client.get("/api/v1/tools/").json()["results"]}
@@ -86,7 +86,7 @@ def test_the_catalogue_and_the_policy_know_it(install: Install, play, owner, cli
         (EXAMPLE.read_text().replace('"word_count"', '"other"') + "\nraise RuntimeError('half of it')\n", "half of it"),
     ],
 )
-def test_one_that_cannot_be_loaded_is_named_and_stops_nothing_else(install: Install, source: str, reason: str) -> None:
+def test_broken_plugin_is_reported_and_harmless(install: Install, source: str, reason: str) -> None:
     shell = registry.get("shell")
     install(broken_tool=source, word_count=EXAMPLE.read_text())
     (finding,) = operation.tool_plugins_are_loaded()
@@ -97,7 +97,7 @@ def test_one_that_cannot_be_loaded_is_named_and_stops_nothing_else(install: Inst
     assert registry.get("shell") is shell
 
 
-def test_of_a_plugin_that_fails_no_tool_stays(install: Install) -> None:
+def test_failed_plugin_leaves_no_tools(install: Install) -> None:
     install(broken_tool=EXAMPLE.read_text() + "\nraise RuntimeError('half of it')\n")
     with pytest.raises(UnknownTool):
         registry.get("word_count")

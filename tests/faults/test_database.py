@@ -63,7 +63,7 @@ def test_restarts_every_ten_seconds(team: Start, postgres: Postgres, request: py
     check_bound(figures.seconds["all ended after the last one"][0], RECOVERED)
 
 
-def test_the_answers_to_commits_are_lost(
+def test_lost_answers_to_commits(
     team: Start, postgres: Postgres, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     proxy, figures = Proxy(postgres.port), Figures("the answer to a commit is lost")
@@ -81,9 +81,7 @@ def test_the_answers_to_commits_are_lost(
     assert proxy.lost
 
 
-def test_a_message_is_sent_again_when_its_answer_was_lost_and_when_the_database_was_away(
-    team: Start, postgres: Postgres
-) -> None:
+def test_message_is_resent_after_a_lost_answer_or_an_absent_database(team: Start, postgres: Postgres) -> None:
     proxy = Proxy(postgres.port)
     deployment = team(workers=1, through=proxy.port)
     (job,) = load.start(deployment, 1)

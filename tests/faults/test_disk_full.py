@@ -41,7 +41,7 @@ def _fill(disk: Path) -> Path:
     return ballast
 
 
-def test_the_disk_is_full_for_a_while(small_disk: Path, request: pytest.FixtureRequest) -> None:
+def test_full_disk_for_a_while(small_disk: Path, request: pytest.FixtureRequest) -> None:
     deployment, figures = Embedded(small_disk), Figures("the disk is full")
     deployment.server.start()
     try:

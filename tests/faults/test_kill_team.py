@@ -70,9 +70,7 @@ def _until_claimed(deployment: Team, jobs: Sequence[load.Job], hit: dict[str, wi
     windows.until_claimed(deployment, jobs, of_workers, 60, partial(figures.took, "claimed again after the kill"))
 
 
-def test_a_worker_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes_up(
-    team: Start, request: pytest.FixtureRequest
-) -> None:
+def test_worker_stopped_beyond_its_lease_writes_nothing_afterwards(team: Start, request: pytest.FixtureRequest) -> None:
     deployment, figures = team(AGENTSITE_LEASE_SECONDS=str(LEASE)), Figures("SIGSTOP past the lease, SIGCONT")
     jobs, delays = load.moments(deployment, TASKS, times(3, 10))
     for number, delay in enumerate(delays):
@@ -98,8 +96,8 @@ def test_a_worker_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes_u
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a process another host's name")
-def test_the_tasks_of_a_dead_host_go_on_when_their_leases_run_out(team: Start, request: pytest.FixtureRequest) -> None:
-    """Nobody can tell here that its workers are dead, neither by process id nor by their files."""
+def test_tasks_of_a_dead_host_continue_after_their_leases(team: Start, request: pytest.FixtureRequest) -> None:
+    """Other hosts cannot tell that its workers are dead, neither by process id nor by their files."""
     deployment, figures = team(workers=1, AGENTSITE_LEASE_SECONDS=str(LEASE)), Figures("a host dies")
     jobs: list[load.Job] = []
     for number in range(times(2, 10)):
@@ -144,7 +142,7 @@ def test_rolling_restarts_fail_no_step(team: Start, request: pytest.FixtureReque
     assert not deployment.rows("SELECT id FROM tasks WHERE crashes > 0")
 
 
-def test_each_message_of_the_broker_comes_five_times(team: Start, request: pytest.FixtureRequest) -> None:
+def test_five_deliveries_of_each_broker_message(team: Start, request: pytest.FixtureRequest) -> None:
     """Each message reaches two workers five times. Only one worker at a time has the task."""
     deployment, figures = team(), Figures("each message five times, two workers")
     broker = Celery(broker=deployment.redis.url)

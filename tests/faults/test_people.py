@@ -50,7 +50,7 @@ def _interject(deployment: Embedded, job: load.Job) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize("act", [_stop, _interject], ids=["stop", "interjection"])
-def test_a_person_comes_first_at_each_moment(embedded: Embedded, request: pytest.FixtureRequest, act: Any) -> None:
+def test_person_takes_precedence_at_any_time(embedded: Embedded, request: pytest.FixtureRequest, act: Any) -> None:
     figures = Figures(f"{act.__name__.strip('_')} at 20 ms steps")
 
     def one(number: int) -> load.Job:
@@ -108,7 +108,7 @@ class Tab:
                 return
 
 
-def test_three_readers_that_come_back_miss_nothing_and_see_nothing_twice(embedded: Embedded) -> None:
+def test_reconnecting_readers_see_each_event_once(embedded: Embedded) -> None:
     (job,) = load.start(embedded, 1)
     tabs = [Tab(embedded, job.session, SEED + number) for number in range(3)]
     for round_ in range(times(2, 20)):

@@ -44,7 +44,7 @@ def test_only_the_task_that_kills_its_server_is_given_up(embedded: Embedded) -> 
     check(embedded, [*innocents, guilty])
 
 
-def test_two_that_kill_it_do_not_take_others_along(embedded: Embedded) -> None:
+def test_two_killing_tasks_do_not_end_others(embedded: Embedded) -> None:
     innocents = load.start(embedded, 2, lambda job, number: probes(job, 2, 1.5))
     guilty = load.start(embedded, 2, lambda job, number: poison(job, 0.5 + number))
     until_ended(embedded, [*innocents, *guilty])
@@ -53,7 +53,7 @@ def test_two_that_kill_it_do_not_take_others_along(embedded: Embedded) -> None:
     assert {found[job.token]["failure_code"] for job in guilty} == {"tool_crashed"}
 
 
-def test_a_server_that_is_killed_four_times_gives_up_no_task(embedded: Embedded) -> None:
+def test_server_killed_four_times_gives_up_no_task(embedded: Embedded) -> None:
     jobs = load.start(embedded, 3, lambda job, number: probes(job, 6, 3))
     for _ in range(4):
         until(lambda: any(row["state"] == "executing_tool" for row in load.states(embedded, jobs).values()))

@@ -59,7 +59,7 @@ def test_redis_is_restarted(team: Start, request: pytest.FixtureRequest) -> None
     check_bound(max(figures.seconds["all ended after its return"]), RECOVERED)
 
 
-def test_a_worker_survives_that_redis_is_full_when_a_message_comes(team: Start) -> None:
+def test_worker_survives_a_full_redis(team: Start) -> None:
     deployment = team(workers=1)
     deployment.workers[0].send_signal(signal.SIGSTOP)
     jobs = load.start(deployment, 1)
@@ -70,7 +70,7 @@ def test_a_worker_survives_that_redis_is_full_when_a_message_comes(team: Start) 
     load.until_ended(deployment, jobs, RECOVERED * 2)
 
 
-def test_a_worker_survives_that_redis_goes_while_a_message_is_not_acknowledged(
+def test_worker_survives_losing_redis_before_an_acknowledgement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(environment, "EMBEDDED", False)

@@ -41,7 +41,7 @@ def test_no_history_is_refused(
 
 @pytest.mark.parametrize("task", THROUGH_PROXY, ids=lambda task: task.__name__)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_none_is_refused_through_a_proxy(
+def test_no_history_is_refused_through_a_proxy(
     world: Callable[..., Any],  # noqa: F811
     proxy_url: str,
     protocol: str,

@@ -48,7 +48,7 @@ def peers(proxy_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_task_comes_to_its_end_and_all_that_was_said_is_in_the_record(peers, protocol):
+def test_task_ends_and_its_record_is_complete(peers, protocol):
     began = time.monotonic()
     session = peers.call("POST", "sessions/", {"model": protocol})["id"]
     task = peers.call("POST", f"sessions/{session}/messages/", {"content": "Say hello to me."})["task"]
@@ -62,7 +62,7 @@ def test_a_task_comes_to_its_end_and_all_that_was_said_is_in_the_record(peers, p
     assert types["tool_call"] + types["ai_message"] + types["no_tool_call_retry"] >= 1
 
 
-def test_constrained_replies_are_valid_calls_each_time(proxy_url):
+def test_constrained_replies_are_always_valid_calls(proxy_url):
     valid = 0
     for number in range(ASKED):
         turn = _constrained(proxy_url, f"Please do number {number}.")

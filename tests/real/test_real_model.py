@@ -30,7 +30,7 @@ def check_record(server: Server, session: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", ["Say hello.", "Call the tool `plan` with action advance.", "Count from 1 to 5."])
-def test_whatever_it_says_the_task_comes_to_a_clean_end(real_server, text):
+def test_any_reply_leads_to_a_clean_end(real_server, text):
     session, task = ask(real_server, text)
     ended = until(lambda: (t := real_server.task(task))["state"] in ("done", "failed") and t, LONG, every=0.5)
     assert ended["usage"]["output_tokens"] > 0, "the model was asked, and answered"
@@ -40,7 +40,7 @@ def test_whatever_it_says_the_task_comes_to_a_clean_end(real_server, text):
         assert ended["failure"]["detail"]
 
 
-def test_stop_takes_effect_at_once(real_server):
+def test_stop_takes_effect_immediately(real_server):
     session, task = ask(real_server, "Tell me a very long story.")
     real_server.until_task(task, 60, state="thinking")
     began = time.monotonic()
@@ -52,7 +52,7 @@ def test_stop_takes_effect_at_once(real_server):
     check_record(real_server, session)
 
 
-def test_an_interjection_is_taken_up_at_once(real_server):
+def test_interjection_takes_effect_immediately(real_server):
     session, task = ask(real_server, "Tell me a very long story.")
     real_server.until_task(task, 60, state="thinking")
     real_server.call("POST", f"sessions/{session}/messages/", {"content": "Shorter, please."})

@@ -17,7 +17,7 @@ def children() -> set[str]:
     return set(" ".join(lists).split())
 
 
-async def test_it_answers_and_has_nothing_of_the_servers_environment() -> None:
+async def test_child_answers_without_the_servers_environment() -> None:
     answer = await answer_of(OBEYS, {"word": "ü\n"}, b"\0" * 100_000)
     assert (answer["request"], answer["size"]) == ({"word": "ü\n"}, 100_000)
     assert set(answer["environment"]) <= {"LC_CTYPE"}  # Python sets it itself
@@ -37,7 +37,7 @@ async def test_a_failing_child_gives_no_answer(do: str) -> None:
         ("grow", ChildLimits(memory=512 * 1024**2)),
     ],
 )
-async def test_a_limit_ends_it(do: str, limits: ChildLimits) -> None:
+async def test_limits_end_the_child(do: str, limits: ChildLimits) -> None:
     before = children()
     async with asyncio.timeout(30):
         with pytest.raises(NoAnswer):
@@ -45,7 +45,7 @@ async def test_a_limit_ends_it(do: str, limits: ChildLimits) -> None:
     assert children() <= before
 
 
-async def test_cancelling_kills_it() -> None:
+async def test_cancellation_kills_the_child() -> None:
     before = children()
     running = asyncio.create_task(answer_of(OBEYS, {"do": "stall"}))
     async with asyncio.timeout(30):
@@ -58,7 +58,7 @@ async def test_cancelling_kills_it() -> None:
     assert children() <= before
 
 
-async def test_a_few_run_at_once_and_the_others_wait() -> None:
+async def test_concurrent_children_are_limited() -> None:
     before = children()
     running = [asyncio.create_task(answer_of(OBEYS, {"do": "stall"})) for _ in range(6)]
     async with asyncio.timeout(30):

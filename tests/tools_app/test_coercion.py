@@ -76,7 +76,7 @@ def read(**arguments: Any) -> dict[str, Any]:
         ({}, {}),
     ],
 )
-def test_it_reads(given_value, expected):
+def test_valid_arguments_are_coerced(given_value, expected):
     assert read(**given_value) == expected
 
 
@@ -110,7 +110,7 @@ def test_it_reads(given_value, expected):
         ({"unknown": 1}, "unknown"),
     ],
 )
-def test_it_refuses_and_names_the_place(given_value, place):
+def test_invalid_arguments_are_refused_with_their_path(given_value, place):
     with pytest.raises(InvalidArguments) as error:
         read(**given_value)
     assert place in str(error.value)
@@ -132,7 +132,7 @@ def test_it_refuses_and_names_the_place(given_value, place):
         "[" * 100_000,
     ],
 )
-def test_arguments_that_are_no_whole_object_never_run(text):
+def test_incomplete_objects_are_refused(text):
     with pytest.raises(InvalidArguments):
         base.read_arguments(TOOL, text)
 
@@ -156,12 +156,12 @@ class Optional(Arguments):
 
 @pytest.mark.parametrize("null", [None, "null"])
 @pytest.mark.parametrize("name", ["flag", "count", "kind", "points"])
-def test_null_for_an_argument_that_may_be_left_out_leaves_it_out(name, null):
+def test_null_omits_an_optional_argument(name, null):
     tool = replace(TOOL, arguments=Optional)
     assert base.read_arguments(tool, json.dumps({name: null})) == Optional()
 
 
-def test_null_is_left_out_of_members_of_members_too_but_not_where_it_is_required():
+def test_null_omits_nested_optional_members_only():
     tool = replace(TOOL, arguments=Optional)
     assert base.read_arguments(tool, '{"points": [{"x": 1, "y": null}]}') == Optional(points=[Point(x=1)])
     with pytest.raises(InvalidArguments, match=r"points\.0\.x"):
@@ -169,7 +169,7 @@ def test_null_is_left_out_of_members_of_members_too_but_not_where_it_is_required
 
 
 @given(st.dictionaries(names, json_values, max_size=4))
-def test_whatever_comes_it_is_valid_or_refused(arguments):
+def test_any_input_is_valid_or_refused(arguments):
     try:
         value = base.read_arguments(TOOL, json.dumps(arguments))
     except InvalidArguments:
@@ -178,18 +178,18 @@ def test_whatever_comes_it_is_valid_or_refused(arguments):
 
 
 @given(st.dictionaries(names, json_values, max_size=4))
-def test_coercing_twice_changes_nothing_more(arguments):
+def test_coercion_is_idempotent(arguments):
     once = coerce(arguments, TOOL.parameters)
     assert coerce(once, TOOL.parameters) == once
 
 
 @given(st.integers(-(2**50), 2**50))
-def test_an_integer_as_text_is_that_integer(number):
+def test_integer_text_becomes_an_integer(number):
     assert read(count=str(number)) == {"count": number}
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32))
-def test_a_number_as_text_is_that_number(number):
+def test_number_text_becomes_a_number(number):
     assert math.isclose(read(ratio=str(number))["ratio"], number, rel_tol=1e-9)
 
 
@@ -206,5 +206,5 @@ valid = st.fixed_dictionaries(
 
 
 @given(valid)
-def test_what_is_valid_already_is_left_as_it_is(arguments):
+def test_valid_values_are_unchanged(arguments):
     assert coerce(arguments, TOOL.parameters) == arguments

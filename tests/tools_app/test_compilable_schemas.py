@@ -11,11 +11,11 @@ from tools_app.mcp.tool import mcp_tool
 
 
 @pytest.mark.parametrize("tool", registry.all_tools(), ids=lambda tool: tool.name)
-def test_every_tool_of_ours(tool: ToolDefinition) -> None:
+def test_built_in_tools_are_compilable(tool: ToolDefinition) -> None:
     assert llama_cpp_fault(tool.parameters_in(ToolVisibility())) == ""
 
 
-def test_a_tool_of_a_server() -> None:
+def test_server_tools_are_compilable() -> None:
     """A schema like context7's loses its bounds. Arguments are checked against the complete schema."""
     schema = {"type": "object", "properties": {"query": {"type": "string", "maxLength": 65_536, "pattern": "x"}}}
     tool = mcp_tool(server="s", tool="t", description="d", schema=json.dumps(schema), digest="", danger="safe")
@@ -23,12 +23,12 @@ def test_a_tool_of_a_server() -> None:
     assert tool.parameters == schema
 
 
-def test_names_of_arguments_are_no_keywords() -> None:
+def test_argument_names_are_not_taken_for_keywords() -> None:
     schema = {"type": "object", "properties": {"pattern": {"type": "string"}, "maxItems": {"type": "integer"}}}
     assert compilable(schema) == schema
 
 
-def test_what_a_grammar_can_hold_stays() -> None:
+def test_supported_bounds_are_unchanged() -> None:
     schema = {"type": "array", "maxItems": 30, "items": {"type": "string", "maxLength": 200, "pattern": "^a+$"}}
     assert compilable(schema) == schema
     assert compilable({"default": {"maxLength": 5_000}}) == {"default": {"maxLength": 5_000}}

@@ -26,7 +26,7 @@ OBJECTS = [{"a": number} for number in range(1900)]
     ],
     ids=["objects", "kinds", "many", "types", "inner types", "dependencies", "newest draft", "null"],
 )
-def test_a_list_that_cannot_be_sorted_is_short(schema: Any) -> None:
+def test_unsortable_lists_must_be_short(schema: Any) -> None:
     began = time.monotonic()
     with pytest.raises(InvalidSchema):
         schema_text(schema)
@@ -45,5 +45,5 @@ def test_a_list_that_cannot_be_sorted_is_short(schema: Any) -> None:
     ],
     ids=["names", "numbers", "null", "choices", "nullable", "examples"],
 )
-def test_other_lists_may_be_long(schema: Any) -> None:
+def test_other_lists_can_be_long(schema: Any) -> None:
     assert schema_text(schema)

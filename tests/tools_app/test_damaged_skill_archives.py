@@ -29,7 +29,7 @@ def _damaged() -> bytes:
     [_damaged(), _archive("a/../SKILL.md"), _archive("/SKILL.md"), _archive("SKILL.md")[:-30]],
     ids=["damaged", "out of the folder", "absolute", "cut off"],
 )
-def test_it_is_refused(data):
+def test_bad_archives_are_refused(data):
     with pytest.raises(BadSkill):
         uploaded_skill("skill.zip", data)
 
@@ -48,11 +48,11 @@ _BOMB = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" f
     ],
     ids=["grows without end", "deep", "long", "with a NUL", "with half a character"],
 )
-def test_strange_front_matter_is_refused_at_once(fields):
+def test_hostile_front_matter_is_refused_quickly(fields):
     with takes_less_than(2), pytest.raises(BadSkill):
         parse_skill(f"---\nname: folding\n{fields}\n---\nFold.\n")
 
 
-def test_other_fields_may_say_anything():
+def test_unknown_fields_are_ignored():
     strange = "released: 2026-02-30\ncount: " + "9" * 5000
     assert parse_skill(f"---\nname: folding\ndescription: Folds.\n{strange}\n---\nFold.\n").name == "folding"

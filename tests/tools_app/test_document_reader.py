@@ -129,7 +129,7 @@ def test_html_in_any_encoding(html: bytes) -> None:
     assert parts(html, "x.html")["page 1 of 1"] in ("Käse", "Сыр")
 
 
-async def test_an_answer_holds_whole_lines_in_its_room_from_any_place_on() -> None:
+async def test_excerpts_contain_whole_lines_within_the_limit() -> None:
     data = documents.pdf(*(f"page {number}" for number in range(5)))
     document = await read_document(data, "x.pdf", part=2, room=70)
     assert (document.kind, document.unit, document.count) == ("PDF", "page", 5)
@@ -158,7 +158,7 @@ async def test_an_answer_holds_whole_lines_in_its_room_from_any_place_on() -> No
         (b"words", "x.txt", "no document"),
     ],
 )
-def test_what_cannot_be_read_is_named_as_such(data: bytes, name: str, reason: str) -> None:
+def test_unreadable_documents_are_reported(data: bytes, name: str, reason: str) -> None:
     assert reason in refusal(data, name)
 
 
@@ -183,11 +183,11 @@ def test_entities_are_not_resolved() -> None:
     ],
     ids=["docm", "ppsx"],
 )
-def test_templates_shows_and_files_with_macros(data: bytes, found: str) -> None:
+def test_templates_slide_shows_and_macro_files(data: bytes, found: str) -> None:
     assert found in "".join(parts(data).values())
 
 
-def test_mail_with_a_charset_and_an_attachment_that_nobody_knows() -> None:
+def test_mail_with_unknown_charset_and_attachment_type() -> None:
     head = b"Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=klingon\r\n\r\n"
     odd = b"\r\n--b\r\nContent-Type: multipart/odd; boundary=c\r\nContent-Disposition: attachment\r\n\r\n--c\r\n\r\nx\r\n--c--\r\n--b--\r\n"
     read = parts(head + b"words" + odd, "x.eml")
@@ -208,7 +208,7 @@ def test_mail_with_a_charset_and_an_attachment_that_nobody_knows() -> None:
     ],
     ids=["pdf", "docx", "xlsx", "pptx", "odt", "epub", "eml"],
 )
-def test_a_damaged_file_of_any_format_is_text_or_a_sentence(data: bytes, name: str) -> None:
+def test_damaged_files_give_text_or_an_error_sentence(data: bytes, name: str) -> None:
     chance = random.Random(len(data))
     for _ in range(30):
         damaged = bytearray(data)

@@ -37,7 +37,7 @@ async def followed(call: Call, path: str, **first: int) -> list[str]:
     raise AssertionError("it never ends")
 
 
-async def test_all_pages_of_a_pdf_are_seen_once(call: Call, workspace: Workspace) -> None:
+async def test_each_pdf_page_is_shown_once(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.pdf", documents.pdf(*(f"Words of page {number}" for number in range(1, 301))))
     contents = await followed(call, "a.pdf")
     assert contents[0].startswith("(PDF, 300 pages)\n--- page 1 of 300 ---\nWords of page 1\n--- page 2 of 300 ---")
@@ -45,7 +45,7 @@ async def test_all_pages_of_a_pdf_are_seen_once(call: Call, workspace: Workspace
     assert seen == list(range(1, 301))
 
 
-async def test_a_sheet_that_fills_pages_is_read_on_within_it(call: Call, workspace: Workspace) -> None:
+async def test_long_sheet_continues_within_itself(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.csv", "".join(f"row {number},x\n" for number in range(1, 201)).encode())
     assert (await call("file", action="read", path="a.csv", limit=1)).content.startswith("     1\trow 1,x")
     workspace.write_bytes("a.xlsx", documents.rows(600))
@@ -54,7 +54,7 @@ async def test_a_sheet_that_fills_pages_is_read_on_within_it(call: Call, workspa
     assert [int(number) for number in re.findall(r"row (\d+)", "\n".join(contents))] == list(range(1, 601))
 
 
-async def test_a_page_is_named_by_offset_and_limit(call: Call, workspace: Workspace) -> None:
+async def test_offset_and_limit_select_pages(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.pdf", documents.pdf("one", "two", "three"))
     result = await call("file", action="read", path="a.pdf", offset=2, limit=1)
     assert result.content == "--- page 2 of 3 ---\ntwo\n[page 2 of 3; the next one is offset=3]"
@@ -62,7 +62,7 @@ async def test_a_page_is_named_by_offset_and_limit(call: Call, workspace: Worksp
         await call("file", action="read", path="a.pdf", offset=4)
 
 
-async def test_text_formats_are_shown_as_what_they_are_for(call: Call, workspace: Workspace) -> None:
+async def test_text_formats_are_shown_as_source_or_text(call: Call, workspace: Workspace) -> None:
     """Formats that a model edits are shown as lines, others as text. `view` reverses both."""
     workspace.write_bytes("a.html", b"<h1>Bees</h1>")
     workspace.write_bytes("a.eml", documents.mail())
@@ -93,7 +93,7 @@ async def test_a_page_as_a_picture(call: Call, workspace: Workspace) -> None:
         (documents.archive({"a.txt": "x"}), "It is an archive, not a document. Unpack it with the shell."),
     ],
 )
-async def test_what_cannot_be_read_is_said(call: Call, workspace: Workspace, data: bytes, reason: str) -> None:
+async def test_unreadable_documents_are_reported(call: Call, workspace: Workspace, data: bytes, reason: str) -> None:
     workspace.write_bytes("a.bin", data)
     with pytest.raises(ToolError, match=re.escape(reason)):
         await call("file", action="read", path="a.bin")

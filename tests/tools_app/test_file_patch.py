@@ -33,7 +33,7 @@ TWO_FILES = """\
 ONE = "import os\nimport sys\n\nx = 1\ny = 2\nz = 3\n\ndef end():\n    return 1\n"
 
 
-async def test_it_changes_several_places_and_files_and_shows_the_difference(call: Call, workspace: Workspace) -> None:
+async def test_patch_changes_several_files_and_shows_a_diff(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("one.py", ONE.encode())
     done = await call("file", action="patch", path=".", content=TWO_FILES)
     assert workspace.read_bytes("one.py").decode() == ONE.replace("sys", "re") + "# the end\n"
@@ -42,7 +42,7 @@ async def test_it_changes_several_places_and_files_and_shows_the_difference(call
     assert "+import re" in done.metadata["diff"]
 
 
-async def test_one_change_that_does_not_fit_leaves_everything_as_it_was(call: Call, workspace: Workspace) -> None:
+async def test_unfitting_hunk_changes_nothing(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("one.py", ONE.replace("return 1", "return 2").encode())
     with pytest.raises(ToolError, match=r"Change 2 of one.py does not fit"):
         await call("file", action="patch", path=".", content=TWO_FILES)
@@ -50,7 +50,7 @@ async def test_one_change_that_does_not_fit_leaves_everything_as_it_was(call: Ca
     assert not workspace.is_file("new/two.py")
 
 
-async def test_a_file_that_cannot_be_written_puts_the_others_back(call: Call, workspace: Workspace) -> None:
+async def test_failed_write_restores_the_other_files(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("one.py", ONE.encode())
     workspace.write_bytes("new", b"a file where the patch needs a folder")
     with pytest.raises(ToolError, match="Nothing was changed"):
@@ -58,13 +58,13 @@ async def test_a_file_that_cannot_be_written_puts_the_others_back(call: Call, wo
     assert workspace.read_bytes("one.py").decode() == ONE
 
 
-async def test_wrong_line_numbers_are_forgiven_and_the_nearest_place_taken(call: Call, workspace: Workspace) -> None:
+async def test_wrong_line_numbers_select_the_nearest_match(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"x\n" * 3 + b"here\n" + b"x\n" * 10 + b"here\n")
     await call("file", action="patch", path=".", content="--- a/a.txt\n+++ b/a.txt\n@@ -14,1 +14,1 @@\n-here\n+there\n")
     assert workspace.read_bytes("a.txt") == b"x\n" * 3 + b"here\n" + b"x\n" * 10 + b"there\n"
 
 
-async def test_without_a_line_number_two_places_are_one_too_many(call: Call, workspace: Workspace) -> None:
+async def test_two_matches_without_a_line_number_are_refused(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"here\nhere\n")
     with pytest.raises(ToolError, match="fits in 2 places"):
         await call("file", action="patch", path=".", content="--- a/a.txt\n+++ b/a.txt\n@@\n-here\n+there\n")
@@ -82,14 +82,14 @@ async def test_without_a_line_number_two_places_are_one_too_many(call: Call, wor
         ("--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n", r"\.\./x"),
     ],
 )
-async def test_what_is_wrong_with_a_patch_is_said(call: Call, workspace: Workspace, patch: str, said: str) -> None:
+async def test_invalid_patches_are_explained(call: Call, workspace: Workspace, patch: str, said: str) -> None:
     workspace.write_bytes("a.txt", b"a\n")
     with pytest.raises(ToolError, match=said):
         await call("file", action="patch", path=".", content=patch)
     assert workspace.read_bytes("a.txt") == b"a\n"
 
 
-async def test_it_deletes_and_renames(call: Call, workspace: Workspace) -> None:
+async def test_patch_deletes_and_renames_files(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("old.txt", b"a\nb\n")
     workspace.write_bytes("gone.txt", b"x\n")
     patch = (
@@ -101,7 +101,7 @@ async def test_it_deletes_and_renames(call: Call, workspace: Workspace) -> None:
     assert not workspace.is_file("gone.txt")
 
 
-async def test_line_endings_and_a_missing_end_stay(call: Call, workspace: Workspace) -> None:
+async def test_line_ends_are_preserved(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("dos.txt", b"a\r\nb\r\nc")
     await call("file", action="patch", path=".", content="--- a/dos.txt\n+++ b/dos.txt\n@@ -1,2 +1,3 @@\n a\n+n\n b\n")
     assert workspace.read_bytes("dos.txt") == b"a\r\nn\r\nb\r\nc"
@@ -111,7 +111,7 @@ async def test_line_endings_and_a_missing_end_stay(call: Call, workspace: Worksp
     before=st.lists(st.sampled_from(["a", "b", "", " c", "d"]), max_size=30),
     after=st.lists(st.sampled_from(["a", "b", "", " c", "e"]), max_size=30),
 )
-def test_every_diff_of_two_texts_leads_from_one_to_the_other(before: list[str], after: list[str]) -> None:
+def test_applying_a_diff_gives_the_second_text(before: list[str], after: list[str]) -> None:
     old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
     diff = "".join(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "a/f", "b/f"))
     if diff:

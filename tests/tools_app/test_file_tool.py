@@ -15,14 +15,14 @@ from tools_app.files import FileHistory, Workspace
 from tools_app.tools.file import FileArguments
 
 
-async def test_it_writes_a_file_and_reads_it_back_numbered(call: Call) -> None:
+async def test_written_file_is_read_with_line_numbers(call: Call) -> None:
     written = await call("file", action="write", path="notes/plan.md", content="# Plan\nstep one\n")
     read = await call("file", action="read", path="notes/plan.md")
     assert written.content == "Created notes/plan.md: 2 lines, 16 bytes."
     assert read.content == "     1\t# Plan\n     2\tstep one"
 
 
-async def test_it_reads_a_range_and_says_how_to_go_on(call: Call, workspace: Workspace) -> None:
+async def test_partial_read_names_the_next_call(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("long.txt", "".join(f"line {n}\n" for n in range(1, 101)).encode())
     read = await call("file", action="read", path="long.txt", offset=10, limit=3)
     assert read.content.splitlines() == [
@@ -35,7 +35,7 @@ async def test_it_reads_a_range_and_says_how_to_go_on(call: Call, workspace: Wor
     assert last.content == "    99\tline 99\n   100\tline 100"
 
 
-async def test_a_page_holds_whole_lines_and_ends_with_the_call_for_the_next(
+async def test_page_has_whole_lines_and_the_next_call(
     tool_context: ToolContext, call: Call, workspace: Workspace
 ) -> None:
     workspace.write_bytes("long.txt", b"x\n" * 2500)
@@ -53,7 +53,7 @@ async def test_a_page_holds_whole_lines_and_ends_with_the_call_for_the_next(
     assert words.endswith(f", limit={left})]"), "the rest of the range that was asked for"
 
 
-async def test_a_line_too_far_in_a_huge_file_is_refused_instead_of_sought_for_minutes(
+async def test_distant_line_of_a_huge_file_is_refused(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tools_app.files.text_page._MAX_SECONDS", 0.05)
@@ -63,18 +63,18 @@ async def test_a_line_too_far_in_a_huge_file_is_refused_instead_of_sought_for_mi
     assert "of more than" in (await call("file", action="read", path="huge.txt", limit=3)).content
 
 
-async def test_an_offset_behind_the_end_is_an_error_that_names_the_length(call: Call, workspace: Workspace) -> None:
+async def test_offset_beyond_the_end_is_an_error_with_the_length(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("short.txt", b"one\ntwo")
     with pytest.raises(ToolError, match=r"no line 9: the file has 2"):
         await call("file", action="read", path="short.txt", offset=9)
 
 
-async def test_an_empty_file_says_so(call: Call, workspace: Workspace) -> None:
+async def test_empty_file_is_reported(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("empty.txt", b"")
     assert (await call("file", action="read", path="empty.txt")).content == "(empty file)"
 
 
-async def test_a_line_that_is_longer_than_a_page_goes_on_and_the_numbers_stay_right(
+async def test_line_longer_than_a_page_continues_with_correct_numbers(
     tool_context: ToolContext, workspace: Workspace
 ) -> None:
     wide = "words, " * 500
@@ -124,7 +124,7 @@ async def test_a_binary_file_shows_kind_and_size(
         ("small.webp", b"RIFF\x1a\0\0\0WEBPVP8L", "image/webp"),
     ],
 )
-async def test_a_picture_is_handed_over_as_one(
+async def test_picture_is_returned_as_an_image(
     call: Call, workspace: Workspace, name: str, data: bytes, kind: str
 ) -> None:
     workspace.write_bytes(name, data)
@@ -133,19 +133,19 @@ async def test_a_picture_is_handed_over_as_one(
     assert result.content.startswith(f"{name} is a picture ({kind}, ")
 
 
-async def test_a_sound_that_begins_like_a_webp_is_none(call: Call, workspace: Workspace) -> None:
+async def test_audio_with_a_webp_like_header_is_not_a_picture(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("sound.wav", b"RIFF\x1a\0\0\0WAVEfmt ")
     assert not (await call("file", action="read", path="sound.wav")).images
 
 
-async def test_text_that_is_no_utf8_is_shown_with_marks_and_without_nul(call: Call, workspace: Workspace) -> None:
+async def test_invalid_utf8_is_shown_with_replacement_characters(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("latin.txt", "Grüße aus der Küche".encode("latin-1") + b" " * 9000 + b"\0end")
     content = (await call("file", action="read", path="latin.txt", limit=1)).content
     assert content.startswith("     1\tGr\ufffd\ufffde aus der K\ufffdche")
     assert "\0" not in content
 
 
-async def test_an_edit_replaces_the_one_place_and_shows_a_diff_to_the_page(call: Call, workspace: Workspace) -> None:
+async def test_edit_replaces_one_match_and_stores_a_diff(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("code.py", b"".join(b"line %d\n" % n for n in range(1, 41)))
     result = await call("file", action="edit", path="code.py", old="line 20\n", new="twenty\nand more\n")
     assert result.content == "Edited code.py (1 place, line 20). It has 41 lines, 319 bytes now."
@@ -173,16 +173,14 @@ async def test_an_edit_that_is_not_found_shows_the_nearest_lines(call: Call, wor
     assert str(failed.value).endswith("     3\tdef total(items):\n     4\t    return sum(items)")
 
 
-async def test_an_edit_with_other_indentation_is_not_found_but_its_place_is_shown(
-    call: Call, workspace: Workspace
-) -> None:
+async def test_edit_with_other_indentation_shows_the_nearest_lines(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("code.py", b"a = 1\nif a:\n\tb = 2\n")
     with pytest.raises(ToolError, match="every space") as failed:
         await call("file", action="edit", path="code.py", old="    b = 2", new="    b = 3")
     assert str(failed.value).endswith("     3\t\tb = 2")
 
 
-async def test_an_ambiguous_edit_changes_nothing_and_shows_the_places(call: Call, workspace: Workspace) -> None:
+async def test_ambiguous_edit_changes_nothing_and_lists_matches(call: Call, workspace: Workspace) -> None:
     text = b"x = 1\ny = 2\nx = 1\n"
     workspace.write_bytes("code.py", text)
     with pytest.raises(ToolError, match=r"occurs 2 times(.|\n)*     1\tx = 1\n     3\tx = 1"):
@@ -212,20 +210,20 @@ async def test_an_edit_of_one_line_in_a_windows_file_adds_its_line_endings(call:
     assert workspace.read_bytes("dos.txt") == b"one\r\n2\r\n3\r\n"
 
 
-async def test_an_edit_leaves_alone_what_is_no_utf8(call: Call, workspace: Workspace) -> None:
+async def test_edit_preserves_invalid_utf8(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("mixed.txt", b"\xfe\xe9\r\nname = old\n\xe9")
     await call("file", action="edit", path="mixed.txt", old="old", new="new")
     assert workspace.read_bytes("mixed.txt") == b"\xfe\xe9\r\nname = new\n\xe9"
 
 
-async def test_an_edit_cannot_make_a_file_explode(call: Call, workspace: Workspace) -> None:
+async def test_edit_result_is_bounded(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"a" * 100_000)
     with pytest.raises(ToolError, match="too large"):
         await call("file", action="edit", path="a.txt", old="a", new="b" * 1000, replace_all=True)
     assert workspace.read_bytes("a.txt") == b"a" * 100_000
 
 
-async def test_replacing_a_file_says_so_and_shows_what_changed(call: Call) -> None:
+async def test_overwriting_a_file_reports_it_with_a_diff(call: Call) -> None:
     await call("file", action="write", path="a.txt", content="one\ntwo\n")
     result = await call("file", action="write", path="a.txt", content="one\n2\n")
     assert result.content == "Replaced a.txt: 2 lines, 6 bytes."
@@ -281,7 +279,7 @@ async def test_a_long_list_comes_in_pages(tool_context: ToolContext, workspace: 
     assert listed == [f"{number:04}" for number in range(510)]
 
 
-async def test_what_the_server_keeps_is_listed_only_by_its_path(call: Call, workspace: Workspace) -> None:
+async def test_internal_folders_are_listed_only_by_path(call: Call, workspace: Workspace) -> None:
     for path in ("a.txt", ".results/call_1.txt", "sub/.results/b.txt"):
         workspace.write_bytes(path, b"x")
     assert (await call("file", action="list", path=".")).content == "a.txt (1 B)\nsub/"
@@ -317,12 +315,12 @@ async def test_no_action_leaves_the_workspace(call: Call, action: str) -> None:
         ({"action": "touch", "path": "a"}, "action: "),
     ],
 )
-async def test_arguments_that_do_not_fit_are_refused(call: Call, arguments: dict[str, object], fault: str) -> None:
+async def test_invalid_arguments_are_refused(call: Call, arguments: dict[str, object], fault: str) -> None:
     with pytest.raises(InvalidArguments, match=re.escape(fault)):
         await call("file", **arguments)
 
 
-async def test_what_belongs_to_another_action_may_be_there_but_empty(call: Call, workspace: Workspace) -> None:
+async def test_empty_arguments_of_other_actions_are_accepted(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.txt", b"x")
     result = await call("file", action="read", path="a.txt", content="", old=None, new="", to=None, replace_all=False)
     assert result.content == "     1\tx"
@@ -346,7 +344,7 @@ def test_reading_is_safe_and_changing_is_moderate(
 
 
 @pytest.mark.parametrize("path", ["a", "./a/", "/workspace/a", "b/../a", "a/deep"])
-def test_to_delete_what_the_history_does_not_hold_is_dangerous(path: str, workspace: Workspace, tmp_path: Path) -> None:
+def test_deleting_files_without_history_is_dangerous(path: str, workspace: Workspace, tmp_path: Path) -> None:
     definition = registry.get("file")
     workspace.write_bytes("a/deep/x.txt", b"x")
     workspace.write_bytes("a/deep/.git/HEAD", b"x")
@@ -376,5 +374,5 @@ def test_to_delete_what_the_history_does_not_hold_is_dangerous(path: str, worksp
         ({"action": "move", "path": "a", "to": "b"}, "file move a → b"),
     ],
 )
-def test_its_old_calls_are_one_line(arguments: dict[str, object], line: str) -> None:
+def test_old_calls_become_one_line(arguments: dict[str, object], line: str) -> None:
     assert compact_line("file", arguments) == line

@@ -48,7 +48,7 @@ def tool_context(tool_context: ToolContext, model: Model) -> ToolContext:
     return replace(tool_context, ask_model=model.ask, make_media=model.make)
 
 
-def test_it_is_moderate_and_offers_what_a_model_can() -> None:
+def test_tool_is_moderate_and_offers_possible_kinds() -> None:
     definition = registry.get("generate")
     assert definition.danger is Danger.MODERATE
     offered = {
@@ -80,7 +80,7 @@ async def test_a_document_is_written_section_by_section(
     assert "- Life: how they live" in model.asked[2]
 
 
-async def test_an_unfinished_document_is_gone_on_with(call: Call, workspace: Workspace, model: Model) -> None:
+async def test_unfinished_document_is_continued(call: Call, workspace: Workspace, model: Model) -> None:
     model.fails_at = 2
     with pytest.raises(ToolError, match=r"1 of 3 sections are in bees\.md.*Call generate again"):
         await call("generate", kind="document", prompt="On bees", path="bees.md")
@@ -93,7 +93,7 @@ async def test_an_unfinished_document_is_gone_on_with(call: Call, workspace: Wor
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Origins", "## Life", "## Death"]
 
 
-async def test_a_picture_is_kept_and_shown(call: Call, workspace: Workspace, model: Model) -> None:
+async def test_picture_is_stored_and_shown(call: Call, workspace: Workspace, model: Model) -> None:
     model.media = picture()
     result = await call("generate", kind="image", prompt="A red square", path="art/red.png")
     assert list(result.images) == ["art/red.png"]
@@ -101,7 +101,7 @@ async def test_a_picture_is_kept_and_shown(call: Call, workspace: Workspace, mod
     assert model.made == [("image", "A red square")]
 
 
-async def test_a_sound_is_kept(call: Call, workspace: Workspace, model: Model) -> None:
+async def test_audio_is_stored(call: Call, workspace: Workspace, model: Model) -> None:
     model.media = b"ID3 sound"
     await call("generate", kind="audio", prompt="Hello", path="hello.mp3")
     assert workspace.read_bytes("hello.mp3") == b"ID3 sound"
@@ -120,7 +120,7 @@ async def test_a_sound_is_kept(call: Call, workspace: Workspace, model: Model) -
         ("audio", "new.mp3", "not an MP3"),
     ],
 )
-async def test_what_cannot_be_made_is_said(call: Call, workspace: Workspace, kind: str, path: str, reason: str) -> None:
+async def test_failures_are_explained(call: Call, workspace: Workspace, kind: str, path: str, reason: str) -> None:
     workspace.write_bytes("there.png", b"mine")
     workspace.write_bytes("there.md", b"mine")
     with pytest.raises(ToolError, match=reason):

@@ -107,7 +107,7 @@ def sent(definition: ToolDefinition, text: str) -> dict[str, Any]:
 
 @settings(max_examples=300, deadline=None)
 @given(roots, st.dictionaries(st.sampled_from(NAMES), values, max_size=4))
-def test_what_is_sent_fits_the_schema_or_is_refused(schema, arguments):
+def test_sent_arguments_fit_the_schema_or_are_refused(schema, arguments):
     definition = tool(schema)
     if definition is None:
         return
@@ -123,7 +123,7 @@ def test_what_is_sent_fits_the_schema_or_is_refused(schema, arguments):
 
 @settings(max_examples=100, deadline=None)
 @given(roots, st.dictionaries(st.sampled_from(NAMES), values, max_size=4))
-def test_what_fits_already_is_not_refused(schema, arguments):
+def test_valid_arguments_are_not_refused(schema, arguments):
     definition = tool(schema)
     if definition is None:
         return
@@ -154,7 +154,7 @@ def test_what_fits_already_is_not_refused(schema, arguments):
         ({"type": "array", "items": {"type": "string"}}, "[1e999]", None),
     ],
 )  # fmt: skip
-def test_a_value_is_read_as_its_schema_means_it(schema, value, meant):
+def test_values_are_coerced_to_their_schema(schema, value, meant):
     definition = tool({"properties": {"a": schema}})
     assert definition is not None
     if meant is None and schema.get("type") == "array":
@@ -165,14 +165,14 @@ def test_a_value_is_read_as_its_schema_means_it(schema, value, meant):
 
 
 @pytest.mark.parametrize("text", ["1e999", "-1e999", "NaN", "-Infinity", '{"b": [1e999]}', "[" * 200 + "]" * 200])
-def test_what_is_no_finite_number_or_too_deep_is_refused_also_inside(text):
+def test_infinite_numbers_and_deep_values_are_refused(text):
     definition = tool({})
     assert definition is not None
     with pytest.raises(InvalidArguments):
         sent(definition, f'{{"a": {text}}}')
 
 
-def test_a_reference_may_lead_to_itself_and_to_any_place():
+def test_references_can_be_recursive_and_point_anywhere():
     looping = tool({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/a"}}})
     assert looping is not None
     with pytest.raises(InvalidArguments, match="nested too deeply"):
@@ -185,7 +185,7 @@ def test_a_reference_may_lead_to_itself_and_to_any_place():
     assert sent(tree, '{"a": {"n": "1", "next": {"n": "2"}}}') == {"a": {"n": 1, "next": {"n": 2}}}
 
 
-def test_a_schema_that_never_ends_is_no_panic_wherever_the_stack_is_at_its_end():
+def test_infinite_schema_is_refused_at_any_stack_depth():
     definition = tool(
         {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"not": {"not": {"$ref": "#/$defs/a"}}}}}
     )

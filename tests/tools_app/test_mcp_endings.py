@@ -62,7 +62,7 @@ def _environment(pid: int) -> bytes:
         return b""
 
 
-async def test_a_server_whose_call_is_cancelled_leaves_nothing(server: McpEndpoint, left: Callable[[], object]) -> None:
+async def test_cancelled_call_leaves_no_processes(server: McpEndpoint, left: Callable[[], object]) -> None:
     connection = McpConnection(server)
     await connection.ask({"do": "list"})
     assert left()
@@ -74,9 +74,7 @@ async def test_a_server_whose_call_is_cancelled_leaves_nothing(server: McpEndpoi
     assert not left()
 
 
-async def test_a_server_whose_connection_is_closed_leaves_nothing(
-    server: McpEndpoint, left: Callable[[], object]
-) -> None:
+async def test_closed_connection_leaves_no_processes(server: McpEndpoint, left: Callable[[], object]) -> None:
     connection = McpConnection(server)
     await connection.ask({"do": "list"})
     closing = asyncio.create_task(connection.close())
@@ -85,7 +83,7 @@ async def test_a_server_whose_connection_is_closed_leaves_nothing(
     assert not left()
 
 
-async def test_a_server_that_ends_by_itself_leaves_nothing(server: McpEndpoint, left: Callable[[], object]) -> None:
+async def test_server_that_ends_itself_leaves_no_processes(server: McpEndpoint, left: Callable[[], object]) -> None:
     """The leftover process holds no pipe of the server. Otherwise the end would only be noticed with its end, or a
     timeout.
     """

@@ -89,7 +89,7 @@ async def run(context: ToolContext, name: str, **arguments: object) -> ToolResul
     return await call("notes", name, _digests[endpoint.command][name], arguments, context)
 
 
-async def test_its_tools_are_called_in_one_connection_that_keeps_their_state(tool_context: ToolContext) -> None:
+async def test_calls_share_a_connection_and_its_state(tool_context: ToolContext) -> None:
     assert (await run(tool_context, "add", a=1, b=2)).content == "3"
     assert (await run(tool_context, "keep", text="a")).content == "1 notes"
     assert (await run(tool_context, "keep", text="b")).content == "2 notes"
@@ -97,13 +97,13 @@ async def test_its_tools_are_called_in_one_connection_that_keeps_their_state(too
     assert (failed.status, failed.content) == ("failed", "Error executing tool fail")
 
 
-async def test_a_picture_is_kept_in_the_workspace_and_shown(tool_context: ToolContext) -> None:
+async def test_picture_is_stored_in_the_workspace_and_shown(tool_context: ToolContext) -> None:
     result = await run(tool_context, "picture")
     assert result.images[0].endswith(".png")
     assert tool_context.workspace.read_bytes(result.images[0]).startswith(b"\x89PNG")
 
 
-async def test_a_picture_that_takes_long_to_be_kept_holds_nobody_up(
+async def test_slow_storing_of_a_picture_does_not_block(
     tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The workspace counts its files first, which takes long if there are many."""
@@ -115,25 +115,25 @@ async def test_a_picture_that_takes_long_to_be_kept_holds_nobody_up(
 
 
 @pytest.mark.parametrize("data", ["a", "é"])
-async def test_a_picture_that_cannot_be_read_is_said(data: str, tmp_path: Path) -> None:
+async def test_unreadable_picture_is_reported(data: str, tmp_path: Path) -> None:
     answer = {"content": [{"type": "image", "mimeType": "image/png", "data": data}]}
     with pytest.raises(ToolError, match="cannot be read"):
         result_of(answer, Workspace(tmp_path), 1000)
 
 
-async def test_its_program_gets_nothing_of_our_environment(tool_context: ToolContext) -> None:
+async def test_program_does_not_inherit_our_environment(tool_context: ToolContext) -> None:
     names = (await run(tool_context, "environment")).content.split()
     assert set(names) <= {"KEY", "HOME", "PATH", "LC_CTYPE", "LANG", "PWD", "SHLVL", "_"}
 
 
-async def test_a_server_that_dies_or_floods_costs_its_call_and_the_next_one_works(bare: ToolContext) -> None:
+async def test_next_call_works_after_a_server_dies_or_floods(bare: ToolContext) -> None:
     for name in ("die", "flood"):  # one ends by itself, one is ended by us
         with pytest.raises(ToolError, match="The MCP server notes"):
             await run(bare, name)
         assert (await run(bare, "add", a=1, b=2)).content == "3"
 
 
-async def test_a_server_that_hangs_is_ended_with_its_program(bare: ToolContext) -> None:
+async def test_hanging_server_is_ended_with_its_program(bare: ToolContext) -> None:
     number = int((await run(bare, "pid")).content)
     running = asyncio.create_task(run(bare, "hang"))
     await asyncio.sleep(0.2)
@@ -144,9 +144,7 @@ async def test_a_server_that_hangs_is_ended_with_its_program(bare: ToolContext) 
     assert (await run(bare, "add", a=1, b=2)).content == "3"
 
 
-async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
-    bare: ToolContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_full_pool_closes_the_longest_idle_connection(bare: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools_app.mcp.pool.MAX_CONNECTIONS", 2)
     await pool.close(bare.session)
     monkeypatch.setattr(pool, "_connections", {})  # connections of other tests belong to another event loop
@@ -169,20 +167,20 @@ async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
         await pool.close(name)
 
 
-async def test_out_of_time_it_says_that_the_effect_is_unknown() -> None:
+async def test_timeout_reports_an_unknown_effect() -> None:
     connection = McpConnection(replace(ON_STDIO, timeout_s=0.5))
     with pytest.raises(ToolError, match=r"did not answer within 0 s. Whether the call had an effect is unknown"):
         await connection.ask({"do": "list"})
     assert not connection.is_open
 
 
-async def test_a_tool_that_changed_since_it_was_confirmed_is_not_called(tool_context: ToolContext) -> None:
+async def test_tool_changed_after_confirmation_is_not_called(tool_context: ToolContext) -> None:
     with pytest.raises(ToolError, match="has changed since an administrator confirmed it"):
         await call("notes", "keep", "0" * 64, {"text": "x"}, tool_context)
     assert (await run(tool_context, "add", a=1, b=2)).content == "3"
 
 
-async def test_a_program_that_is_not_there_is_said() -> None:
+async def test_missing_program_is_reported() -> None:
     connection = McpConnection(replace(ON_STDIO, command=("/no/such/program",)))
     with pytest.raises(ToolError, match="The MCP server notes"):
         await connection.ask({"do": "list"})
@@ -203,7 +201,7 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-async def test_a_server_over_http_is_spoken_to_in_the_same_way(on_http: McpEndpoint) -> None:
+async def test_http_server_works_the_same_way(on_http: McpEndpoint) -> None:
     connection = McpConnection(on_http)
     tools = tools_of("notes", await connection.ask({"do": "list"}))
     answer = await connection.ask({"do": "call", "name": "add", "arguments": {"a": 2, "b": 3}})
@@ -212,7 +210,7 @@ async def test_a_server_over_http_is_spoken_to_in_the_same_way(on_http: McpEndpo
     assert answer["result"]["content"][0]["text"] == "5"
 
 
-async def test_a_list_of_anything_says_so_because_openai_refuses_one_that_does_not() -> None:
+async def test_lists_of_any_value_get_items_for_openai() -> None:
     whatever = {"type": "object", "properties": {"items": {"type": ["array", "null"]}}}
     pairs = {"type": "array", "prefixItems": [{"type": "string"}]}
     schema = {
@@ -228,7 +226,7 @@ async def test_a_list_of_anything_says_so_because_openai_refuses_one_that_does_n
     assert bad_tool([function | {"parameters": {"type": "object", **schema}}]) is not None
 
 
-async def test_only_tools_that_a_provider_would_take_are_listed() -> None:
+async def test_only_tools_acceptable_to_providers_are_listed() -> None:
     good = {"name": "a", "description": "x\0 y", "schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
     bad = [
         {**good, "name": "with space"},

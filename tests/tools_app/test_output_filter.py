@@ -7,7 +7,7 @@ from tools_app.hooks.base import CallOutcome
 from tools_app.hooks.builtin import OutputFilter
 
 
-def test_other_threads_go_on_while_a_pattern_is_searched():
+def test_pattern_search_does_not_block_other_threads():
     answers = []
     outcome = CallOutcome(status="succeeded", content="a" * 200_000)
     search = threading.Thread(

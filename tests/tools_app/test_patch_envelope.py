@@ -24,7 +24,7 @@ def text(workspace: Workspace, path: str) -> str:
     return workspace.read_bytes(path).decode()
 
 
-async def test_it_updates_adds_and_deletes_files_at_once_and_keeps_what_was_there(call: Call, code: Workspace) -> None:
+async def test_envelope_updates_adds_and_deletes_files(call: Call, code: Workspace) -> None:
     patch = envelope(
         "*** Update File: src/a.py",
         "@@ class B:",
@@ -49,7 +49,7 @@ async def test_it_updates_adds_and_deletes_files_at_once_and_keeps_what_was_ther
     ]
 
 
-async def test_several_lines_lead_to_one_place_and_a_file_may_move(call: Call, code: Workspace) -> None:
+async def test_several_anchors_and_a_moved_file(call: Call, code: Workspace) -> None:
     patch = envelope(
         "*** Update File: a.py",
         "*** Move to: b.py",
@@ -65,9 +65,7 @@ async def test_several_lines_lead_to_one_place_and_a_file_may_move(call: Call, c
     assert text(code, "src/b.py") == CODE[:-2] + "3\n"
 
 
-async def test_the_first_change_needs_no_line_and_lines_are_inserted_behind_the_one_named(
-    call: Call, code: Workspace
-) -> None:
+async def test_first_change_needs_no_header_and_insertions_follow_anchors(call: Call, code: Workspace) -> None:
     first = envelope("*** Update File: old.txt", " one", "-two", "+2")
     await call("file", action="patch", path=".", content=first)
     second = envelope("*** Update File: old.txt", "@@ one", "+one and a half")
@@ -75,7 +73,7 @@ async def test_the_first_change_needs_no_line_and_lines_are_inserted_behind_the_
     assert text(code, "old.txt") == "one\none and a half\n2\n"
 
 
-async def test_lines_without_any_place_come_at_the_end(call: Call, code: Workspace) -> None:
+async def test_lines_without_a_position_are_appended(call: Call, code: Workspace) -> None:
     code.write_bytes("open.txt", b"one\ntwo")  # its last line has no line end
     update = ["@@", "+three", "+four", "@@", "-one", "+1"]
     patch = envelope("*** Update File: old.txt", *update, "*** Update File: open.txt", *update)
@@ -83,7 +81,7 @@ async def test_lines_without_any_place_come_at_the_end(call: Call, code: Workspa
     assert (text(code, "old.txt"), text(code, "open.txt")) == ("1\ntwo\nthree\nfour\n", "1\ntwo\nthree\nfour")
 
 
-async def test_line_endings_of_the_file_stay_and_those_of_the_patch_do_not_matter(call: Call, code: Workspace) -> None:
+async def test_line_ends_of_the_file_are_preserved(call: Call, code: Workspace) -> None:
     code.write_bytes("dos.txt", b"one\r\ntwo\r\n")
     patch = envelope("*** Update File: dos.txt", "@@", " one", "-two", "+three").replace("\n", "\r\n")
     await call("file", action="patch", path=".", content=patch)
@@ -106,7 +104,7 @@ async def test_line_endings_of_the_file_stay_and_those_of_the_patch_do_not_matte
         ([], r"\*\*\* Update File: path"),
     ],
 )
-async def test_what_does_not_fit_is_named_and_nothing_changes(
+async def test_unfitting_change_is_named_and_changes_nothing(
     call: Call, code: Workspace, lines: list[str], said: str
 ) -> None:
     good = ["*** Update File: old.txt", "@@", "-one", "+1"] if lines and "Rename" not in lines[0] else []

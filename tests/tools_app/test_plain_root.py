@@ -68,7 +68,7 @@ def refusals(parameters: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(("schema", "arguments", "meant"), CASES)
-def test_it_is_taken_by_providers_and_checked_as_it_was(schema: Any, arguments: Any, meant: Any) -> None:
+def test_plain_root_is_accepted_and_checked_by_the_original(schema: Any, arguments: Any, meant: Any) -> None:
     definition = tool(schema)
     assert definition is not None
     assert refusals(shown(schema)) == []
@@ -79,7 +79,7 @@ def test_it_is_taken_by_providers_and_checked_as_it_was(schema: Any, arguments: 
         assert sent(definition, json.dumps(arguments)) == meant
 
 
-def test_alternatives_become_one_object_and_words() -> None:
+def test_alternatives_become_one_object_with_rules() -> None:
     assert shown(KINDS) == {
         "type": "object",
         "properties": {
@@ -95,7 +95,7 @@ def test_alternatives_become_one_object_and_words() -> None:
     )
 
 
-def test_a_plain_schema_stays_as_it_is() -> None:
+def test_plain_schema_is_unchanged() -> None:
     schema = {"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "type": "object"}
     assert shown(schema) == schema
 
@@ -118,7 +118,7 @@ roots = st.fixed_dictionaries(
 
 @settings(max_examples=100, deadline=None)
 @given(roots, st.dictionaries(st.sampled_from(NAMES), values, max_size=4))
-def test_no_root_is_refused_and_nothing_wrong_is_sent(schema: Any, arguments: Any) -> None:
+def test_any_root_is_accepted_and_only_valid_arguments_are_sent(schema: Any, arguments: Any) -> None:
     if (definition := tool(schema)) is None:
         return
     assert refusals(definition.parameters_in(ToolVisibility())) == []

@@ -24,12 +24,12 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
     return replace(tool_context, stored_result=stored, page_bytes=6_000)
 
 
-async def test_a_short_result_comes_as_it_was(call: Call) -> None:
+async def test_short_result_is_returned_unchanged(call: Call) -> None:
     assert (await call("recall", number=3)).content == "short"
 
 
 @pytest.mark.parametrize("number", [4, 5])
-async def test_a_long_one_comes_in_pages_that_lose_nothing(call: Call, number: int) -> None:
+async def test_long_result_comes_in_complete_pages(call: Call, number: int) -> None:
     pages, offset = [], 0
     while True:
         text, _, note = (await call("recall", number=number, offset=offset)).content.rpartition("\n[")
@@ -42,31 +42,31 @@ async def test_a_long_one_comes_in_pages_that_lose_nothing(call: Call, number: i
     assert len(pages) > 1
 
 
-async def test_an_unknown_number_and_an_offset_behind_the_end_say_so(call: Call) -> None:
+async def test_unknown_number_and_offset_beyond_the_end_are_errors(call: Call) -> None:
     with pytest.raises(ToolError, match="There is no result with this number"):
         await call("recall", number=99)
     with pytest.raises(ToolError, match="5 characters only"):
         await call("recall", number=3, offset=5)
 
 
-def test_it_is_there_only_when_something_is_cut() -> None:
+def test_tool_is_visible_only_after_a_cut() -> None:
     definition = registry.get("recall")
     assert not definition.visible(ToolVisibility())
     assert definition.visible(ToolVisibility(has_cut=True))
 
 
-def test_the_line_of_a_call_names_what_was_read_and_which_part_of_it() -> None:
+def test_compact_line_names_the_source_and_its_part() -> None:
     assert compact_line("file", {"action": "read", "path": "a.py"}) == "file read a.py"
     ranged = {"action": "read", "path": "a.py", "offset": 10, "limit": 5}
     assert compact_line("file", ranged) == "file read a.py from 10, at most 5"
     assert compact_line("file", {"action": "move", "path": "a", "to": "b"}) == "file move a → b"
 
 
-def test_the_line_of_a_tool_that_is_gone_keeps_its_name_and_arguments() -> None:
+def test_compact_line_of_a_removed_tool_has_its_name_and_arguments() -> None:
     assert compact_line("gone", {"x": 1, "y": "{x}"}) == "gone x=1 y={x}"
 
 
-def test_braces_in_arguments_are_left_alone() -> None:
+def test_braces_in_arguments_are_not_expanded() -> None:
     assert compact_line("shell", {"command": "echo {command} [a]"}) == "shell: echo {command} [a]"
 
 
@@ -97,11 +97,11 @@ def test_braces_in_arguments_are_left_alone() -> None:
         ("slides", {"path": "a.pptx", "title": "Plan"}, "slides a.pptx: Plan"),
     ],
 )
-def test_a_line_names_what_matters_of_a_call(name: str, arguments: dict[str, Any], line: str) -> None:
+def test_compact_lines_have_the_essential_arguments(name: str, arguments: dict[str, Any], line: str) -> None:
     assert compact_line(name, arguments) == line
 
 
-async def test_each_page_says_that_the_middle_was_not_kept(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_page_reports_a_lost_middle(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     gap = clipped.gap_line(lines=5, all_lines=2_005, size=40, whole_size=16_040)
     monkeypatch.setitem(STORED, 6, f"{STORED[4]}{gap}\n")
     first = (await call("recall", number=6)).content

@@ -42,7 +42,7 @@ READ_PAGE = made("fetch_url", content="<web_page>\nThe lease ends in March.\n</w
         ("NO_SEND", "You asked for a report: it is attached, not as text.", [], []),
     ],
 )
-def test_it_is_sent_back(code, text, attachments, past):
+def test_useless_results_are_refused(code, text, attachments, past):
     assert fault_code(text, attachments, past) == code
     assert code in ADVICE
 
@@ -70,7 +70,7 @@ def test_it_is_sent_back(code, text, attachments, past):
         ("Here is what I found.", [], [READ_PAGE, SPOKE]),
     ],
 )
-def test_it_passes(text, attachments, past):
+def test_useful_results_pass(text, attachments, past):
     assert fault_code(text, attachments, past) == ""
 
 
@@ -138,7 +138,7 @@ TOO_LONG = made("shell", "failed", content="[killed after 120 s]", command="make
         "ไม่พบผลลัพธ์",
     ],
 )
-def test_that_nothing_was_found_is_a_result(text, past):
+def test_an_empty_finding_is_a_valid_result(text, past):
     assert fault_code(text, [], [past]) == ""
 
 
@@ -153,7 +153,7 @@ def test_that_nothing_was_found_is_a_result(text, past):
         "Das Kommando wurde abgebrochen.",
     ],
 )
-def test_trouble_is_told_in_many_words(text):
+def test_failures_are_recognized_in_many_wordings(text):
     assert fault_code(text, [], [TOO_LONG]) == ""
 
 
@@ -168,5 +168,5 @@ def test_trouble_is_told_in_many_words(text):
         "In deinem Anhang stehen drei Tabellen.",
     ],
 )
-def test_attachments_of_others_need_not_be_attached(text):
+def test_mentions_of_other_attachments_pass(text):
     assert fault_code(text, [], [READ]) == ""

@@ -70,7 +70,7 @@ def recorded(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", OVER_HTTP)
-async def test_its_results_are_read(service: Service, kind: str) -> None:
+async def test_results_are_parsed(service: Service, kind: str) -> None:
     service.body = recorded(kind)
     found = [item for item in await service.search(kind) if not item.image]
     assert (found[0].title, found[0].url) == (BEES.title, BEES.url)
@@ -134,7 +134,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("kind", "type", "path", "expected"), ASKED)
-async def test_the_type_the_site_and_the_time_shape_what_is_asked(
+async def test_type_site_and_time_shape_the_request(
     service: Service, monkeypatch: pytest.MonkeyPatch, kind: str, type: str, path: str, expected: dict[str, Any]
 ) -> None:
     for module in (adapters, query):
@@ -159,7 +159,7 @@ async def test_news_and_papers_have_their_dates(service: Service) -> None:
     assert [item.date for item in await service.search("serper", "research")] == ["2024"]
 
 
-async def test_exa_says_that_it_has_no_pictures(service: Service) -> None:
+async def test_exa_refuses_image_searches(service: Service) -> None:
     with pytest.raises(SearchFailed, match="does not search for images"):
         await service.search("exa", "image")
     assert not service.asked
@@ -170,7 +170,7 @@ async def test_exa_says_that_it_has_no_pictures(service: Service) -> None:
     ("status", "reason"),
     [(401, "HTTP 401, its key is refused"), (429, "HTTP 429, too many requests"), (503, "HTTP 503, it has a fault")],
 )
-async def test_a_refusal_is_named(service: Service, kind: str, status: int, reason: str) -> None:
+async def test_refusals_are_explained(service: Service, kind: str, status: int, reason: str) -> None:
     service.status = status
     with pytest.raises(SearchFailed, match=reason):
         await service.search(kind)
@@ -178,7 +178,7 @@ async def test_a_refusal_is_named(service: Service, kind: str, status: int, reas
 
 @pytest.mark.parametrize("kind", OVER_HTTP)
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[[[", b"\xff", b"[" * 100_000, b'{"results": '])
-async def test_what_is_no_json_is_a_failure(service: Service, kind: str, body: bytes) -> None:
+async def test_invalid_json_is_a_failure(service: Service, kind: str, body: bytes) -> None:
     service.body = body
     with pytest.raises(SearchFailed, match="no JSON"):
         await service.search(kind)

@@ -91,7 +91,7 @@ async def test_an_engine_that_lacks_the_type_leads_to_the_next_one(engine: Make)
     assert [item.image for item in outcome.results] == ["https://images.example.org/bee.jpg"]
 
 
-async def test_when_all_fail_each_is_named(engine: Make) -> None:
+async def test_total_failure_names_each_engine(engine: Make) -> None:
     with pytest.raises(SearchFailed) as failure:
         await search(engine("tavily", "429"), engine("brave", "500"), engine("serper", "html"))
     assert str(failure.value) == (
@@ -110,7 +110,7 @@ async def test_the_first_engine_that_answers_is_the_only_one_asked(engine: Make)
     assert (outcome.engine, outcome.failures) == ("serper-serper", [])
 
 
-def test_an_address_comes_once_and_no_more_than_were_asked_for() -> None:
+def test_addresses_are_distinct_and_limited() -> None:
     found = [SearchResult(title=str(n), url=f"https://a/{n % 3}") for n in range(6)]
     query = SearchQuery(type="info", words="x", count=2)
     assert [item.title for item in asking._distinct(found, query)] == ["0", "1"]
@@ -150,7 +150,7 @@ async def test_ddgs_ends_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch)
         await search(words="stall")
 
 
-def test_ddgs_has_the_engines_that_we_name() -> None:
+def test_ddgs_supports_the_configured_engines() -> None:
     from ddgs.engines import ENGINES
 
     from tools_app.search_engines.ddgs_child import _BACKENDS

@@ -40,7 +40,7 @@ def test_a_change_of_any_of_its_files_is_seen(folder: Path) -> None:
     assert installed_skills(folder.parent)["folding"].load().files == {"map.txt": b"b map"}
 
 
-def test_its_executable_files_are_known(folder: Path) -> None:
+def test_executable_files_are_detected(folder: Path) -> None:
     for name in ("fold.sh", "map.txt"):
         (folder / name).write_text("x")
     (folder / "fold.sh").chmod(0o755)
@@ -49,7 +49,7 @@ def test_its_executable_files_are_known(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 1024, 1025, 2048])
-def test_a_long_description_is_taken_with_a_remark(length: int) -> None:
+def test_long_description_is_accepted_with_a_remark(length: int) -> None:
     skill = parse_skill(text(description="x" * length))
     assert len(skill.description) == length
     assert ("1,024" in description_remark(skill.description)) == (length > 1024)
@@ -60,7 +60,7 @@ def test_a_longer_one_is_refused() -> None:
         parse_skill(text(description="x" * 2049))
 
 
-def test_what_is_refused_is_there_with_its_reason(folder: Path) -> None:
+def test_refused_skills_are_listed_with_reasons(folder: Path) -> None:
     for name, content in (("broken", b"no front matter"), ("latin", text(body="\xfc").encode("latin-1"))):
         (folder.parent / name).mkdir()
         (folder.parent / name / "SKILL.md").write_bytes(content)
@@ -79,7 +79,7 @@ def test_a_name_may_be_as_long_as_the_format_allows() -> None:
         parse_skill(text(name="a" * 65))
 
 
-def test_of_an_archive_the_executable_files_are_known_too(tmp_path: Path) -> None:
+def test_executable_files_of_an_archive_are_detected(tmp_path: Path) -> None:
     (tmp_path / "SKILL.md").write_text(text())
     (tmp_path / "fold.sh").write_text("x")
     (tmp_path / "fold.sh").chmod(0o755)

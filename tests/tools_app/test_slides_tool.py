@@ -43,7 +43,7 @@ def test_it_is_moderate() -> None:
     assert registry.get("slides").danger is Danger.MODERATE
 
 
-async def test_html_is_whole_by_itself(call: Call, workspace: Workspace) -> None:
+async def test_html_is_self_contained(call: Call, workspace: Workspace) -> None:
     result = await call("slides", title="Bees & co", slides=DECK, path="out/bees.html")
     assert result.content.startswith("Made out/bees.html: 2 slides and a cover")
     assert result.metadata == {"pages": ["Why <b>bees</b>", "Where"], "preview": "out/bees.html"}
@@ -57,7 +57,7 @@ async def test_html_is_whole_by_itself(call: Call, workspace: Workspace) -> None
     assert "default-src 'none'" in html
 
 
-async def test_nothing_that_was_written_becomes_markup_or_loads_anything(call: Call, workspace: Workspace) -> None:
+async def test_text_is_escaped_and_loads_nothing(call: Call, workspace: Workspace) -> None:
     hostile = (
         '<script>alert(1)</script> ![x](https://evil.example/p.png) [y](javascript:alert(1)) <img src=x onerror="a()">'
     )
@@ -95,7 +95,7 @@ async def test_wrong_arguments_are_refused(call: Call, changed: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("path", ["a.html", "a.pptx"])
-async def test_a_picture_that_is_none_is_named(call: Call, workspace: Workspace, path: str) -> None:
+async def test_invalid_picture_is_named(call: Call, workspace: Workspace, path: str) -> None:
     workspace.write_bytes("no.png", b"no picture")
     with pytest.raises(ToolError, match=r"no\.png is not a PNG"):
         await call("slides", title="T", slides=[{"title": "A", "image": "no.png"}], path=path)
@@ -105,7 +105,7 @@ async def test_a_picture_that_is_none_is_named(call: Call, workspace: Workspace,
             await call("slides", title="T", slides=[{"title": "A", "image": "broken.png"}], path=path)
 
 
-async def test_a_wrong_checksum_beside_the_pixels_is_no_reason_to_refuse(call: Call, workspace: Workspace) -> None:
+async def test_wrong_checksum_outside_the_pixels_is_accepted(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("bee.png", with_wrong_checksums())
     made = await call("slides", title="Bees", slides=DECK, path="a.pptx")
     assert made.content.startswith("Made a.pptx")

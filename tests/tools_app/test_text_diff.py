@@ -34,16 +34,14 @@ def data(version: list[str]) -> str:
 
 
 @given(lines, lines)
-def test_it_leads_from_one_version_to_the_other(before: list[str], after: list[str]) -> None:
+def test_applying_the_diff_gives_the_new_version(before: list[str], after: list[str]) -> None:
     diff = unified(data(before), data(after), "a.txt")
     assert bool(diff) == (before != after)
     assert (applied(before, diff) if diff else before) == after
 
 
 @given(lines, lines, lines, lines)
-def test_its_line_numbers_are_those_of_the_file(
-    head: list[str], old: list[str], new: list[str], end: list[str]
-) -> None:
+def test_line_numbers_are_those_of_the_file(head: list[str], old: list[str], new: list[str], end: list[str]) -> None:
     before, after = (["same"] * 300 + head + version + end for version in (old, new))
     diff = unified(data(before), data(after), "a.txt")
     assert (applied(before, diff) if diff else before) == after
@@ -53,7 +51,7 @@ def test_an_end_without_a_line_break_is_shown() -> None:
     assert unified("a\nb", "a\nb\n", "x").split("\n")[3:] == [" a", "-b", "\\ No newline at end of file", "+b"]
 
 
-def test_a_change_of_everything_in_large_repetitive_files_takes_no_time() -> None:
+def test_complete_change_of_large_repetitive_files_is_fast() -> None:
     before = "".join(f"{n * n % 101}\n" for n in range(100_000))
     after = "".join(f"{n * n % 103}\n" for n in range(100_000))
     start = time.process_time()

@@ -32,7 +32,7 @@ def tool_context(tool_context: ToolContext, asked: list[tuple[str, str, Sequence
     return replace(tool_context, ask_model=ask, network=NetworkPolicy(allow_internal=frozenset({"127.0.0.1"})))
 
 
-def test_it_is_safe_and_seen_only_where_a_model_sees() -> None:
+def test_tool_is_safe_and_needs_a_model_with_vision() -> None:
     definition = registry.get("vision")
     assert definition.danger is Danger.SAFE
     assert [definition.visible(ToolVisibility(sees_pictures=sees)) for sees in (False, True)] == [False, True]
@@ -65,12 +65,12 @@ async def test_an_answer_about_the_web_is_data_of_the_web(call: Call, asked: lis
         {"path": "a.png", "question": ""},
     ],
 )
-async def test_it_wants_one_picture_and_a_question(call: Call, arguments: dict[str, str]) -> None:
+async def test_one_picture_and_a_question_are_required(call: Call, arguments: dict[str, str]) -> None:
     with pytest.raises(InvalidArguments):
         await call("vision", **arguments)
 
 
-async def test_what_is_no_picture_reaches_no_model(call: Call, workspace: Workspace, asked: list[object]) -> None:
+async def test_other_files_reach_no_model(call: Call, workspace: Workspace, asked: list[object]) -> None:
     workspace.write_bytes("notes.png", b"text")
     with pytest.raises(ToolError, match=r"notes\.png is no PNG"):
         await call("vision", path="notes.png", question="?")

@@ -1,4 +1,4 @@
-"""Does what it is told to."""
+"""A child module that obeys its requests."""
 
 import os
 import time

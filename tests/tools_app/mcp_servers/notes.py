@@ -64,7 +64,7 @@ def measure(text: str) -> int:
 
 @server.tool()
 def echo(value: Any = None, count: Any = None, choice: Any = None) -> str:
-    """What it was given, as JSON."""
+    """Return the arguments as JSON."""
     return json.dumps({"value": value, "count": count, "choice": choice})
 
 
