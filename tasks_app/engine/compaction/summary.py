@@ -72,7 +72,7 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
         return _words(turn, "agent", str(arguments.get("text", "")), type="result")
     if call.context_type == ContextType.AI_MESSAGE and arguments.get("type") == "ask" and result is not None:
         question = f"<asked>{safe(str(arguments.get('text', '')))}</asked>"
-        return _words(turn, "user", result.content, before=question)
+        return _words(turn, "user", result.content, prefix=question)
     if handoff := next((e for e in turn.entries if e.context_type == ContextType.HANDOFF), None):
         sender = match[1] if (match := _SENDER.search(handoff.content)) else "another agent"
         text = f"“{sender}” handed the conversation on to “{arguments.get('agent')}”: {arguments.get('note')}"
