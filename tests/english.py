@@ -78,6 +78,7 @@ FINISHED: tuple[str, ...] = (
     "tests/extending",
     "tests/factories.py",
     "tests/faults",
+    "tests/growth",
     "tests/llm_app",
     "tests/pages.py",
     "tests/pictures.py",
