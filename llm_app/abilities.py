@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from llm_app.models import LogicalModel, ModelKind, Route
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ PACKAGES = ("agentsite", "tasks_app", "tools_app", "llm_app")
 FINISHED: tuple[str, ...] = (
     "agentsite",
     "benchmarks",
+    "llm_app/sql",
     "llm_app/abilities.py",
     "llm_app/active_secrets.py",
     "llm_app/adapters",

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from llm_app.call.route_settings import RouteSettings
 from llm_app.models import CircuitBreaker, Route
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 
 
 @cached_sql

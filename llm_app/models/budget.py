@@ -14,7 +14,7 @@ from django.db.models import DateTimeField, ExpressionWrapper, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 
 
 def _usd(**options: Any) -> "models.DecimalField[Any, Any]":

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import models
 from django.db.models import Q
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all
+from llm_app.sql import cached_sql, fetch_all
 
 
 class LLMCallStatus(models.TextChoices):

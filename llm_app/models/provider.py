@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from llm_app.encryption import EncryptedTextField
 from llm_app.models.log import LLMLog
-from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first
+from llm_app.sql import cached_sql, fetch_all, fetch_first
 from llm_app.types import Purpose
 
 LONGEST_NAME = 20  # characters of a protocol's name

@@ -1,14 +1,15 @@
-"""Prepared SQL behind querysets: cached statements, and rows written in one message."""
+"""Cached SQL: queryset methods that are compiled once, and statements for the rows that every iteration writes."""
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first, update_all
 from llm_app.sql.composed_query import Select
-from llm_app.sql.statements import Insert, Statement, Update, execute, save, stored
+from llm_app.sql.django_internals import with_rows
+from llm_app.sql.queries import cached_sql, fetch_all, fetch_first, update_all
+from llm_app.sql.statements import InsertRows, Statement, UpdateRow, execute, save, stored
 
 __all__ = [
-    "Insert",
+    "InsertRows",
     "Select",
     "Statement",
-    "Update",
+    "UpdateRow",
     "cached_sql",
     "execute",
     "fetch_all",
@@ -16,4 +17,5 @@ __all__ = [
     "save",
     "stored",
     "update_all",
+    "with_rows",
 ]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from llm_app.redaction import Redactor
-from llm_app.sql import Update, execute
+from llm_app.sql import UpdateRow, execute
 from tasks_app.models import ContextEntry, ContextType, Session, TaskState
 from tasks_app.run import UnitOfWork
 
@@ -25,11 +25,11 @@ def finalize(unit: UnitOfWork) -> None:
             "next_steps": final_result["suggestions"],
             "active_agent": None,
         }
-        execute([Update(Session, values, where={"pk": task.session_id}, otherwise=Session.DoesNotExist())])
+        execute([UpdateRow(Session, values, where={"pk": task.session_id}, error=Session.DoesNotExist())])
         if answer is not None:
             answer.metadata["steps"] = _steps(unit, redactor)
             fields = {"metadata": answer.metadata}
-            execute([Update(ContextEntry, fields, where={"pk": answer.pk}, otherwise=ContextEntry.DoesNotExist())])
+            execute([UpdateRow(ContextEntry, fields, where={"pk": answer.pk}, error=ContextEntry.DoesNotExist())])
 
     unit.commit(state=TaskState.DONE, also=store_summary)
 

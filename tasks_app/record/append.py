@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from llm_app.redaction import Redactor
-from llm_app.sql import Insert, Statement, Update, execute
+from llm_app.sql import InsertRows, Statement, UpdateRow, execute
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.models.entry import SEQ_ONCE
 from tasks_app.record import chain
@@ -46,8 +46,8 @@ def append_entries(
     entries = chained_entries(session, task, drafts, lock(session), redactor or redactor_of(session))
     newest = entries[-1]
     columns = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
-    inserts = [Insert(entries[start : start + BATCH_SIZE]) for start in range(0, len(entries), BATCH_SIZE)]
-    execute([*inserts, Update(Session, columns, where={"pk": session.pk}, otherwise=Session.DoesNotExist())])
+    inserts = [InsertRows(entries[start : start + BATCH_SIZE]) for start in range(0, len(entries), BATCH_SIZE)]
+    execute([*inserts, UpdateRow(Session, columns, where={"pk": session.pk}, error=Session.DoesNotExist())])
     transaction.on_commit(lambda: broadcast.entry_appended(session, newest.seq))
     return entries
 
@@ -76,8 +76,8 @@ def append_statements(session: Session, head: ChainHead, entries: Sequence[Conte
     if entries:
         newest = entries[-1]
         columns = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
-    update = Update(Session, columns, where=where, otherwise=HeadMoved())
-    return [update, Insert(entries)] if entries else [update]
+    update = UpdateRow(Session, columns, where=where, error=HeadMoved())
+    return [update, InsertRows(entries)] if entries else [update]
 
 
 def chained_entries(

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from llm_app.budgets import Allowance
 from llm_app.redaction import redacted_arguments
-from llm_app.sql import Statement, Update, save, stored
+from llm_app.sql import Statement, UpdateRow, save, stored
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import Draft, SessionSecrets, append_entries, lock
 from tasks_app.record.append import ChainHead, HeadMoved, append_statements, chained_entries, is_lost_race
@@ -31,7 +31,7 @@ class _Commit(NamedTuple):
 
     entries: Sequence[ContextEntry]
     fields: Fields
-    task: Update
+    task: UpdateRow
     statements: Sequence[Statement]
 
 
@@ -88,7 +88,7 @@ class UnitOfWork:
         self._affinity.take_over_commit()
         self._take_over(commit.entries, commit.fields)
         if self.task.state == TaskState.THINKING and also is None:
-            self._snapshot = TaskSnapshot.of_row(commit.task.answer)
+            self._snapshot = TaskSnapshot.of_row(commit.task.returned)
 
     def _write(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
         """Write without a lock: compose from the known session and secrets, before the transaction.
@@ -97,7 +97,7 @@ class UnitOfWork:
         """
         commit = self._compose(drafts, fields)
         with transaction.atomic(durable=True), stored(commit.statements):
-            if commit.task.answer[0] != self.secrets.version:
+            if commit.task.returned[0] != self.secrets.version:
                 raise HeadMoved
             self._write_rest(also)
         return commit
@@ -121,7 +121,7 @@ class UnitOfWork:
             with stored(commit.statements):
                 self._write_rest(also)
             if ends:
-                was_stopped = TaskSnapshot.of_row(commit.task.answer).stop_requested  # even if it ends otherwise
+                was_stopped = TaskSnapshot.of_row(commit.task.returned).stop_requested  # even if it ends otherwise
                 next_task.start_next(self.session, self.task, stopped=was_stopped)
             if ends and (parent := self.task.parent_call_id):  # a lambda: Django cannot log a failed partial
                 transaction.on_commit(lambda: children.advance_call(parent), robust=True)

@@ -14,7 +14,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from llm_app.models import Reservation
-from llm_app.sql import Update, cached_sql, execute, update_all
+from llm_app.sql import UpdateRow, cached_sql, execute, update_all
 from tasks_app.models import Task
 from tasks_app.models.task_state import predecessors
 from tasks_app.runtime import admission, metrics, process
@@ -55,7 +55,7 @@ def renew(task_ids: Iterable[UUID]) -> None:
     Reservation.objects.renew(task_ids)
 
 
-def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "") -> Update:
+def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "") -> UpdateRow:
     """Build the update of the task's row that succeeds only under our lease. All state changes are made by it.
 
     Executing it raises StaleLease if the lease was lost.
@@ -67,7 +67,7 @@ def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "") -
         task.check_transition(state)
         held["state"] = predecessors(state)
     stale = StaleLease(f"task {task.id}, epoch {task.epoch}")
-    return Update(Task, fields or {"epoch": task.epoch}, where=held, otherwise=stale, returning=returning)
+    return UpdateRow(Task, fields or {"epoch": task.epoch}, where=held, error=stale, returning=returning)
 
 
 def write(task: Task, **fields: Any) -> None:
@@ -101,7 +101,7 @@ def release(task: Task) -> None:
     """Release the lease, unless another worker has taken it over."""
     free, held = {"lease_owner": "", "lease_expires_at": None}, {"pk": task.pk, "epoch": task.epoch}
     with suppress(StaleLease):
-        execute([Update(Task, free, where=held, otherwise=StaleLease())])
+        execute([UpdateRow(Task, free, where=held, error=StaleLease())])
 
 
 def expire(task: Task) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from llm_app.sql import Update, execute, save
+from llm_app.sql import UpdateRow, execute, save
 from tasks_app.models import Agent, InboxMessage, Mode, Session, Task, WaitingFor, Workflow
 from tasks_app.models.errors import AgentWithheld, MessageRead, SchemaTooLate, WorkflowTooLate
 from tasks_app.record import StoredPicture, images, lock
@@ -180,5 +180,5 @@ def _set_title(session: Session, content: str) -> None:
     """Name an untitled session after the beginning of its first message."""
     if not session.title:
         session.title = next_task.title_of(content)
-        title = Update(Session, {"title": session.title}, where={"pk": session.pk}, otherwise=Session.DoesNotExist())
+        title = UpdateRow(Session, {"title": session.title}, where={"pk": session.pk}, error=Session.DoesNotExist())
         execute([title])

@@ -8,7 +8,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
 from django.forms.models import model_to_dict
 
-from llm_app.sql.cached_sql import cached_sql, fetch_all, fetch_first, update_all
+from llm_app.sql import cached_sql, fetch_all, fetch_first, update_all
 from tasks_app.models import ContextEntry, ContextType, Session, Task
 from tasks_app.record import Draft, notice
 from tests import factories

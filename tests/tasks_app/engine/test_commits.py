@@ -11,7 +11,7 @@ from django.db.transaction import TransactionManagementError
 from django.forms.models import model_to_dict
 
 from llm_app.models import LLMLog, Secret
-from llm_app.sql.statements import Insert, execute, save
+from llm_app.sql import InsertRows, execute, save
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Session, Task, ToolCallLog
 from tasks_app.record import Draft, lock, notice
 from tasks_app.replay import verification
@@ -169,7 +169,7 @@ def test_statements_store_the_same_values_as_the_orm(context: TaskContext) -> No
     rows[0].status = CallStatus.FAILED
     execute([save(rows[0])])
     assert ToolCallLog.objects.get(pk=rows[0].pk).status == "failed"
-    execute([Insert([log_of(context, "c4"), log_of(context, "c5")])])
+    execute([InsertRows([log_of(context, "c4"), log_of(context, "c5")])])
     assert ToolCallLog.objects.count() == 4
     assert LLMLog.objects.count() == 2
 
