@@ -1,13 +1,11 @@
 """Cached SQL: queryset methods that are compiled once, and statements for the rows that every iteration writes."""
 
-from llm_app.sql.composed_query import Select
 from llm_app.sql.django_internals import with_rows
 from llm_app.sql.queries import cached_sql, fetch_all, fetch_first, update_all
 from llm_app.sql.statements import InsertRows, Statement, UpdateRow, execute, save, stored
 
 __all__ = [
     "InsertRows",
-    "Select",
     "Statement",
     "UpdateRow",
     "cached_sql",

@@ -17,7 +17,6 @@ from tasks_app.access import writable_task
 from tasks_app.api.authentication import may_approve
 from tasks_app.api.formats import MessageBody, Text
 from tasks_app.api.idempotency import idempotent
-from tasks_app.api.rows import Rows
 from tasks_app.api.tasks import TaskSerializer
 from tasks_app.models import Approval, ApprovalScope, Decision, Task
 
@@ -121,7 +120,7 @@ class ApprovalList(ListAPIView[Approval]):
     queryset = Approval.objects.all()
 
     def get_queryset(self) -> Any:
-        return Rows(model=Approval, find=_decidable, of=[self.request.user])
+        return _decidable(self.request.user)
 
 
 class ApprovalDetail(GenericAPIView[Approval]):

@@ -5,7 +5,6 @@ from contextlib import aclosing, suppress
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -19,7 +18,6 @@ from rest_framework.views import APIView
 from tasks_app.access import SignedOut, visible_session
 from tasks_app.api.authentication import credential_of
 from tasks_app.api.formats import AsItIs, BySeq, Seq, asked
-from tasks_app.api.rows import Rows
 from tasks_app.hub.snapshot import SessionGone
 from tasks_app.hub.subscriber import EventSubscriber
 from tasks_app.models import ContextEntry, ContextType
@@ -81,7 +79,8 @@ class EntryList(ListAPIView[ContextEntry]):
 
     def get_queryset(self) -> Any:
         self._session = visible_session(self.request.user, self.kwargs["session_id"])
-        return Rows(model=ContextEntry, find=_after, of=[self._session, asked(EntryQuery, self.request)["after"]])
+        entries = ContextEntry.objects.in_session(self._session).after(asked(EntryQuery, self.request)["after"])
+        return entries.defer("session", "hash", "hash_key")  # columns that the JSON does not have
 
     def paginate_queryset(self, queryset: Any) -> Any:
         return redact_entries(self._session, super().paginate_queryset(queryset) or [])
@@ -89,11 +88,6 @@ class EntryList(ListAPIView[ContextEntry]):
     @extend_schema(parameters=[EntryQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return super().get(request, *args, **kwargs)
-
-
-def _after(session: Any, seq: Any) -> QuerySet[ContextEntry]:
-    """Without what no JSON has."""
-    return ContextEntry.objects.in_session(session).after(seq).defer("session", "hash", "hash_key")
 
 
 class EventQuery(serializers.Serializer[Any]):

@@ -5,6 +5,7 @@ A page is `next`, `previous` and `results`, by a cursor that stays valid while r
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import lru_cache
 from typing import IO, Any
 
@@ -22,9 +23,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tasks_app.api.problems import TooLarge, too_large
-from tasks_app.api.rows import MOST_ROWS, Rows
 from tools_app.json_schema import MAX_DEPTH, depth
 
+MOST_ROWS = 2**31 - 1  # seq is a 32-bit column
 MOST_VALUES = 20_000  # objects, lists and their items in a body
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # also one without an end: each byte is looked at once
 
@@ -94,6 +95,11 @@ class AsItIs(DefaultContentNegotiation):
         return JSONRenderer(), JSONRenderer.media_type
 
 
+def as_time(moment: datetime) -> str:
+    """Format a time as fields of DRF do, always in UTC."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
 class Text(serializers.CharField):
     """A JSON string, taken as it is: no number is read as one, and nothing is trimmed."""
 
@@ -134,9 +140,9 @@ def _unasked(query: type[serializers.Serializer[Any]]) -> Mapping[str, Any]:
 class ByCursor(CursorPagination):
     page_size_query_param = "limit"
 
-    def paginate_queryset(self, queryset: QuerySet[Any] | Rows, request: Request, view: Any = None) -> list[Any] | None:
+    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
         try:
-            return super().paginate_queryset(queryset, request, view)  # type: ignore[arg-type]
+            return super().paginate_queryset(queryset, request, view)
         except (ValueError, OverflowError, ValidationError) as error:  # a cursor that somebody made up
             raise NotFound(self.invalid_cursor_message) from error
 
@@ -144,6 +150,12 @@ class ByCursor(CursorPagination):
 class NewestFirst(ByCursor):
     ordering = "-created_at"
     max_page_size = 200
+
+
+class NewestByKey(NewestFirst):
+    """Newest first, and by key where times are equal."""
+
+    ordering = ("-created_at", "-pk")  # type: ignore[assignment]  # a tuple is allowed
 
 
 class ByNumber(ByCursor):

@@ -1,19 +1,17 @@
 """Sessions as REST shows them: what their JSON needs of the database, and the JSON."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache, partial
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404
 
-from llm_app.sql import cached_sql, fetch_first
-from tasks_app.api.rows import Query, Rows, as_time
+from llm_app.sql import cached_sql, fetch_first, with_rows
+from tasks_app.api.formats import as_time
 from tasks_app.models import Session, SessionSearch, with_filing
-from tasks_app.models.session import parse_words, words_from_values
+from tasks_app.models.session import parse_words
 from tasks_app.services.found_lines import matching_line
 
 Row = Mapping[str, Any]
@@ -44,16 +42,20 @@ _OF_TASK = ("task_state", "task_waiting_for")
 _NAMES = (*COLUMNS, *_OF_TASK)
 
 
-def listed(user: Any, words: str, filters: Mapping[str, Any]) -> Rows:
-    """Those that a user may see: by `root` the delegated ones below it, else those that people started."""
-    find = _visible if "root" in filters else _started_by_people
-    search = SessionSearch.parse(words)
-    rows = Rows(model=Session, find=partial(_found, find, search), show=_shown, of=[user], names=_NAMES, varies=True)
-    if search.has_only_words:
-        wanted = parse_words(search.words)
-        matching = _matching(find, tuple(bool(asked) for _, asked in wanted))
-        rows = replace(rows, find=matching, of=[user, *chain(*wanted)], varies=False)
-    return replace(rows, filters=filters)
+def listed(user: Any, words: str, filters: Mapping[str, Any]) -> "QuerySet[Session, Any]":
+    """Return the visible sessions that match: with `root` delegated ones, else those that people started."""
+    sessions = Session.objects.visible_to(user)
+    if "root" not in filters:
+        sessions = sessions.started_by_people()
+    if words:
+        sessions = SessionSearch.parse(words).apply(sessions, user)
+    return with_rows(sessions.filter(**filters), partial(_rows_of_page, user))
+
+
+def _rows_of_page(user: Any, page: "QuerySet[Session, Any]") -> Iterable[Row]:
+    """Return the rows of a page in its order, with one statement that sorts keys only."""
+    rows = _shown(user).filter(pk__in=page.values("pk")).order_by(*page.query.order_by)
+    return map(_named, rows)
 
 
 def with_found_lines(rows: Sequence[Row], words: str) -> list[Row]:
@@ -91,25 +93,7 @@ def _named(row: Sequence[Any]) -> Row:
     return dict(zip(_NAMES, row, strict=True))
 
 
-def _visible(user: Any) -> Any:
-    return Session.objects.visible_to(user)
-
-
-def _started_by_people(user: Any) -> Any:
-    return _visible(user).started_by_people()
-
-
-def _found(find: Query, search: SessionSearch, user: Any) -> Any:
-    sessions: Any = find(user)
-    return search.apply(sessions, user)
-
-
-@lru_cache(maxsize=64)
-def _matching(find: Query, shape: tuple[bool, ...]) -> Query:
-    return lambda user, *values: find(user).matching(words_from_values(shape, values))  # type: ignore[attr-defined]
-
-
-def _shown(user: Any, *_: Any) -> "QuerySet[Session, Any]":
+def _shown(user: Any) -> "QuerySet[Session, Any]":
     rows = with_filing(Session.objects.order_by().with_newest_task(), user)
     return rows.values_list(*COLUMNS.values(), *_OF_TASK)  # type: ignore[no-any-return]
 
@@ -121,4 +105,5 @@ def _find_row(user: Any, pk: UUID) -> tuple[Any, ...] | None:
 
 @cached_sql
 def _find_visible_row(user: Any, pk: UUID) -> tuple[Any, ...] | None:
-    return fetch_first(_shown(user).filter(pk__in=_visible(user).filter(pk=pk).order_by().values("pk")))
+    visible = Session.objects.visible_to(user).filter(pk=pk).order_by().values("pk")
+    return fetch_first(_shown(user).filter(pk__in=visible))

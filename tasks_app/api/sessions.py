@@ -1,10 +1,8 @@
 """Sessions: what they are, and their list."""
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -13,11 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from llm_app.models import LogicalModel
-from llm_app.sql import Select
 from tasks_app import services
 from tasks_app.access import owned_session, visible_session, writable_session
 from tasks_app.api import session_rows
-from tasks_app.api.formats import Text, asked
+from tasks_app.api.formats import NewestByKey, Text, asked
 from tasks_app.api.idempotency import idempotent
 from tasks_app.models import Agent, Project, Session, Task, file_session, format_tags
 from tasks_app.models.filing import MAX_TAGS
@@ -30,42 +27,29 @@ class TaskBriefSerializer(serializers.ModelSerializer[Task]):
         read_only_fields = fields
 
 
-_models = Select(lambda user, name: LogicalModel.objects.visible_to(user).filter(name=name)[:1])
-_agents = Select(lambda user, name: Agent.objects.usable_by(user).filter(name=name)[:1])
+class _NameField(serializers.SlugRelatedField[Any]):
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str) or "\0" in data:
+            self.fail("invalid")
+        return super().to_internal_value(data)
 
 
-@dataclass(frozen=True)
-class _Named:
-    """What a user may name: a queryset, as far as a field needs one."""
-
-    rows: Select[Any]
-    user: Any
-
-    def get(self, *, name: Any) -> Any:
-        """Raises ObjectDoesNotExist, and ValueError for what can be no name."""
-        if not isinstance(name, str) or "\0" in name:
-            raise ValueError(name)
-        if (found := self.rows.first(self.user.pk, name)) is None:
-            raise ObjectDoesNotExist()
-        return found
-
-
-class ModelName(serializers.SlugRelatedField[LogicalModel]):
+class ModelName(_NameField):
     """A model that the user may use; to others it does not exist."""
 
     default_error_messages = {"does_not_exist": "There is no model called {value}. GET models/ lists them."}
 
-    def get_queryset(self) -> Any:
-        return _Named(_models, self.context["request"].user)
+    def get_queryset(self) -> QuerySet[LogicalModel]:
+        return LogicalModel.objects.visible_to(self.context["request"].user.pk)
 
 
-class AgentName(serializers.SlugRelatedField[Agent]):
+class AgentName(_NameField):
     """An agent that the user may use."""
 
     default_error_messages = {"does_not_exist": "There is no agent called {value}. GET agents/ lists them."}
 
-    def get_queryset(self) -> Any:
-        return _Named(_agents, self.context["request"].user)
+    def get_queryset(self) -> QuerySet[Agent]:
+        return Agent.objects.usable_by(self.context["request"].user.pk)
 
 
 class ProjectId(serializers.PrimaryKeyRelatedField[Project]):
@@ -161,6 +145,7 @@ class SessionList(ListCreateAPIView[Session]):
 
     queryset = Session.objects.all()
     serializer_class = SessionSerializer
+    pagination_class = NewestByKey
 
     def get_queryset(self) -> Any:
         filters = dict(asked(SessionQuery, self.request))

@@ -8,7 +8,7 @@ import orjson
 from django.db.models import QuerySet
 
 from tasks_app.access import is_visible
-from tasks_app.api.rows import Rows, as_time
+from tasks_app.api.formats import as_time
 from tasks_app.models import Task
 from tasks_app.run.open_call import pending_json
 from tasks_app.runtime import admission
@@ -21,13 +21,15 @@ _SHOWN = [
 ]
 
 
-def listed(user: Any, filters: Mapping[str, Any]) -> "Rows | QuerySet[Task]":
-    """Of the tasks that a user may see those that fit."""
+def listed(user: Any, filters: Mapping[str, Any]) -> "QuerySet[Task]":
+    """Return the visible tasks that match."""
     if "session" not in filters:
-        return Rows(model=Task, find=_visible, show=_shown, of=[user], filters=filters)
-    if not is_visible(user, filters["session"]):
+        tasks = Task.objects.visible_to(user)
+    elif is_visible(user, filters["session"]):
+        tasks = Task.objects.all()
+    else:
         return Task.objects.none()
-    return Rows(model=Task, find=_all, show=_shown, filters=filters)
+    return tasks.filter(**filters).select_related("agent_version", "parent_call").only(*_SHOWN)
 
 
 def children_of(tasks: Iterable[UUID]) -> dict[UUID, list[str]]:
@@ -65,15 +67,3 @@ def as_json(task: Task, children: list[str]) -> dict[str, Any]:
         "created_at": as_time(task.created_at),
         "ended_at": task.ended_at and as_time(task.ended_at),
     }
-
-
-def _all() -> QuerySet[Task]:
-    return Task.objects.all()
-
-
-def _visible(user: Any) -> QuerySet[Task]:
-    return Task.objects.visible_to(user)
-
-
-def _shown(*_: Any) -> QuerySet[Task]:
-    return Task.objects.select_related("agent_version", "parent_call").only(*_SHOWN)

@@ -14,7 +14,7 @@ from tasks_app.access import visible_task
 from tasks_app.api import task_rows
 from tasks_app.api.authentication import credential_of
 from tasks_app.api.entries import ToolCallSerializer
-from tasks_app.api.formats import asked
+from tasks_app.api.formats import NewestByKey, asked
 from tasks_app.hub.subscriber import StateSubscriber
 from tasks_app.models import PERSON_WAITS, FailureCode, Task, TaskState
 
@@ -147,6 +147,7 @@ class TaskList(ListAPIView[Task]):
 
     queryset = Task.objects.all()
     serializer_class = TaskSerializer
+    pagination_class = NewestByKey
 
     def get_queryset(self) -> Any:
         return task_rows.listed(self.request.user, asked(TaskQuery, self.request))

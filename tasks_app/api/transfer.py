@@ -15,10 +15,9 @@ from rest_framework.response import Response
 
 from tasks_app.access import visible_session, visible_task
 from tasks_app.api import session_rows
-from tasks_app.api.formats import AsItIs, RawBody
+from tasks_app.api.formats import MOST_ROWS, AsItIs, RawBody
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.api.problems import TooLarge
-from tasks_app.api.rows import MOST_ROWS
 from tasks_app.api.sessions import SessionSerializer
 from tasks_app.models import Session, Task
 from tasks_app.services import forks, transfer
