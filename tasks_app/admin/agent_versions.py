@@ -1,4 +1,4 @@
-"""Versions of agents: what each changed, and a way back to it."""
+"""Versions of agents, their differences, and the way to restore one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ from tasks_app.replay.readable import changed_lines, text_of
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """A field or a prompt section with another value; each line with its kind: added, removed, place or same."""
+    """A changed field or prompt section. Each of `lines` is a kind (added, removed, place or same) and a text."""
 
     name: str
     lines: Sequence[tuple[str, str]]
 
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> list[Changed]:
-    """By the names that an administrator reads, in the order of the form."""
+    """Return the changed fields under the names of the form, in its order."""
     old, new = _flat(before), _flat(after)
     names = [name for name in {**new, **old} if old.get(name, "") != new.get(name, "")]
     return [Changed(name=name, lines=_lines(old.get(name, ""), new.get(name, ""))) for name in names]
 
 
 def _flat(content: dict[str, Any]) -> dict[str, str]:
-    """Each value as a text; nothing is empty."""
+    """Return the fields and the prompt sections as texts by name. Empty values and False become ""."""
     values = {name.replace("_", " "): _text(value) for name, value in content.items() if name != "sections"}
     return values | {f"prompt: {name}": text for name, text in content.get("sections", {}).items()}
 
@@ -49,7 +49,7 @@ def _text(value: Any) -> str:
 
 
 def _lines(old: str, new: str) -> list[tuple[str, str]]:
-    """Without what git says of ends of files, and of the place where there is but one."""
+    """Return the changed lines. The heading of a single hunk is left out, and no end of file is reported as missing."""
     lines = [(kind, line) for kind, line in changed_lines(f"{old}\n" if old else "", f"{new}\n" if new else "")]
     return lines[1:] if sum(kind == "place" for kind, _ in lines) == 1 else lines
 
@@ -72,7 +72,10 @@ class AgentVersionAdmin(ReadOnlyAdmin):
         return [path("<int:version_id>/put-back/", view, name="tasks_app_agentversion_put_back"), *super().get_urls()]
 
     def put_back(self, request: HttpRequest, version_id: int) -> HttpResponse:
-        """Asks with what would change, then does it. It needs the right to change agents."""
+        """Show the changes for confirmation, and restore the version on POST.
+
+        Requires the permission to change agents.
+        """
         version = self.get_object(request, str(version_id))
         if version is None or version.agent is None or not request.user.has_perm("tasks_app.change_agent"):
             raise Http404()

@@ -1,4 +1,4 @@
-"""Agents: what they are for, who may choose them, and their prompts."""
+"""The admin of agents and of their prompts."""
 
 import base64
 from pathlib import Path
@@ -37,11 +37,11 @@ FIELDSETS = (
     ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
 )
 
-LARGEST_PICTURE = 5 * 1000**2  # bytes of a file; it is kept at 192 pixels
+LARGEST_PICTURE = 5 * 1000**2  # bytes of an uploaded file, which is scaled down to 192 pixels
 
 
 class LinesField(forms.CharField):
-    """A list of texts, one a line."""
+    """A form field for a list of texts, one a line."""
 
     widget = UnfoldAdminTextareaWidget
 
@@ -53,10 +53,10 @@ class LinesField(forms.CharField):
 
 
 class PatternsField(LinesField):
-    """Regular expressions, one a line."""
+    """A form field for regular expressions, one a line."""
 
     def clean(self, value: str) -> list[str]:
-        import regex  # 2 MB that few installations need: on first use
+        import regex  # imported on first use: 2 MB that few installations need
 
         patterns = [line for line in forms.CharField.clean(self, value).splitlines() if line.strip()]
         for number, pattern in enumerate(patterns, 1):
@@ -68,7 +68,7 @@ class PatternsField(LinesField):
 
 
 class FoldersField(LinesField):
-    """Folders of the server, one a line."""
+    """A form field for folders of the server, one a line."""
 
     def clean(self, value: str) -> list[str]:
         try:
@@ -140,7 +140,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         self.fields["handoffs"].queryset = others  # type: ignore[attr-defined]
 
     def clean_upload(self) -> AgentPicture | None:
-        """Nothing is decoded in this process before our encoder, in one of its own, has made a new file of it."""
+        """Return the picture, re-encoded in a child process first, so that this process decodes no hostile file."""
         file = self.cleaned_data["upload"]
         if file is None:
             return None
@@ -154,7 +154,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class PromptSectionInline(StackedInline):
-    """All versions, newest first. One can be added, none can be changed or deleted."""
+    """All versions of a section, newest first. Versions can only be added."""
 
     model = PromptSection
     verbose_name = "section version"
@@ -186,7 +186,7 @@ class AgentAdmin(ModelAdmin):
     change_form_outer_before_template = "admin/tasks_app/agent_actions.html"
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """`?template=` names one of those that ship."""
+        """Return the values of the agent template that `?template=` names."""
         template = agent_templates.load_all().get(request.GET.get("template", ""))
         return dict(template.values) if template else super().get_changeform_initial_data(request)
 
@@ -197,7 +197,7 @@ class AgentAdmin(ModelAdmin):
         return [address, *super().get_urls()]
 
     def show_prompt(self, request: HttpRequest, agent_id: int) -> HttpResponse:
-        """The whole prompt, as in a task of the user who views it; `?mode=` for another way of calling tools."""
+        """Show the entire prompt as in a task of this user. `?mode=` selects another ToolMode."""
         agent = self.get_object(request, str(agent_id))
         if agent is None or not self.has_view_permission(request, agent):
             raise Http404()
@@ -214,13 +214,13 @@ class AgentAdmin(ModelAdmin):
         return TemplateResponse(request, "admin/tasks_app/agent_prompt.html", context)
 
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
-        """What was changed by other means before stays a version of its own."""
+        """Save the agent. Earlier changes by other means become a separate version first."""
         if change:
             AgentVersion.objects.current(obj)
         super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The version has all that one form has changed."""
+        """Save the related rows, and then one version with all changes of the form."""
         super().save_related(request, form, formsets, change)
         if picture := form.cleaned_data.get("upload"):
             picture.assign_to(form.instance)

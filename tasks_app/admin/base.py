@@ -1,4 +1,4 @@
-"""What the admin's pages share: rows that are only looked at, and links from one page to the next."""
+"""Base classes of read-only admin pages, links between pages, and a filter for large tables."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -19,7 +19,7 @@ ROWS = 25  # a page of the large tables
 
 
 class LargeTable(ModelAdmin):
-    """Its list is short, and sent without its indentation, a quarter of it; no total is counted for a search."""
+    """An admin for large tables: short pages, no count of all rows, and HTML without indentation, a quarter of it."""
 
     list_per_page = ROWS
     show_full_result_count = False
@@ -36,7 +36,7 @@ def _without_indentation(response: TemplateResponse) -> None:
 
 
 def known(column: str, names: Callable[[], Iterable[str]]) -> type[admin.SimpleListFilter]:
-    """A filter that offers what may be in a column: for what is in it, Django would read all rows."""
+    """Return a list filter with the given values of a column. Django's own would read all rows to find them."""
 
     class Known(admin.SimpleListFilter):
         title, parameter_name = column.rpartition("__")[2].replace("_", " "), column
@@ -51,7 +51,7 @@ def known(column: str, names: Callable[[], Iterable[str]]) -> type[admin.SimpleL
 
 
 class ReadOnlyAdmin(RedactedPagesMixin, ReadOnlyMixin, LargeTable):
-    """Lists and pages of what is only looked at."""
+    """An admin of rows that nobody changes here, newest first, with secrets redacted."""
 
     ordering = ["-pk"]
 
@@ -64,14 +64,14 @@ class ReadOnlyInline(ReadOnlyMixin, TabularInline):
 
 
 def link_to_row(model: type[Model], pk: Any, text: object) -> SafeString:
-    """A link to a row's page; nothing where there is no row."""
+    """Return a link to the row's page, or "" without a row."""
     if pk is None:
         return SafeString("")
     return format_html('<a class="text-link" href="{}">{}</a>', reverse(_name(model, "change"), args=[pk]), text)
 
 
 def link_to_rows(model: type[Model], text: object, **filters: Any) -> SafeString:
-    """A link to the list of the rows that fit."""
+    """Return a link to the list of the rows that match the filters."""
     address = reverse(_name(model, "changelist"))
     return format_html('<a class="text-link" href="{}?{}">{}</a>', address, urlencode(filters), text)
 

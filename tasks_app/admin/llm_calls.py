@@ -1,4 +1,4 @@
-"""LLM calls, each with the exact request that was sent, and the blobs that requests refer to."""
+"""The admin of LLM calls with their exact requests, and of the blobs that requests refer to."""
 
 from typing import Any
 from uuid import UUID
@@ -25,7 +25,7 @@ from tasks_app.replay.readable import difference, request_fields
 
 
 class ShowsRequest:
-    """For the admin of LLM calls. `the_request` is rebuilt from the record whenever a call's page is opened."""
+    """A mixin for the admin of LLM calls. `the_request` is rebuilt from the record whenever a call's page is opened."""
 
     def get_urls(self) -> list[Any]:
         download = self.admin_site.admin_view(self._download)  # type: ignore[attr-defined]
@@ -34,7 +34,7 @@ class ShowsRequest:
         return [*own, *urls]
 
     def _download(self, request: HttpRequest, call_id: UUID) -> HttpResponse:
-        """The exact bytes, for those who may view calls."""
+        """Return the request's exact bytes. Requires the permission to view calls."""
         if not self.has_view_permission(request):  # type: ignore[attr-defined]
             raise PermissionDenied
         try:
@@ -157,7 +157,7 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
 
     @display(description="time", ordering="duration_ms")
     def work(self, log: LLMLog) -> str:
-        """Each column is 13 kB of the list: what a call took is one."""
+        """Return duration and cost in one column, because each column adds 13 kB to the list."""
         return ", ".join(filter(None, [self.duration(log), self.cost(log)]))
 
     @display(description="cost", ordering="cost_usd")

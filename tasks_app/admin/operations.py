@@ -1,4 +1,4 @@
-"""What administrators keep: secrets, memory notes, limits, and the processes that run tasks."""
+"""The admin of secrets, memory notes, limits, and the processes that run tasks."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.models import ALIVE_SECONDS, EngineProcess, Limits, MemoryNote
 from tasks_app.services import secrets
 
-_SHOWN = 10  # places that the message names
+_SHOWN = 10  # entries that the message names
 
 
 class SecretForm(WriteOnlyForm):
@@ -58,7 +58,7 @@ class SecretAdmin(WriteOnlyAdmin):
         return str(secret.owner or ", ".join(role.name for role in secret.roles.all()) or "administrators")
 
     def save_model(self, request: HttpRequest, obj: Secret, form: Any, change: bool) -> None:
-        """The value or its owner may have changed: a message names the entries that already contain it."""
+        """Save the secret, and warn of entries of the record that already contain its value."""
         super().save_model(request, obj, form, change)
         kept = secrets.after_saving(obj)
         if kept.found:
@@ -68,7 +68,7 @@ class SecretAdmin(WriteOnlyAdmin):
 
 @admin.register(MemoryNote)
 class MemoryNoteAdmin(ReadOnlyAdmin):
-    """Looked at and deleted here; written on the page Memory, the team's by administrators."""
+    """Memory notes, read-only except for deletion. They are written on the page Memory."""
 
     list_display = ["__str__", "belongs_to", "auto", "changed_at"]
     list_filter = ["auto", ("owner", admin.EmptyFieldListFilter)]
@@ -86,7 +86,7 @@ class MemoryNoteAdmin(ReadOnlyAdmin):
 
 @admin.register(Limits)
 class LimitsAdmin(ModelAdmin):
-    """One row, so there is no list."""
+    """The only row of limits. Its list redirects to its form."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super().has_add_permission(request) and not Limits.objects.exists()

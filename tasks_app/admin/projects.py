@@ -1,4 +1,4 @@
-"""Projects: their people, and their files with how far each can be found."""
+"""The admin of projects, their members, and the search index of their files."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ class LibraryFileInline(ReadOnlyInline):
 
 @admin.register(Project)
 class ProjectAdmin(RedactedPagesMixin, LargeTable):
-    """Projects are made and changed by their people; here they are looked at, shared, and deleted with their files."""
+    """Projects, which administrators can view, share, and delete with their files. Users create and change them."""
 
     list_display = ["name", "owner", "sessions_of_it", "files_of_it"]
     list_select_related = ["owner"]
@@ -63,7 +63,7 @@ class ProjectAdmin(RedactedPagesMixin, LargeTable):
         return False
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Running tasks look again at who may have its library."""
+        """Save the members, and make running tasks check access to the library again."""
         super().save_related(request, form, formsets, change)
         form.instance.publish_change()
 

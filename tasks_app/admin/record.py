@@ -1,4 +1,4 @@
-"""The record, read-only: entries, tool calls, approvals, messages, changes of files, what sessions have loaded."""
+"""The read-only admin of entries, tool calls, approvals, messages, workspace changes and loaded tools and skills."""
 
 from django.contrib import admin
 from django.db.models import QuerySet, Value
@@ -29,14 +29,14 @@ _LONG = ("content", "thinking", "tool_call", "metadata")
 
 
 def _shortened(entries: QuerySet[ContextEntry]) -> QuerySet[ContextEntry]:
-    """A list shows how each entry begins, a call where it says nothing, and loads no more of it."""
-    active_secrets.for_everyone()  # from here on they are known, and a list asks once, not for each row
+    """Annotate entries with the beginning of their content, or of their call, and load no more of it."""
+    active_secrets.for_everyone()  # fills the cache, so that secrets are queried once and not for each row
     said = Coalesce(NullIf("content", Value("")), "tool_call")
     return entries.annotate(beginning=Left(said, _BEGINNING)).defer(*_LONG)
 
 
 def _beginning(entry: ContextEntry) -> str:
-    """It is cut: a half of a secret at its end would not be found any more when the page is redacted."""
+    """Return the redacted beginning. The redaction of the page would miss a secret that is cut off at the end."""
     beginning: str = entry.beginning  # type: ignore[attr-defined]
     return seen_values.redactor().redacted_beginning(beginning)
 
@@ -59,7 +59,7 @@ class EntryInline(ReadOnlyInline):
 class EntryAdmin(ReadOnlyAdmin):
     list_display = ["seq", "context_type", "in_context", "begins", "in_session", "of_task", "created_at"]
     list_filter = ["context_type", "in_context"]
-    search_fields = ["content", "tool_call"]  # what the agent says is in the arguments of its calls
+    search_fields = ["content", "tool_call"]  # answers of the agent are arguments of its calls
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ContextEntry]:
         return _shortened(super().get_queryset(request)).select_related("session")

@@ -1,4 +1,4 @@
-"""The admin of routing rules (what a message looks like, which fired, what came of it), and of workflows."""
+"""The admin of routing rules with the tasks in which they fired, and of workflows."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ class RoutingRuleAdmin(ModelAdmin):
         return f"Tasks in which it fired: {counts['fired']}; {counts['done']} done, {counts['failed']} failed{used}."
 
 
-_LAST = 32_767  # the position of a new step: below the others
+_LAST = 32_767  # the position of a new step, the largest of its column
 
 
 class WorkflowStepInline(StackedInline):
@@ -101,7 +101,7 @@ class WorkflowStepInline(StackedInline):
     extra = 0
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """A new step goes below the others; dragging counts from 0."""
+        """Return the form field. New steps go below the others, whose positions dragging numbers from 0."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "position":
             field.initial = _LAST

@@ -1,4 +1,4 @@
-"""Sessions and their tasks."""
+"""The admin of sessions and their tasks."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -37,7 +37,7 @@ class MemberInline(TabularInline):
 
 @admin.register(Session)
 class SessionAdmin(LargeTable):
-    """Sessions are begun by people; here they are looked at, shared, and deleted with all that belongs to them."""
+    """Sessions, which administrators can view, share, and delete with everything that belongs to them."""
 
     list_display = ["title_or_none", "owner", "model", "tasks", "entries", "updated_at"]
     list_filter = ["model"]
@@ -52,7 +52,7 @@ class SessionAdmin(LargeTable):
     change_form_outer_before_template = "admin/tasks_app/check_record.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
-        """Tasks are counted of the page: counted in the list, those of all sessions would be."""
+        """Prefetch the page's tasks for counting. An annotation would count the tasks of all sessions."""
         sessions: QuerySet[Session] = super().get_queryset(request)
         return sessions.prefetch_related(Prefetch("tasks", Task.objects.order_by().only("session")))
 
@@ -60,16 +60,17 @@ class SessionAdmin(LargeTable):
         return False
 
     def get_inlines(self, request: HttpRequest, obj: Session | None) -> list[Any]:
-        """A delegated task is open to those to whom its root is."""
+        """Return no members for a delegated session, which is shared through its root."""
         return [] if obj and obj.root_id else self.inlines
 
     def save_model(self, request: HttpRequest, obj: Session, form: Any, change: bool) -> None:
         services.change_session(obj, title=obj.title, model=obj.model, denied_tools=obj.denied_tools)
 
     def get_deleted_objects(self, objs: Iterable[Session], request: HttpRequest) -> tuple[Any, ...]:
-        """Counted, not listed: a record may have very many rows. They may not be deleted one by one, but go with it.
+        """Count the rows instead of listing them, because a record may have very many.
 
-        So does what was delegated below: without its root it may not be deleted either.
+        Delegated sessions are deleted with their root. They are protected unless the root is selected, too, as are
+        sessions with active tasks.
         """
         chosen = {session.pk: session for session in objs}
         every = Session.objects.filter(Q(pk__in=chosen) | Q(root__in=chosen)).order_by()
@@ -85,7 +86,7 @@ class SessionAdmin(LargeTable):
 
     @action(description="Check the record", permissions=["view"])
     def check_record(self, request: HttpRequest, chosen: QuerySet[Session]) -> None:
-        """Rebuilds every request and follows the chain."""
+        """Rebuild every request of the sessions, and verify their hash chains."""
         for session in chosen:
             findings = verification.of_session(session)
             level = messages.SUCCESS if findings.is_whole else messages.ERROR
@@ -96,7 +97,7 @@ class SessionAdmin(LargeTable):
         services.delete_session(obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
-        """What was delegated in one of these goes with it."""
+        """Delete the selected root sessions, each with those delegated below it."""
         for session in queryset.filter(root=None):
             services.delete_session(session)
 
@@ -166,7 +167,7 @@ class TaskAdmin(ReadOnlyAdmin):
 
     @display(description="state", ordering="state", label=_COLOURS)
     def shown_state(self, task: Task) -> tuple[str, str]:
-        """What the colour goes by, and the words."""
+        """Return the key of the label's colour, and the text."""
         if task.is_cut_off:
             return "forked", "forked"
         words = f"waiting for {task.waiting_for}" if task.waiting_for else str(task.failure_code or task.state)
@@ -174,7 +175,7 @@ class TaskAdmin(ReadOnlyAdmin):
 
     @display(description="work", ordering="iteration")
     def work(self, task: Task) -> str:
-        """Each column is 13 kB of the list: what a task took is one."""
+        """Return steps, tokens and cost in one column, because each column adds 13 kB to the list."""
         return ", ".join(filter(None, [f"{task.iteration} steps", self.tokens(task), self.cost(task)]))
 
     @display(description="LLM calls")
@@ -192,7 +193,7 @@ class TaskAdmin(ReadOnlyAdmin):
         return f"{task.cost_usd:.4f} USD"
 
     def has_stop_permission(self, request: HttpRequest) -> bool:
-        """Who may change tasks may stop them, and no more."""
+        """Return whether the user may change tasks. Stopping is all that this permission allows here."""
         return request.user.has_perm("tasks_app.change_task")
 
     @action(description="Stop", permissions=["stop"])

@@ -1,4 +1,4 @@
-"""The admin of trace sinks: where the events of tasks go, what has arrived there, and what went wrong."""
+"""The admin of trace sinks and the state of their delivery."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ class TraceSinkForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(TraceSink)
 class TraceSinkAdmin(ModelAdmin):
-    """A sink that is new gets what happens from then on."""
+    """Trace sinks. A new sink receives the events after its creation."""
 
     form = TraceSinkForm
     list_display = ["name", "kind", "enabled", "lag", "delivered", "delivered_at", "state", "shown_error"]
@@ -62,7 +62,7 @@ class TraceSinkAdmin(ModelAdmin):
     actions = ["try_now", "send_all"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return [*_STATE, "name"] if obj else _STATE  # its key and its file are kept under it
+        return [*_STATE, "name"] if obj else _STATE  # the key and the file of the sink are stored under its name
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TraceSink]:
         sinks: QuerySet[TraceSink] = super().get_queryset(request)

@@ -1,4 +1,4 @@
-"""Bearer tokens, and whether a client that was let in is still allowed."""
+"""Bearer tokens, and later checks of the credentials of clients that stay connected."""
 
 from functools import partial
 from typing import Any, cast
@@ -22,7 +22,7 @@ def _token_of(digest: str) -> Any:
 
 
 class BearerToken(TokenAuthentication):
-    """Found by its digest: so nothing of a token needs to be stored in clear, however short it is."""
+    """A token that is looked up by its digest, so that no part of it is stored in clear."""
 
     def authenticate_credentials(self, token: bytes) -> Any:
         digest = hash_token(token.decode(errors="replace"))
@@ -33,22 +33,22 @@ class BearerToken(TokenAuthentication):
 
 
 class BearerTokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]  # registers itself
-    """How OpenAPI names it; known to drf-spectacular from here on."""
+    """The name of BearerToken in OpenAPI. Defining the class registers it with drf-spectacular."""
 
     target_class = "tasks_app.api.authentication.BearerToken"
     name = "BearerToken"
 
 
 def may_approve(token: Any) -> bool:
-    """Whether this token may approve calls: never if it is kept as a secret here, because agents can use it then."""
+    """Return whether this token may approve calls. A token that is stored as a secret may not, as agents can use it."""
     kept = (secret.value for secret in Secret.objects.all())
     return token.may_approve and all(hash_token(value) != token.digest for value in kept)
 
 
 def require_admitted(request: Request) -> None:
-    """Asks the database anew: a revoked token and a closed account end it, and a sign-out where a cookie let it in.
+    """Check the token or the login of the request against the database again.
 
-    Raises AuthenticationFailed or SignedOut.
+    Raises AuthenticationFailed for a revoked token or a closed account, SignedOut after the end of a login.
     """
     if request.auth is None:
         require_signed_in({"session": request.session, "user": request.user})
@@ -57,7 +57,7 @@ def require_admitted(request: Request) -> None:
 
 
 def credential_of(request: Request) -> Credential:
-    """What let a client in that stays."""
+    """Return the credential with which the request was authenticated, for a client that stays connected."""
     check, token, user = partial(require_admitted, request), request.auth, cast(Any, request.user)
     if token is None:
         return Credential(user_id=user.pk, login=request.session.session_key or "", check=check)

@@ -1,4 +1,4 @@
-"""What a user may choose from: models, tools, agents and workflows."""
+"""The models, tools, agents and workflows that a user can choose."""
 
 from datetime import datetime
 from typing import Any, cast

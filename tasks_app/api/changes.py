@@ -1,4 +1,4 @@
-"""What each call changed in the workspace, and how to have it back."""
+"""Changes of the workspace by calls, their diffs, and undo."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What people decide: stop, a reply to a question, an approval. Each answers with the task or the call."""
+"""Decisions of people: stop, reply to a question, approve or reject. The response is the task or the call."""
 
 from typing import Any
 from uuid import UUID
@@ -39,7 +39,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
 
 
 def require_may_approve(request: Request) -> None:
-    """A token that an agent or its programs may hold says neither yes nor no. Raises PermissionDenied."""
+    """Raise PermissionDenied for a token without the right to approve, which an agent's programs may hold."""
     if request.auth is not None and not may_approve(request.auth):
         raise PermissionDenied("This token may not approve calls. Sign in, or use one of your tokens that may.")
 

@@ -1,4 +1,4 @@
-"""The entries of a session's record: in pages, and as server-sent events while they are appended (WHATWG HTML)."""
+"""The entries of a session's record, in pages and as server-sent events (WHATWG HTML)."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
@@ -25,7 +25,7 @@ from tasks_app.record import redact_entries
 from tasks_app.record.entry_json import entry_json
 from tasks_app.runtime import broadcast
 
-QUIET_SECONDS = 15.0  # then a comment: proxies end connections that say nothing
+QUIET_SECONDS = 15.0  # after this silence a comment is sent, because proxies close idle connections
 COMMENT = b":\n\n"
 RESUME = "Last-Event-ID"
 
@@ -104,7 +104,7 @@ class Events(APIView):
     """
 
     content_negotiation_class = AsItIs
-    http_method_names = ("get", "options")  # an endless answer has no HEAD
+    http_method_names = ("get", "options")  # HEAD would never end
 
     @extend_schema(
         operation_id="sessions_events_follow",
@@ -124,11 +124,11 @@ class Events(APIView):
 
 
 async def stream(subscriber: EventSubscriber, *, until_done: bool = False) -> AsyncIterator[bytes]:
-    """The follower's events on the wire, until the client goes, the session is gone, or what let it in is revoked.
+    """Yield the subscriber's events as bytes until the client disconnects or loses its access.
 
-    While Redis is away it ends too: a client of event streams comes back by itself.
+    The stream also ends when the session is deleted or Redis is unreachable. EventSource clients reconnect.
     """
-    yield COMMENT  # the headers go out with the first bytes
+    yield COMMENT  # headers are sent with the first bytes
     async with aclosing(subscriber.messages(QUIET_SECONDS)) as batches:
         with suppress(SessionGone, SignedOut, AuthenticationFailed, *broadcast.unreachable()):
             async for batch in batches:

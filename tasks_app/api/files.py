@@ -32,7 +32,7 @@ from tools_app.errors import ToolError
 from tools_app.files import Workspace, as_text
 
 LARGEST = 50 * 1024**2  # bytes of an upload
-AROUND = 64 * 1024  # bytes that a multipart form may add
+AROUND = 64 * 1024  # bytes that the parts and headers of a multipart form may add
 FORM = {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
 
 
@@ -103,7 +103,10 @@ class File(GenericAPIView[Any]):
 
 
 def _uploaded(request: Request) -> UploadedFile:
-    """The one file of a form, or the whole body. Raises TooLarge and ValidationError."""
+    """Return the only file of a form, or the entire body.
+
+    Raises TooLarge, and ValidationError unless the form has one file.
+    """
     length = int(request.META.get("CONTENT_LENGTH") or 0)
     if length > LARGEST + AROUND:
         raise _too_large()
@@ -123,10 +126,10 @@ def _too_large() -> TooLarge:
 
 
 def files_after(workspace: Workspace, after: Place, folder: Place = ()) -> Iterator[tuple[str, int]]:
-    """Path and size in bytes of each regular file behind `after`; links are left out, as nobody may follow them."""
+    """Yield the path and the size in bytes of regular files after the path `after`. Skip links, which reads refuse."""
     try:
         entries = workspace.entries("/".join(folder))
-    except ToolError:  # it was deleted meanwhile, or lies too deep
+    except ToolError:  # the folder was deleted during the walk, or is nested too deeply
         return
     for name, entry in sorted(((as_text(entry.name), entry) for entry in entries), key=itemgetter(0)):
         place = (*folder, name)
@@ -177,7 +180,7 @@ class VersionList(ListAPIView[FileChange]):
 
 
 def _meant(path: str, rows: QuerySet[FileChange], redactor: Redactor) -> list[str]:
-    """The path itself, or else those that are shown like this."""
+    """Return the path if it has versions, or else all paths that look like it after redaction."""
     if rows.filter(path=path).exists():
         return [path]
     known = rows.order_by().values_list("path", flat=True).distinct()

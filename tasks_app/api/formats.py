@@ -1,6 +1,6 @@
-"""Request bodies and fields, answers whose type does not depend on the Accept header, and lists in pages.
+"""Parsers, renderers, serializer fields and pagination of REST.
 
-A page is `next`, `previous` and `results`, by a cursor that stays valid while rows are added.
+A page is `next`, `previous` and `results`. Its cursors stay valid while rows are added.
 """
 
 import re
@@ -27,11 +27,11 @@ from tools_app.json_schema import MAX_DEPTH, depth
 
 MOST_ROWS = 2**31 - 1  # seq is a 32-bit column
 MOST_VALUES = 20_000  # objects, lists and their items in a body
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # also one without an end: each byte is looked at once
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # possessive, so that an unclosed string costs linear time
 
 
 class JSONBody(BaseParser):
-    """Strict JSON, bounded in bytes, values and depth before it is parsed. Raises TooLarge and ParseError."""
+    """A parser of strict JSON with limits of bytes, values and depth. Raises TooLarge and ParseError."""
 
     media_type = "application/json"
 
@@ -51,13 +51,13 @@ class JSONBody(BaseParser):
             value = orjson.loads(body)
         except ValueError as error:
             raise ParseError(f"The body is not valid JSON: {error}.") from error
-        if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(value) > MAX_DEPTH:  # what reads it calls itself
+        if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(value) > MAX_DEPTH:  # later readers are recursive
             raise ParseError(f"The body is nested more than {MAX_DEPTH} levels deep.")
         return value
 
 
 class MessageBody(JSONBody):
-    """JSON with a message of up to 1 MiB, which is longer when it is escaped."""
+    """A parser of JSON with a message of up to 1 MiB. Escaped, the message takes more bytes."""
 
     @property
     def limit(self) -> int:
@@ -65,12 +65,12 @@ class MessageBody(JSONBody):
 
 
 def _values(body: bytes) -> int:
-    """Count lists, objects and separators. In texts they mean nothing."""
+    """Return the number of lists, objects and separators, including those inside strings."""
     return sum(map(body.count, (b"[", b"{", b",")))
 
 
 class JSONAnswer(JSONRenderer):
-    """As DRF's, and ten times as fast; what orjson does not take is left to it."""
+    """A JSON renderer ten times as fast as DRF's, which renders the values that orjson refuses."""
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> Any:
         try:
@@ -80,14 +80,14 @@ class JSONAnswer(JSONRenderer):
 
 
 class RawBody(FileUploadParser):
-    """The body as a file, whatever type it says it is of: the path is in the address."""
+    """A parser that takes the body as a file, whatever its Content-Type. The file's path is in the URL."""
 
     def get_filename(self, stream: object, media_type: object, parser_context: object) -> str:
         return "body"
 
 
 class AsItIs(DefaultContentNegotiation):
-    """Files and event streams have the type that they have; an error beside them is JSON."""
+    """Content negotiation that ignores Accept: files and event streams have a fixed type, and errors are JSON."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
@@ -101,7 +101,7 @@ def as_time(moment: datetime) -> str:
 
 
 class Text(serializers.CharField):
-    """A JSON string, taken as it is: no number is read as one, and nothing is trimmed."""
+    """A field for a JSON string. It refuses numbers and trims no spaces."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"trim_whitespace": False, **options})
@@ -113,14 +113,14 @@ class Text(serializers.CharField):
 
 
 class Seq(serializers.IntegerField):
-    """The number of an entry; 0 means before the first."""
+    """A field for the number of an entry. 0, the default, is before the first entry."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"required": False, "default": 0, "min_value": 0, "max_value": MOST_ROWS, **options})
 
 
 def asked(query: type[serializers.Serializer[Any]], request: Request) -> Mapping[str, Any]:
-    """What the address asks for, checked. Most ask for nothing, which means the same each time."""
+    """Return the validated query parameters. The result for a request without any is cached."""
     if query._declared_fields.keys().isdisjoint(request.query_params):
         return _unasked(query)
     return _checked(query, request.query_params)
@@ -143,7 +143,7 @@ class ByCursor(CursorPagination):
     def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
         try:
             return super().paginate_queryset(queryset, request, view)
-        except (ValueError, OverflowError, ValidationError) as error:  # a cursor that somebody made up
+        except (ValueError, OverflowError, ValidationError) as error:  # an invented cursor
             raise NotFound(self.invalid_cursor_message) from error
 
 
@@ -159,7 +159,7 @@ class NewestByKey(NewestFirst):
 
 
 class ByNumber(ByCursor):
-    """By their ids, newest first."""
+    """Pagination by id, newest first."""
 
     ordering = "-pk"
     max_page_size = 200
@@ -172,7 +172,7 @@ class OldestFirst(ByCursor):
 
 
 class BySeq(ByCursor):
-    """Entries, oldest first."""
+    """Pagination of entries, oldest first."""
 
     ordering = "seq"
     page_size = 200
@@ -180,7 +180,7 @@ class BySeq(ByCursor):
 
 
 class Whole(BasePagination):
-    """A list that is short by its nature: all of it, in the form of a page."""
+    """Pagination of short lists: all rows in one page."""
 
     def paginate_queryset(self, queryset: Iterable[Any], request: Request, view: Any = None) -> list[Any]:
         return list(queryset)

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a request that is sent twice is answered twice, and done once."""
+"""The header `Idempotency-Key`: a repeated request runs once and gets the same response."""
 
 import functools
 import hashlib
@@ -28,10 +28,10 @@ LONGEST = 255
 
 
 def idempotent(handler: Handler) -> Handler:
-    """Makes a view's `post` answer the same key with the same answer for 24 hours, refusals included.
+    """Decorate a view's `post` to return the stored response of a key for 24 hours, including refusals.
 
-    The key is stored in the transaction of the work: two requests at once wait for each other in the database, and
-    a crash leaves neither work nor key behind.
+    The key is stored in the transaction of the work. Concurrent requests wait for each other in the database, and a
+    crash stores neither work nor key.
     """
 
     @functools.wraps(handler)
@@ -51,15 +51,16 @@ def idempotent(handler: Handler) -> Handler:
 
 
 def earlier_answer(request: Request) -> Response | None:
-    """What the same request was answered before: for a view that does much before the transaction of its work.
+    """Return the stored response of the same request, or None.
 
-    Raises ValidationError for what is no key, and for a key of another request.
+    Views call it before expensive work that precedes their transaction.
+    Raises ValidationError for an invalid key or the key of another request.
     """
     user: Any = request.user
     if (key := request.headers.get(HEADER)) is None:
         return None
     kept = IdempotencyKey.objects.filter(user=user).unexpired()
-    fingerprint = _fingerprint(request)  # before its body is parsed
+    fingerprint = _fingerprint(request)  # the body is readable only before it is parsed
     row = kept.filter(key=_valid(key)).first()
     return _again(_same(row, fingerprint)) if row else None
 
@@ -71,7 +72,10 @@ def _valid(key: str) -> str:
 
 
 def _row(request: Request, key: str) -> tuple[IdempotencyKey, bool]:
-    """The row of the key, and whether this request made it. Raises ValidationError for a key of another request."""
+    """Return the row of the key, and whether this request created it.
+
+    Raises ValidationError for the key of another request.
+    """
     user: Any = request.user
     IdempotencyKey.objects.filter(user=user).expired().delete()
     fingerprint = _fingerprint(request)
@@ -96,7 +100,7 @@ def _fingerprint(request: Request) -> str:
 
 
 def _body(request: Request) -> Iterator[bytes]:
-    """A raw body is a file, which may be larger than what is held in memory."""
+    """Yield the body in parts. A raw body is a file, which may be too large for memory."""
     if not any(isinstance(parser, RawBody) for parser in request.parsers or ()):
         yield request.body
         return
@@ -106,7 +110,10 @@ def _body(request: Request) -> Iterator[bytes]:
 
 
 def _answer(view: APIView, handler: Handler, request: Request, *args: Any, **kwargs: Any) -> Response:
-    """A refusal is an answer, too; a fault is none, and undoes all, as does what may be granted later."""
+    """Return the handler's response, or the response of a refusal, which rolls back the handler's work.
+
+    Other errors, and refusals that name a time to retry, propagate. They roll back the key as well.
+    """
     try:
         with transaction.atomic():
             return handler(view, request, *args, **kwargs)
@@ -122,7 +129,7 @@ def _keep(row: IdempotencyKey, response: Response) -> None:
 
 
 def _again(row: IdempotencyKey) -> Response:
-    assert row.status is not None  # it is set in the transaction that makes the row
+    assert row.status is not None  # set in the transaction that creates the row
     return Response(row.answer, row.status, content_type=CONTENT_TYPE if row.status >= 400 else None)
 
 

@@ -1,4 +1,4 @@
-"""Messages: they start a task, answer or reach it, or wait; those that wait can be changed and removed."""
+"""Messages to a session's tasks, and the waiting messages, which can be changed and removed."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""`/metrics`, in the text format of Prometheus: what all workers have counted, and what the database says now."""
+"""`/metrics` in the text format of Prometheus: counters of all workers, and gauges from the database."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a user keeps: memory notes, and secrets, whose values are never shown again."""
+"""A user's memory notes and secrets. Values of secrets are write-only."""
 
 from typing import Any
 from uuid import UUID
@@ -102,7 +102,10 @@ def _as_id(text: str) -> UUID:
 
 
 def _editable(user: Any, note_id: int) -> MemoryNote:
-    """Raises Http404, and PermissionDenied for a note of the team, or of a project that is only read."""
+    """Return the note.
+
+    Raises Http404, or PermissionDenied for a note of the team or of a project in which the user may only read.
+    """
     notes = MemoryNote.objects
     note = (notes.visible_to(user) | notes.of_projects(Project.objects.visible_to(user))).filter(pk=note_id).first()
     if note is None:
@@ -171,7 +174,7 @@ class SecretDetail(GenericAPIView[Secret]):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, name: str) -> Response:
-        if "\0" in name:  # PostgreSQL would refuse to look for it
+        if "\0" in name:  # PostgreSQL refuses NUL in a query
             raise Http404()
         deleted, _ = Secret.objects.filter(owner=request.user.pk, name=name).delete()
         if not deleted:

@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json` (RFC 9457), and how OpenAPI describes them."""
+"""Errors as `application/problem+json` (RFC 9457), and their OpenAPI schema."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
     ((Http404,), (404, NOTHING_HERE)),
     ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
 )
-_CSRF = "CSRF Failed: "  # what Django REST framework begins such a refusal with
+_CSRF = "CSRF Failed: "  # the prefix that Django REST framework gives to CSRF errors
 _NO_SUCH_ROW = "23503"
 _FAULT = (500, "The server failed; an administrator can find the details in the log.")
 
@@ -52,7 +52,7 @@ BUSY, BUSY_SECONDS = "The database is busy. Try again in a few seconds.", 5
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """`errors` says by field what is wrong with a request that was understood."""
+    """A problem document of RFC 9457. `errors` lists the faults of a valid request by field."""
 
     status: int
     detail: str
@@ -66,7 +66,7 @@ class Problem:
 
 
 def too_large(limit: int) -> str:
-    """Say how many bytes a request may have."""
+    """Return a sentence with the largest size of a request."""
     size = f"{limit // 1024**2} MiB" if limit >= 1024**2 else f"{limit // 1024} KiB"
     return _("At most {size} can be sent at once. Send smaller files or texts, or fewer of them.").format(size=size)
 
@@ -96,7 +96,7 @@ class TooLarge(APIException):
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:
-    """DRF's exception handler: every error becomes a problem, and none a traceback."""
+    """Return the problem response for an error, as DRF's exception handler. Log unknown errors and return 500."""
     problem = problem_of(error)
     if problem.detail.startswith(_CSRF):
         problem = _refused_origin(problem, context["request"]._request)
@@ -110,7 +110,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
 
 
 def _refused_origin(problem: Problem, request: HttpRequest) -> Problem:
-    """Name the setting that is missing, where Django's check of a page's request names its own reason only."""
+    """Replace the reason of a CSRF error by advice that names the missing setting, if there is any."""
     origins.log_untrusted_proxy(request)
     sentence = origins.csrf_sentence(request, problem.detail.removeprefix(_CSRF))
     return replace(problem, detail=sentence) if sentence else problem
@@ -136,7 +136,10 @@ def problem_of(error: Exception) -> Problem:
 
 
 def is_of_gone(error: Exception) -> bool:
-    """Whether what a request is about was deleted in this instant, also where a new row would have referred to it."""
+    """Return whether the error means that the session, task or project was deleted during the request.
+
+    A foreign key error counts: the request then stored a row that refers to a deleted one.
+    """
     if not isinstance(error, IntegrityError):
         return isinstance(error, (Session.DoesNotExist, Task.DoesNotExist, Project.DoesNotExist))
     return getattr(error.__cause__, "sqlstate", "") == _NO_SUCH_ROW or "FOREIGN KEY" in str(error)  # PostgreSQL, SQLite
@@ -164,7 +167,7 @@ def _headers(error: APIException) -> dict[str, str]:
 
 
 def with_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: every operation may answer with a problem."""
+    """Add the problem response to every operation, as a postprocessing hook of drf-spectacular."""
     result["components"]["schemas"]["Problem"] = PROBLEM
     for operations in result["paths"].values():
         for operation in operations.values():

@@ -1,4 +1,4 @@
-"""Projects, and the files of their libraries."""
+"""Projects and the files of their libraries."""
 
 from typing import Any
 from uuid import UUID
@@ -39,7 +39,7 @@ class ProjectSerializer(serializers.ModelSerializer[Project]):
         fields = ["id", "name", "instructions", "agent", "owner", "created_at", "changed_at"]
 
     def to_representation(self, instance: Project) -> Any:
-        """Without what has become secret since."""
+        """Return the project with redacted texts, because a value in them may have become a secret later."""
         shown = super().to_representation(instance)
         return shown | {name: redacted(instance, shown[name]) for name in ("name", "instructions")}
 

@@ -1,4 +1,4 @@
-"""Sessions as REST shows them: what their JSON needs of the database, and the JSON."""
+"""The JSON of sessions in REST, and the queries of its columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ from tasks_app.models.session import parse_words
 from tasks_app.services.found_lines import matching_line
 
 Row = Mapping[str, Any]
-COLUMNS = {  # what the database calls the fields of the JSON
+COLUMNS = {  # fields of the JSON → lookups of Session
     "id": "pk",
     "title": "title",
     "model": "model__name",
@@ -59,7 +59,7 @@ def _rows_of_page(user: Any, page: "QuerySet[Session, Any]") -> Iterable[Row]:
 
 
 def with_found_lines(rows: Sequence[Row], words: str) -> list[Row]:
-    """Add to each row the line in which a search found its words."""
+    """Return the rows, each with the line that matches the words of the search."""
     wanted = parse_words(SessionSearch.parse(words).words)
     sessions = Session.objects.in_bulk([row["id"] for row in rows]) if wanted else {}
     found = {pk: matching_line(session, wanted) for pk, session in sessions.items()}
@@ -67,14 +67,14 @@ def with_found_lines(rows: Sequence[Row], words: str) -> list[Row]:
 
 
 def visible_row(user: Any, session_id: UUID) -> Row:
-    """Raises Http404."""
+    """Return the row of a session that the user can see. Raises Http404."""
     if (row := _find_visible_row(user, session_id)) is None:
         raise Http404()
     return _named(row)
 
 
 def row_of(session: Session, user: Any) -> Row:
-    """One session as the list has it. Raises Http404 where it was deleted in this instant."""
+    """Return the session's row as in the list. Raises Http404 if it has just been deleted."""
     if (row := _find_row(user, session.pk)) is None:
         raise Http404()
     return _named(row)

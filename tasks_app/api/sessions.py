@@ -1,4 +1,4 @@
-"""Sessions: what they are, and their list."""
+"""Sessions and their list."""
 
 from typing import Any
 from uuid import UUID
@@ -35,7 +35,7 @@ class _NameField(serializers.SlugRelatedField[Any]):
 
 
 class ModelName(_NameField):
-    """A model that the user may use; to others it does not exist."""
+    """A field for a model that the user may use. Other models do not exist for it."""
 
     default_error_messages = {"does_not_exist": "There is no model called {value}. GET models/ lists them."}
 
@@ -44,7 +44,7 @@ class ModelName(_NameField):
 
 
 class AgentName(_NameField):
-    """An agent that the user may use."""
+    """A field for an agent that the user may use."""
 
     default_error_messages = {"does_not_exist": "There is no agent called {value}. GET agents/ lists them."}
 
@@ -169,7 +169,7 @@ class SessionList(ListCreateAPIView[Session]):
         created = services.create_session(user, **serializer.validated_data)
         if filing:
             file_session(created, user, **filing)
-        serializer.instance = session_rows.row_of(created, user)  # type: ignore[assignment]  # all that its JSON needs
+        serializer.instance = session_rows.row_of(created, user)  # type: ignore[assignment]  # as to_representation wants
 
 
 class SessionDetail(GenericAPIView[Session]):
@@ -208,6 +208,6 @@ class SessionDetail(GenericAPIView[Session]):
 
 
 def _filing(given: dict[str, Any]) -> dict[str, Any]:
-    """What of the given fields is kept in the user's own list; taken out of them."""
+    """Remove the fields of the user's own list from `given`, and return them as arguments of `file_session`."""
     names = {"is_pinned": "is_pinned", "is_archived": "is_archived", "tag_text": "tags"}
     return {column: given.pop(name) for name, column in names.items() if name in given}

@@ -1,4 +1,4 @@
-"""Who else sees a session or a project: members, and links for readers without an account. The owner's alone."""
+"""Members of sessions and projects, and links for readers without an account. Only owners manage them."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -47,7 +47,7 @@ class _Members(ListAPIView[Any]):
     owned: ClassVar[Any]
 
     def shared(self, pk: UUID) -> Any:
-        """Raises Http404 and PermissionDenied."""
+        """Return the session or project. Raises Http404, or PermissionDenied if the user does not own it."""
         return type(self).owned(self.request.user, pk)
 
     def _rows(self, pk: UUID) -> Any:
@@ -60,7 +60,7 @@ class _Members(ListAPIView[Any]):
         return member
 
     def _tell(self, shared: Any) -> None:
-        """Running tasks of a project look again at who may have its library."""
+        """Make running tasks of a project check access to its library again."""
         if isinstance(shared, Project):
             shared.publish_change()
 
@@ -91,7 +91,7 @@ class _MemberDetail(_Members):
         given.is_valid(raise_exception=True)
         member.may_write = given.validated_data["may_write"]
         if not self._rows(next(iter(ids.values()))).filter(pk=member_id).update(may_write=member.may_write):
-            raise Http404()  # it was removed in this instant
+            raise Http404()  # removed since the query above
         return Response(MemberSerializer(member).data)
 
     @extend_schema(responses={204: None})

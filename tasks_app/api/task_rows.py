@@ -1,4 +1,4 @@
-"""Tasks as REST shows them: what their JSON needs of the database, and the JSON."""
+"""The JSON of tasks in REST, and the queries of its columns."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -33,7 +33,7 @@ def listed(user: Any, filters: Mapping[str, Any]) -> "QuerySet[Task]":
 
 
 def children_of(tasks: Iterable[UUID]) -> dict[UUID, list[str]]:
-    """Which tasks each of them has delegated, in the order of its calls."""
+    """Return the ids of the tasks that each task has delegated, in the order of its calls."""
     found: dict[UUID, list[str]] = {task: [] for task in tasks}
     for task, child in Task.objects.children_of(list(found)):
         found[task].append(str(child))

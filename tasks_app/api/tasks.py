@@ -1,4 +1,4 @@
-"""Tasks: how they stand, and what they wait for."""
+"""The state of tasks, and requests that wait for its change."""
 
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from tasks_app.api.formats import NewestByKey, asked
 from tasks_app.hub.subscriber import StateSubscriber
 from tasks_app.models import PERSON_WAITS, FailureCode, Task, TaskState
 
-MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones
+MOST_SECONDS = 60  # of waiting in one request: proxies end longer ones
 
 
 class PendingSerializer(ToolCallSerializer):
@@ -128,7 +128,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
         read_only_fields = fields
 
     def to_representation(self, task: Task) -> dict[str, Any]:
-        """The children of all tasks of a page are asked for with its first one."""
+        """Return the task's JSON. The first task of a page loads the children of all its tasks."""
         known = self.context.setdefault("children", {})
         if task.pk not in known:
             page: Any = self.parent.instance if isinstance(self.parent, serializers.ListSerializer) else [task]

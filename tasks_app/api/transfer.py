@@ -1,4 +1,4 @@
-"""Sessions as files, out and in; and their forks."""
+"""Export and import of sessions as files, and forks."""
 
 from collections.abc import Callable
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""REST, below /api/v1/."""
+"""The URLs of REST below /api/v1/."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ urlpatterns = [
 
 
 class Unknown(APIView):
-    """404 for every method, as a problem like all others."""
+    """A view that answers every method with the problem 404."""
 
     schema = None
 

@@ -1,4 +1,4 @@
-"""LLM calls and their exact requests, what a user's calls used, and what is left of each budget."""
+"""LLM calls and their exact requests, the usage of a user, and the state of budgets."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
@@ -85,7 +85,7 @@ class Usage(APIView):
 
 
 def _each_day(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Also the days on which nothing was used."""
+    """Return the last 30 days, oldest first, with zeros for days without use."""
     used: dict[date, dict[str, Any]] = {row["date"]: row for row in rows}
     today = datetime.now(UTC).date()
     days = (today - timedelta(days=ago) for ago in reversed(range(DAYS)))

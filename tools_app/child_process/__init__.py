@@ -1,4 +1,4 @@
-"""Work in a child process, which is killed when its call is cancelled."""
+"""Calls of a module in a child process, which is killed when the call is cancelled."""
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of, lines_of
 

@@ -1,4 +1,4 @@
-"""The child's side: a line of JSON and some bytes on stdin, the module's answer as JSON on stdout."""
+"""The child's side. It reads a line of JSON and a body from stdin, and writes the module's answer as JSON to stdout."""
 
 import json
 import sys
@@ -7,9 +7,9 @@ from importlib import import_module
 
 
 def main(module: str) -> None:
-    """`module` has `answer(request, body)`; whatever it raises, the parent only sees that there is no answer.
+    """Call `answer(request, body)` of the module and write its result. An iterator becomes one line for each value.
 
-    An answer that is an iterator is a line for each of its values.
+    The parent learns nothing of an exception, only that there is no answer.
     """
     request = json.loads(sys.stdin.buffer.readline())
     answer = import_module(module).answer(request, sys.stdin.buffer.read())

@@ -1,7 +1,7 @@
-"""Runs a module of ours in a child process.
+"""The parent's side, which runs one of our modules in a child process.
 
-What computes for seconds on hostile data, or in a library that blocks, cannot be stopped in a thread. A process can be
-killed, has limits of its own, and holds no secret that such data could reach. It costs 0.1 s and its imports to start.
+A thread cannot be stopped while it computes on hostile data or blocks in a library. A process can be killed, has its
+own limits, and holds no secrets that hostile data could reach. Starting it costs 0.1 s and its imports.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ from tools_app.child_process.child import main
 main(module)
 """
 _HOUSE = str(Path(__file__).resolve().parents[2])
-_AT_ONCE = 4  # children of one server process for each module; each may take a core, and 80 MB or more
-_waiting = threading.BoundedSemaphore(2)  # threads of requests whose children run; others wait for them
+_AT_ONCE = 4  # concurrent children of a server process for each module; each takes a core and 80 MB or more
+_waiting = threading.BoundedSemaphore(2)  # limits the request threads that run a child
 _Gates = dict[str, asyncio.Semaphore]
 _gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Gates] = weakref.WeakKeyDictionary()
 
@@ -41,7 +41,7 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class ChildLimits:
-    """Seconds on the clock and of a core; bytes of address space."""
+    """Limits of a child: `wall_s` in seconds, `cpu_s` in seconds of one core, `memory` in bytes of address space."""
 
     wall_s: float = 60
     cpu_s: int = 20
@@ -52,7 +52,10 @@ _USUAL = ChildLimits()
 
 
 async def answer_of(module: str, request: Mapping[str, Any], body: bytes = b"", limits: ChildLimits = _USUAL) -> Any:
-    """What `module.answer(request, body)` returns; both values are JSON. Raises NoAnswer. Cancelled, it kills."""
+    """Return the result of `module.answer(request, body)` from a child process. Request and result are JSON values.
+
+    Raises NoAnswer. A cancelled call kills the child.
+    """
     gate = _gates.setdefault(asyncio.get_running_loop(), {}).setdefault(module, asyncio.Semaphore(_AT_ONCE))
     arguments = (_HOUSE, module, str(limits.cpu_s), str(limits.memory))
     async with gate:
@@ -69,9 +72,10 @@ async def answer_of(module: str, request: Mapping[str, Any], body: bytes = b"", 
 
 @contextmanager
 def lines_of(module: str, body: IO[bytes], limits: ChildLimits = _USUAL) -> Iterator[Iterator[Any]]:
-    """Yield the values of `module.answer({}, body)`, an iterator, for a thread that may wait. Raises NoAnswer.
+    """Yield the values of the iterator that `module.answer({}, body)` returns. Blocks the thread.
 
-    They lie in a file, and one at a time is parsed: what is large never blocks other threads for long.
+    The output is a temporary file that is parsed line by line, so that it does not block other threads for long.
+    Raises NoAnswer.
     """
     with TemporaryFile() as given, TemporaryFile() as output:
         given.write(b"{}\n")
@@ -94,5 +98,5 @@ async def _answer(process: Process, message: bytes, wall_s: float) -> Any:
         async with asyncio.timeout(wall_s):
             output, _ = await process.communicate(message)
         return json.loads(output)
-    except (TimeoutError, ValueError) as error:  # killed by a limit, it leaves no JSON
+    except (TimeoutError, ValueError) as error:  # a child that a limit killed leaves no JSON
         raise NoAnswer from error
