@@ -5,9 +5,10 @@ import re
 from django.template import Origin
 from django.template.loaders import filesystem
 
-_OPENING_TAG = re.compile(r"<[a-zA-Z](?:\{%.*?%\}|\{\{.*?\}\}|[^<>])*>", re.DOTALL)
-_LINE_BREAK = re.compile(r"\s*\n\s*")
-_BREAK_BETWEEN_WORDS = re.compile(r"(?<=[^>}\s])\s*\n\s*(?=[^<{\s])")
+_IN_TAG = r"\{%[^\n]{0,500}?%\}|\{\{[^\n]{0,500}?\}\}|[^<>{]|\{(?![%{])"
+_OPENING_TAG = re.compile(rf"<[a-zA-Z](?:{_IN_TAG}){{0,4000}}+>")
+_LINE_BREAK = re.compile(r"(?<![^\S\n])[^\S\n]*+\n\s*+")
+_BREAK_BETWEEN_WORDS = re.compile(r"(?<=[^>}\s])[^\S\n]*+\n\s*+(?=[^<{\s])")
 
 
 class Loader(filesystem.Loader):
