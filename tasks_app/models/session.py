@@ -64,11 +64,6 @@ def parse_words(words: str) -> list[SearchWord]:
     ]
 
 
-def words_from_values(shape: Sequence[bool], values: Sequence[Any]) -> list[SearchWord]:
-    """Rebuild the words from query values. `shape` says which words have terms, because the SQL depends on it."""
-    return [(values[2 * index], values[2 * index + 1] if has_terms else "") for index, has_terms in enumerate(shape)]
-
-
 def words_condition(
     words: Iterable[SearchWord], entries: "models.QuerySet[models.Model]", changes: "models.QuerySet[models.Model]"
 ) -> Q:
