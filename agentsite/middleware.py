@@ -19,7 +19,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.views.defaults import page_not_found
 
 from agentsite.accounts.login_limits import TooManyAttempts
-from tasks_app.api.problems import BUSY, BUSY_SECONDS, is_of_gone
+from tasks_app.api.problems import BUSY, BUSY_SECONDS, is_target_deleted
 from tasks_app.runtime.broadcast import drop_broken_connections
 
 logger = logging.getLogger(__name__)
@@ -121,7 +121,7 @@ class RetryLaterMiddleware(MiddlewareMixin):
                 return _retry_page(request, 503, BUSY, BUSY_SECONDS)
             case TooManyAttempts():
                 return _retry_page(request, 429, str(exception), exception.seconds)
-            case _ if is_of_gone(exception):
+            case _ if is_target_deleted(exception):
                 return page_not_found(request, exception)
         return None
 

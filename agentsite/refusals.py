@@ -9,7 +9,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from tasks_app import origins
-from tasks_app.api.problems import CONTENT_TYPE, Problem, too_much
+from tasks_app.api.problems import CONTENT_TYPE, Problem, form_limit_error
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -18,7 +18,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         if isinstance(exception, DisallowedHost):
             title, sentence = _("Not an address of this server"), origins.host_sentence(request)
             return _refusal(request, 400, "400.html", title, sentence)
-        if bound := too_much(exception):
+        if bound := form_limit_error(exception):
             status, sentence = bound
             return _refusal(request, status, "400.html", _("Too much at once"), sentence)
         return _refusal(request, 400, "400.html", _("Not understood"), _("The server could not read this request."))

@@ -218,11 +218,11 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_RENDERER_CLASSES": ["tasks_app.api.formats.JSONAnswer"],
+    "DEFAULT_RENDERER_CLASSES": ["tasks_app.api.formats.OrjsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["tasks_app.api.formats.JSONBody"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": "tasks_app.api.formats.NewestFirst",
-    "EXCEPTION_HANDLER": "tasks_app.api.problems.answer",
+    "EXCEPTION_HANDLER": "tasks_app.api.problems.exception_handler",
     "PAGE_SIZE": 50,
 }
 SPECTACULAR_SETTINGS = {
@@ -232,7 +232,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "tasks_app.api.problems.with_problems"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "tasks_app.api.problems.add_problem_responses",
+    ],
     "ENUM_NAME_OVERRIDES": {"WaitingForEnum": "tasks_app.models.task_state.WaitingFor"},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"deepLinking": False},  # its links would be inside of buttons

@@ -12,7 +12,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from agentsite import health
 from agentsite.accounts.sign_in import sign_in_with_link
 from tasks_app.api.metrics import Metrics
-from tasks_app.api.urls import Unknown
+from tasks_app.api.urls import UnknownURL
 
 
 def _second_factor(name: str) -> Callable[[HttpRequest], HttpResponseBase]:
@@ -52,7 +52,7 @@ urlpatterns = [
     path(
         "api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api_docs.html"), name="docs"
     ),
-    re_path("^api/", Unknown.as_view()),
+    re_path("^api/", UnknownURL.as_view()),
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("metrics", Metrics.as_view()),

@@ -15,7 +15,7 @@ from twisted.internet import threads
 from twisted.web import http
 
 from agentsite.serving import limits
-from tasks_app.api.problems import CONTENT_TYPE, Problem, too_large
+from tasks_app.api.problems import CONTENT_TYPE, Problem, size_limit_sentence
 
 logger = logging.getLogger(__name__)
 HEAD_SECONDS = 10.0  # for the headers, from the connection or from a later request's first byte
@@ -120,7 +120,7 @@ class LimitedChannel(http.HTTPChannel):
         if self.length is None:
             self._refuse(411, "Send the whole body with its Content-Length, not in chunks.")
         elif self.length > limit:
-            self._refuse(413, too_large(limit))
+            self._refuse(413, size_limit_sentence(limit))
         else:
             self._set_deadline(BODY_SECONDS + self.length / MIN_BYTES_PER_SECOND)
             if self.length > limits.ANONYMOUS_BYTES:

@@ -17,7 +17,7 @@ from tasks_app.hub.access_watch import Credential
 
 
 @cached_sql
-def _token_of(digest: str) -> Any:
+def _find_token(digest: str) -> Any:
     return fetch_first(get_token_model().objects.filter(digest=digest).select_related("user").order_by())
 
 
@@ -26,10 +26,10 @@ class BearerToken(TokenAuthentication):
 
     def authenticate_credentials(self, token: bytes) -> Any:
         digest = hash_token(token.decode(errors="replace"))
-        found = _token_of(digest)
-        if found is None or (found.expiry and self._cleanup_token(found)):
+        token_row = _find_token(digest)
+        if token_row is None or (token_row.expiry and self._cleanup_token(token_row)):
             raise AuthenticationFailed("Invalid token.")
-        return self.validate_user(found)
+        return self.validate_user(token_row)
 
 
 class BearerTokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]  # registers itself
@@ -41,11 +41,11 @@ class BearerTokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]  # re
 
 def may_approve(token: Any) -> bool:
     """Return whether this token may approve calls. A token that is stored as a secret may not, as agents can use it."""
-    kept = (secret.value for secret in Secret.objects.all())
-    return token.may_approve and all(hash_token(value) != token.digest for value in kept)
+    values = (secret.value for secret in Secret.objects.all())
+    return token.may_approve and all(hash_token(value) != token.digest for value in values)
 
 
-def require_admitted(request: Request) -> None:
+def check_credential(request: Request) -> None:
     """Check the token or the login of the request against the database again.
 
     Raises AuthenticationFailed for a revoked token or a closed account, SignedOut after the end of a login.
@@ -58,7 +58,7 @@ def require_admitted(request: Request) -> None:
 
 def credential_of(request: Request) -> Credential:
     """Return the credential with which the request was authenticated, for a client that stays connected."""
-    check, token, user = partial(require_admitted, request), request.auth, cast(Any, request.user)
+    check, token, user = partial(check_credential, request), request.auth, cast(Any, request.user)
     if token is None:
         return Credential(user_id=user.pk, login=request.session.session_key or "", check=check)
     return Credential(user_id=user.pk, token=cast(Any, token).digest, check=check)

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from llm_app.models import LogicalModel, LogicalModelQuerySet, Route
 from llm_app.provider_status import ProviderStatus, status_of
-from tasks_app.api.formats import Whole
+from tasks_app.api.formats import SinglePage
 from tasks_app.models import Agent, Workflow
 from tools_app.contract import ToolDefinition
 from tools_app.models import DangerLevel
@@ -51,7 +51,7 @@ class ModelList(ListAPIView[LogicalModel]):
     """The logical models that a provider answers and that this user may use."""
 
     serializer_class = ModelSerializer
-    pagination_class = Whole
+    pagination_class = SinglePage
     queryset = LogicalModel.objects.filter(routes__provider__enabled=True).distinct()
 
     def get_queryset(self) -> QuerySet[LogicalModel]:
@@ -70,14 +70,14 @@ class ToolList(GenericAPIView[Any]):
     """The tools that the agent may use for this user, those of MCP servers among them."""
 
     serializer_class = ToolSerializer
-    pagination_class = Whole
+    pagination_class = SinglePage
 
     @extend_schema(responses=ToolSerializer(many=True))
     def get(self, request: Request) -> Response:
         user: Any = request.user
         policy = policy_for(user.pk)
         tools = [_tool(tool, policy) for tool in policy.all_tools() if policy.allows(tool.name)]
-        return Whole().get_paginated_response(ToolSerializer(tools, many=True).data)
+        return SinglePage().get_paginated_response(ToolSerializer(tools, many=True).data)
 
 
 def _tool(definition: ToolDefinition, policy: Policy) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class AgentList(ListAPIView[Agent]):
     """What a session's `agent` may be. Without any, each session has the agent as it ships."""
 
     serializer_class = AgentSerializer
-    pagination_class = Whole
+    pagination_class = SinglePage
     queryset = Agent.objects.all()
 
     def get_queryset(self) -> QuerySet[Agent]:
@@ -120,5 +120,5 @@ class WorkflowList(ListAPIView[Workflow]):
     """What a message's `workflow` may be, each with the titles of its steps."""
 
     serializer_class = WorkflowSerializer
-    pagination_class = Whole
+    pagination_class = SinglePage
     queryset = Workflow.objects.usable().prefetch_related("steps")

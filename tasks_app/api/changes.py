@@ -13,13 +13,13 @@ from rest_framework.response import Response
 from llm_app.redaction import Redactor
 from tasks_app.access import visible_session, writable_session
 from tasks_app.api.formats import ByNumber, Text
-from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
+from tasks_app.api.idempotency import KEY, idempotent, stored_response
 from tasks_app.models import FileChange, WorkspaceChange
 from tasks_app.record import redactor_of
 from tasks_app.workspace import file_history
 from tools_app.files import as_text
 
-MOST_DIFFS = 200  # of one change
+MAX_DIFFS = 200  # of one change
 
 
 class ChangedPathSerializer(serializers.Serializer[FileChange]):
@@ -40,7 +40,7 @@ class ChangeSerializer(serializers.ModelSerializer[WorkspaceChange]):
 
     @extend_schema_field(ChangedPathSerializer(many=True))
     def get_paths(self, change: WorkspaceChange) -> list[dict[str, Any]]:
-        return [_shown(row, self.context["redactor"]) for row in change.files.all()]
+        return [_path_json(row, self.context["redactor"]) for row in change.files.all()]
 
 
 class FileDiffSerializer(ChangedPathSerializer):
@@ -90,10 +90,10 @@ class Diff(GenericAPIView[WorkspaceChange]):
 
     @extend_schema(operation_id="changes_diff", responses=DiffSerializer)
     def get(self, request: Request, change_id: int) -> Response:
-        change = _visible(request.user, change_id)
+        change = _visible_change(request.user, change_id)
         redactor = redactor_of(change.session)
-        rows = change.files.select_related("change__session")[:MOST_DIFFS]
-        paths = [{**_shown(row, redactor), "diff": file_history.diff_of(row, redactor)} for row in rows]
+        rows = change.files.select_related("change__session")[:MAX_DIFFS]
+        paths = [{**_path_json(row, redactor), "diff": file_history.diff_of(row, redactor)} for row in rows]
         return Response({"id": change.pk, "diff": "\n".join(filter(None, (p["diff"] for p in paths))), "paths": paths})
 
 
@@ -104,28 +104,29 @@ class Undo(GenericAPIView[WorkspaceChange]):
 
     @extend_schema(operation_id="changes_undo", parameters=[KEY], request=UndoSerializer, responses=UndoneSerializer)
     def post(self, request: Request, change_id: int) -> Response:
-        change = _visible(request.user, change_id)
+        change = _visible_change(request.user, change_id)
         writable_session(request.user, change.session_id)
-        if (earlier := earlier_answer(request)) is not None:
-            return earlier
-        given = UndoSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
+        if (stored := stored_response(request)) is not None:
+            return stored
+        serializer = UndoSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         redactor = redactor_of(change.session)
-        undone = file_history.undo(change, given.validated_data.get("paths", ()), redactor)
-        return self._stored(request, undone, redactor)
+        result = file_history.undo(change, serializer.validated_data.get("paths", ()), redactor)
+        return self._stored(request, result, redactor)
 
     @idempotent
-    def _stored(self, request: Request, undone: file_history.UndoResult, redactor: Redactor) -> Response:
-        left = [as_text(redactor.redacted(path)) for path in undone.unrestored]
-        return Response({**ChangeSerializer(undone.change, context={"redactor": redactor}).data, "left": left})
+    def _stored(self, request: Request, result: file_history.UndoResult, redactor: Redactor) -> Response:
+        unrestored_paths = [as_text(redactor.redacted(path)) for path in result.unrestored]
+        change = ChangeSerializer(result.change, context={"redactor": redactor}).data
+        return Response({**change, "left": unrestored_paths})
 
 
-def _visible(user: Any, change_id: int) -> WorkspaceChange:
+def _visible_change(user: Any, change_id: int) -> WorkspaceChange:
     change = WorkspaceChange.objects.visible_to(user).select_related("session").filter(pk=change_id).first()
     if change is None:
         raise Http404()
     return change
 
 
-def _shown(row: FileChange, redactor: Redactor) -> dict[str, Any]:
+def _path_json(row: FileChange, redactor: Redactor) -> dict[str, Any]:
     return {"path": as_text(redactor.redacted(row.path)), "action": row.action, "kept": row.is_kept}

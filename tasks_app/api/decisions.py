@@ -34,11 +34,11 @@ class DecisionSerializer(serializers.Serializer[Any]):
     )
     scope = serializers.ChoiceField(ApprovalScope.choices, default=ApprovalScope.ONCE)
 
-    def validate_decision(self, word: str) -> Decision:
-        return Decision.APPROVED if word == "approve" else Decision.REJECTED
+    def validate_decision(self, value: str) -> Decision:
+        return Decision.APPROVED if value == "approve" else Decision.REJECTED
 
 
-def require_may_approve(request: Request) -> None:
+def require_approval_right(request: Request) -> None:
     """Raise PermissionDenied for a token without the right to approve, which an agent's programs may hold."""
     if request.auth is not None and not may_approve(request.auth):
         raise PermissionDenied("This token may not approve calls. Sign in, or use one of your tokens that may.")
@@ -81,10 +81,10 @@ class Approve(GenericAPIView[Task]):
     @idempotent
     def post(self, request: Request, task_id: UUID) -> Response:
         task = writable_task(request.user, task_id)
-        require_may_approve(request)
-        word = DecisionSerializer(data=request.data)
-        word.is_valid(raise_exception=True)
-        services.decide(task, request.user, **word.validated_data)
+        require_approval_right(request)
+        serializer = DecisionSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        services.decide(task, request.user, **serializer.validated_data)
         return Response(TaskSerializer(task).data)
 
 
@@ -129,22 +129,22 @@ class ApprovalDetail(GenericAPIView[Approval]):
     serializer_class = WaitingCallSerializer
 
     def get(self, request: Request, approval_id: int) -> Response:
-        return Response(WaitingCallSerializer(self._found(request, approval_id)).data)
+        return Response(WaitingCallSerializer(self._get_approval(request, approval_id)).data)
 
     @extend_schema(operation_id="approvals_decide", request=DecisionSerializer, responses=WaitingCallSerializer)
     @idempotent
     def post(self, request: Request, approval_id: int) -> Response:
-        require_may_approve(request)
-        approval = self._found(request, approval_id)
-        word = DecisionSerializer(data=request.data)
-        word.is_valid(raise_exception=True)
+        require_approval_right(request)
+        approval = self._get_approval(request, approval_id)
+        serializer = DecisionSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         call = approval.tool_call
-        services.decide(call.task, request.user, call_id=call.call_id, **word.validated_data)
+        services.decide(call.task, request.user, call_id=call.call_id, **serializer.validated_data)
         approval.refresh_from_db(fields=["decision"])
         return Response(WaitingCallSerializer(approval).data)
 
-    def _found(self, request: Request, approval_id: int) -> Approval:
-        found = _decidable(request.user).filter(pk=approval_id).first()
-        if found is None:
+    def _get_approval(self, request: Request, approval_id: int) -> Approval:
+        approval = _decidable(request.user).filter(pk=approval_id).first()
+        if approval is None:
             raise Http404()
-        return found
+        return approval

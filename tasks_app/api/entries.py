@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 
 from tasks_app.access import SignedOut, visible_session
 from tasks_app.api.authentication import credential_of
-from tasks_app.api.formats import AsItIs, BySeq, Seq, asked
+from tasks_app.api.formats import BySeq, IgnoreAccept, Seq, validated_query
 from tasks_app.hub.snapshot import SessionGone
 from tasks_app.hub.subscriber import EventSubscriber
 from tasks_app.models import ContextEntry, ContextType
@@ -79,7 +79,9 @@ class EntryList(ListAPIView[ContextEntry]):
 
     def get_queryset(self) -> Any:
         self._session = visible_session(self.request.user, self.kwargs["session_id"])
-        entries = ContextEntry.objects.in_session(self._session).after(asked(EntryQuery, self.request)["after"])
+        entries = ContextEntry.objects.in_session(self._session).after(
+            validated_query(EntryQuery, self.request)["after"]
+        )
         return entries.defer("session", "hash", "hash_key")  # columns that the JSON does not have
 
     def paginate_queryset(self, queryset: Any) -> Any:
@@ -103,7 +105,7 @@ class Events(APIView):
     `until=done` its last event is the `state` in which the newest task has ended.
     """
 
-    content_negotiation_class = AsItIs
+    content_negotiation_class = IgnoreAccept
     http_method_names = ("get", "options")  # HEAD would never end
 
     @extend_schema(

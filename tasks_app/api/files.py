@@ -21,7 +21,7 @@ from rest_framework.utils.urls import replace_query_param
 
 from llm_app.redaction import Redactor
 from tasks_app.access import visible_session, writable_session
-from tasks_app.api.formats import AsItIs, ByNumber, RawBody, Whole, asked
+from tasks_app.api.formats import ByNumber, IgnoreAccept, RawBody, SinglePage, validated_query
 from tasks_app.api.problems import TooLarge
 from tasks_app.models import FileChange
 from tasks_app.record import redactor_of
@@ -31,12 +31,12 @@ from tasks_app.workspace.folders import workspace_of
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, as_text
 
-LARGEST = 50 * 1024**2  # bytes of an upload
-AROUND = 64 * 1024  # bytes that the parts and headers of a multipart form may add
+MAX_BYTES = 50 * 1024**2  # bytes of an upload
+FORM_OVERHEAD = 64 * 1024  # bytes that the parts and headers of a multipart form may add
 FORM = {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
 
 
-Place = tuple[str, ...]
+PathParts = tuple[str, ...]
 
 
 class FileSerializer(serializers.Serializer[Any]):
@@ -53,7 +53,7 @@ class FileList(GenericAPIView[Any]):
     """All files of the workspace in the order of their paths."""
 
     serializer_class = FileSerializer
-    pagination_class = Whole
+    pagination_class = SinglePage
 
     @extend_schema(parameters=[FileQuery], responses=FileSerializer(many=True))
     def get(self, request: Request, session_id: UUID) -> Response:
@@ -61,12 +61,12 @@ class FileList(GenericAPIView[Any]):
         query = FileQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
         after, limit = query.validated_data["after"], query.validated_data["limit"]
-        found = list(islice(files_after(workspace, tuple(after.split("/"))), limit + 1))
-        files = [{"path": path, "size": size} for path, size in found[:limit]]
-        following = None
-        if len(found) > limit:
-            following = replace_query_param(request.build_absolute_uri(), "after", files[-1]["path"])
-        return Response({"next": following, "previous": None, "results": files})
+        files = list(islice(files_after(workspace, tuple(after.split("/"))), limit + 1))
+        results = [{"path": path, "size": size} for path, size in files[:limit]]
+        next_url = None
+        if len(files) > limit:
+            next_url = replace_query_param(request.build_absolute_uri(), "after", results[-1]["path"])
+        return Response({"next": next_url, "previous": None, "results": results})
 
 
 class File(GenericAPIView[Any]):
@@ -74,7 +74,7 @@ class File(GenericAPIView[Any]):
 
     serializer_class = FileSerializer
     parser_classes = (MultiPartParser, RawBody)
-    content_negotiation_class = AsItIs
+    content_negotiation_class = IgnoreAccept
 
     @extend_schema(
         operation_id="sessions_files_download", responses={(200, "application/octet-stream"): OpenApiTypes.BINARY}
@@ -108,7 +108,7 @@ def _uploaded(request: Request) -> UploadedFile:
     Raises TooLarge, and ValidationError unless the form has one file.
     """
     length = int(request.META.get("CONTENT_LENGTH") or 0)
-    if length > LARGEST + AROUND:
+    if length > MAX_BYTES + FORM_OVERHEAD:
         raise _too_large()
     if length == 0:
         return SimpleUploadedFile("body", b"")
@@ -116,29 +116,29 @@ def _uploaded(request: Request) -> UploadedFile:
     if len(files) != 1:
         raise ValidationError({"file": ["Send one file."]})
     file: UploadedFile = files[0]
-    if file.size is None or file.size > LARGEST:
+    if file.size is None or file.size > MAX_BYTES:
         raise _too_large()
     return file
 
 
 def _too_large() -> TooLarge:
-    return TooLarge(f"A file may have at most {LARGEST // 1024**2} MiB.")
+    return TooLarge(f"A file may have at most {MAX_BYTES // 1024**2} MiB.")
 
 
-def files_after(workspace: Workspace, after: Place, folder: Place = ()) -> Iterator[tuple[str, int]]:
+def files_after(workspace: Workspace, after: PathParts, folder: PathParts = ()) -> Iterator[tuple[str, int]]:
     """Yield the path and the size in bytes of regular files after the path `after`. Skip links, which reads refuse."""
     try:
         entries = workspace.entries("/".join(folder))
     except ToolError:  # the folder was deleted during the walk, or is nested too deeply
         return
     for name, entry in sorted(((as_text(entry.name), entry) for entry in entries), key=itemgetter(0)):
-        place = (*folder, name)
-        if place < after[: len(place)]:
+        parts = (*folder, name)
+        if parts < after[: len(parts)]:
             continue
         if entry.kind == "folder":
-            yield from files_after(workspace, after, place)
-        elif entry.kind == "file" and place > after:
-            yield "/".join(place), entry.size
+            yield from files_after(workspace, after, parts)
+        elif entry.kind == "file" and parts > after:
+            yield "/".join(parts), entry.size
 
 
 class FileVersionSerializer(serializers.ModelSerializer[FileChange]):
@@ -171,25 +171,25 @@ class VersionList(ListAPIView[FileChange]):
     def get_queryset(self) -> Any:
         session = visible_session(self.request.user, self.kwargs["session_id"])
         rows = FileChange.objects.versions_of(session)
-        path = asked(VersionQuery, self.request)["path"]
-        return rows.filter(path__in=_meant(path, rows, redactor_of(session))) if path else rows
+        path = validated_query(VersionQuery, self.request)["path"]
+        return rows.filter(path__in=_matching_paths(path, rows, redactor_of(session))) if path else rows
 
     def get_serializer_context(self) -> dict[str, Any]:
         session = visible_session(self.request.user, self.kwargs["session_id"])
         return {**super().get_serializer_context(), "redactor": redactor_of(session)}
 
 
-def _meant(path: str, rows: QuerySet[FileChange], redactor: Redactor) -> list[str]:
+def _matching_paths(path: str, rows: QuerySet[FileChange], redactor: Redactor) -> list[str]:
     """Return the path if it has versions, or else all paths that look like it after redaction."""
     if rows.filter(path=path).exists():
         return [path]
-    known = rows.order_by().values_list("path", flat=True).distinct()
-    return [each for each in known if as_text(redactor.redacted(each)) == path]
+    paths = rows.order_by().values_list("path", flat=True).distinct()
+    return [version_path for version_path in paths if as_text(redactor.redacted(version_path)) == path]
 
 
 class Version(GenericAPIView[Any]):
     serializer_class = FileVersionSerializer
-    content_negotiation_class = AsItIs
+    content_negotiation_class = IgnoreAccept
 
     @extend_schema(
         operation_id="sessions_versions_download", responses={(200, "application/octet-stream"): OpenApiTypes.BINARY}

@@ -22,11 +22,11 @@ from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from tasks_app.api.problems import TooLarge, too_large
+from tasks_app.api.problems import TooLarge, size_limit_sentence
 from tools_app.json_schema import MAX_DEPTH, depth
 
-MOST_ROWS = 2**31 - 1  # seq is a 32-bit column
-MOST_VALUES = 20_000  # objects, lists and their items in a body
+MAX_SEQ = 2**31 - 1  # seq is a 32-bit column
+MAX_VALUES = 20_000  # objects, lists and their items in a body
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # possessive, so that an unclosed string costs linear time
 
 
@@ -44,9 +44,9 @@ class JSONBody(BaseParser):
     ) -> Any:
         body = stream.read(self.limit + 1)
         if len(body) > self.limit:
-            raise TooLarge(too_large(self.limit))
-        if _values(body) > MOST_VALUES and _values(_STRING.sub(b"", body)) > MOST_VALUES:
-            raise ParseError(f"The body has more than {MOST_VALUES} values. Send fewer at once.")
+            raise TooLarge(size_limit_sentence(self.limit))
+        if _values(body) > MAX_VALUES and _values(_STRING.sub(b"", body)) > MAX_VALUES:
+            raise ParseError(f"The body has more than {MAX_VALUES} values. Send fewer at once.")
         try:
             value = orjson.loads(body)
         except ValueError as error:
@@ -69,7 +69,7 @@ def _values(body: bytes) -> int:
     return sum(map(body.count, (b"[", b"{", b",")))
 
 
-class JSONAnswer(JSONRenderer):
+class OrjsonRenderer(JSONRenderer):
     """A JSON renderer ten times as fast as DRF's, which renders the values that orjson refuses."""
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> Any:
@@ -86,7 +86,7 @@ class RawBody(FileUploadParser):
         return "body"
 
 
-class AsItIs(DefaultContentNegotiation):
+class IgnoreAccept(DefaultContentNegotiation):
     """Content negotiation that ignores Accept: files and event streams have a fixed type, and errors are JSON."""
 
     def select_renderer(
@@ -95,9 +95,9 @@ class AsItIs(DefaultContentNegotiation):
         return JSONRenderer(), JSONRenderer.media_type
 
 
-def as_time(moment: datetime) -> str:
+def as_time(time: datetime) -> str:
     """Format a time as fields of DRF do, always in UTC."""
-    return moment.isoformat().replace("+00:00", "Z")
+    return time.isoformat().replace("+00:00", "Z")
 
 
 class Text(serializers.CharField):
@@ -116,25 +116,25 @@ class Seq(serializers.IntegerField):
     """A field for the number of an entry. 0, the default, is before the first entry."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"required": False, "default": 0, "min_value": 0, "max_value": MOST_ROWS, **options})
+        super().__init__(**{"required": False, "default": 0, "min_value": 0, "max_value": MAX_SEQ, **options})
 
 
-def asked(query: type[serializers.Serializer[Any]], request: Request) -> Mapping[str, Any]:
+def validated_query(query: type[serializers.Serializer[Any]], request: Request) -> Mapping[str, Any]:
     """Return the validated query parameters. The result for a request without any is cached."""
     if query._declared_fields.keys().isdisjoint(request.query_params):
-        return _unasked(query)
-    return _checked(query, request.query_params)
+        return _default_query(query)
+    return _validated(query, request.query_params)
 
 
-def _checked(query: type[serializers.Serializer[Any]], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    checked = query(data=parameters)
-    checked.is_valid(raise_exception=True)
-    return dict(checked.validated_data)
+def _validated(query: type[serializers.Serializer[Any]], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    serializer = query(data=parameters)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
 
 
 @lru_cache
-def _unasked(query: type[serializers.Serializer[Any]]) -> Mapping[str, Any]:
-    return _checked(query, {})
+def _default_query(query: type[serializers.Serializer[Any]]) -> Mapping[str, Any]:
+    return _validated(query, {})
 
 
 class ByCursor(CursorPagination):
@@ -179,7 +179,7 @@ class BySeq(ByCursor):
     max_page_size = 1000
 
 
-class Whole(BasePagination):
+class SinglePage(BasePagination):
     """Pagination of short lists: all rows in one page."""
 
     def paginate_queryset(self, queryset: Iterable[Any], request: Request, view: Any = None) -> list[Any]:

@@ -24,7 +24,7 @@ from tasks_app.record import storable
 
 Handler = Callable[..., Response]
 HEADER = "Idempotency-Key"
-LONGEST = 255
+MAX_KEY_LENGTH = 255
 
 
 def idempotent(handler: Handler) -> Handler:
@@ -35,22 +35,23 @@ def idempotent(handler: Handler) -> Handler:
     """
 
     @functools.wraps(handler)
-    def answered(view: APIView, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def wrapper(view: APIView, request: Request, *args: Any, **kwargs: Any) -> Response:
         key = request.headers.get(HEADER)
         if key is None:
             return handler(view, request, *args, **kwargs)
         with transaction.atomic():
-            row, is_new = _row(request, _valid(key))
+            row, is_new = _key_row(request, _checked_key(key))
             if not is_new:
-                return _again(row)
-            response = _answer(view, handler, request, *args, **kwargs)
-            _keep(row, response)
+                return _response_of(row)
+            response = _response_or_refusal(view, handler, request, *args, **kwargs)
+            row.status, row.answer = response.status_code, orjson.loads(JSONRenderer().render(response.data))
+            row.save(update_fields=["status", "answer"])
             return response
 
-    return extend_schema(parameters=[KEY])(answered)
+    return extend_schema(parameters=[KEY])(wrapper)
 
 
-def earlier_answer(request: Request) -> Response | None:
+def stored_response(request: Request) -> Response | None:
     """Return the stored response of the same request, or None.
 
     Views call it before expensive work that precedes their transaction.
@@ -59,40 +60,40 @@ def earlier_answer(request: Request) -> Response | None:
     user: Any = request.user
     if (key := request.headers.get(HEADER)) is None:
         return None
-    kept = IdempotencyKey.objects.filter(user=user).unexpired()
-    fingerprint = _fingerprint(request)  # the body is readable only before it is parsed
-    row = kept.filter(key=_valid(key)).first()
-    return _again(_same(row, fingerprint)) if row else None
+    keys = IdempotencyKey.objects.filter(user=user).unexpired()
+    digest = _request_digest(request)  # the body is readable only before it is parsed
+    row = keys.filter(key=_checked_key(key)).first()
+    return _response_of(_require_same_request(row, digest)) if row else None
 
 
-def _valid(key: str) -> str:
-    if not 0 < len(key) <= LONGEST or storable(key) != key:
-        raise ValidationError({HEADER: [f"A key has 1 to {LONGEST} characters."]})
+def _checked_key(key: str) -> str:
+    if not 0 < len(key) <= MAX_KEY_LENGTH or storable(key) != key:
+        raise ValidationError({HEADER: [f"A key has 1 to {MAX_KEY_LENGTH} characters."]})
     return key
 
 
-def _row(request: Request, key: str) -> tuple[IdempotencyKey, bool]:
+def _key_row(request: Request, key: str) -> tuple[IdempotencyKey, bool]:
     """Return the row of the key, and whether this request created it.
 
     Raises ValidationError for the key of another request.
     """
     user: Any = request.user
     IdempotencyKey.objects.filter(user=user).expired().delete()
-    fingerprint = _fingerprint(request)
+    digest = _request_digest(request)
     try:
         with transaction.atomic():
-            return IdempotencyKey.objects.create(user=user, key=key, request_sha256=fingerprint), True
+            return IdempotencyKey.objects.create(user=user, key=key, request_sha256=digest), True
     except IntegrityError:
-        return _same(IdempotencyKey.objects.get(user=user, key=key), fingerprint), False
+        return _require_same_request(IdempotencyKey.objects.get(user=user, key=key), digest), False
 
 
-def _same(row: IdempotencyKey, fingerprint: str) -> IdempotencyKey:
-    if row.request_sha256 != fingerprint:
+def _require_same_request(row: IdempotencyKey, digest: str) -> IdempotencyKey:
+    if row.request_sha256 != digest:
         raise ValidationError({HEADER: ["This key belongs to another request. Use a new one."]})
     return row
 
 
-def _fingerprint(request: Request) -> str:
+def _request_digest(request: Request) -> str:
     digest = hashlib.sha256(b"\n".join((str(request.method).encode(), request.path.encode(), b"")))
     for part in _body(request):
         digest.update(part)
@@ -109,7 +110,7 @@ def _body(request: Request) -> Iterator[bytes]:
         file.seek(0)
 
 
-def _answer(view: APIView, handler: Handler, request: Request, *args: Any, **kwargs: Any) -> Response:
+def _response_or_refusal(view: APIView, handler: Handler, request: Request, *args: Any, **kwargs: Any) -> Response:
     """Return the handler's response, or the response of a refusal, which rolls back the handler's work.
 
     Other errors, and refusals that name a time to retry, propagate. They roll back the key as well.
@@ -123,12 +124,7 @@ def _answer(view: APIView, handler: Handler, request: Request, *args: Any, **kwa
         return view.handle_exception(error)
 
 
-def _keep(row: IdempotencyKey, response: Response) -> None:
-    row.status, row.answer = response.status_code, orjson.loads(JSONRenderer().render(response.data))
-    row.save(update_fields=["status", "answer"])
-
-
-def _again(row: IdempotencyKey) -> Response:
+def _response_of(row: IdempotencyKey) -> Response:
     assert row.status is not None  # set in the transaction that creates the row
     return Response(row.answer, row.status, content_type=CONTENT_TYPE if row.status >= 400 else None)
 

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from tasks_app import services
 from tasks_app.access import visible_session, writable_session
 from tasks_app.api.formats import MessageBody, OldestFirst, Text
-from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
+from tasks_app.api.idempotency import KEY, idempotent, stored_response
 from tasks_app.models import InboxMessage, Mode, Session, Workflow
 from tasks_app.record import images, redactor_of
 from tasks_app.workspace.folders import workspace_of
@@ -96,17 +96,17 @@ class MessageList(ListAPIView[InboxMessage]):
     def post(self, request: Request, session_id: UUID) -> Response:
         """Starts a task, answers its question, or reaches the one that runs. 202 means that it is committed."""
         session = writable_session(request.user, session_id)
-        if (earlier := earlier_answer(request)) is not None:
-            return earlier
+        if (stored := stored_response(request)) is not None:
+            return stored
         serializer = MessageSerializer(data=request.data, context={"session": session})
         serializer.is_valid(raise_exception=True)
         names = ("content", "attachments", "mode", "output_schema", "workflow")
         message = {name: serializer.validated_data[name] for name in names}
         message["pictures"] = images.store_attachments(workspace_of(session), message["attachments"])
-        return self._taken(request, session, message)
+        return self._deliver(request, session, message)
 
     @idempotent
-    def _taken(self, request: Request, session: Session, message: dict[str, Any]) -> Response:
+    def _deliver(self, request: Request, session: Session, message: dict[str, Any]) -> Response:
         delivered = services.post_message(session, request.user, **message)
         return Response(DeliveredSerializer(delivered).data, 202)
 
@@ -124,9 +124,9 @@ class WaitingMessage(GenericAPIView[Session]):
     @extend_schema(operation_id="sessions_messages_change", responses=WaitingMessageSerializer)
     def patch(self, request: Request, session_id: UUID, message_id: int) -> Response:
         session = writable_session(request.user, session_id)
-        words = NewWordsSerializer(data=request.data)
-        words.is_valid(raise_exception=True)
-        services.change_message(session, request.user, message_id, words.validated_data["content"])
+        serializer = NewWordsSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        services.change_message(session, request.user, message_id, serializer.validated_data["content"])
         return Response(WaitingMessageSerializer(InboxMessage.objects.get(pk=message_id)).data)
 
     @extend_schema(operation_id="sessions_messages_remove", request=None, responses={204: None})

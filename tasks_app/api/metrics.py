@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from llm_app.models import BreakerState, CircuitBreaker, Provider
-from tasks_app.api.formats import AsItIs
+from tasks_app.api.formats import IgnoreAccept
 from tasks_app.models import EngineProcess, Sample, Task, TaskState
 from tasks_app.runtime import metrics
 
@@ -21,7 +21,7 @@ _WEB = CollectorRegistry()
 WEBSOCKETS = Gauge("agentsite_websockets", "Open pages of the web process that answers.", registry=_WEB)
 
 
-class MayWatch(BasePermission):
+class CanViewMetrics(BasePermission):
     """Administrators, and accounts with the permission to view engine processes."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
@@ -34,25 +34,25 @@ class Metrics(APIView):
     Every client gets the text format, which all of them read, whatever it asks for.
     """
 
-    permission_classes = [MayWatch]
-    content_negotiation_class = AsItIs
+    permission_classes = [CanViewMetrics]
+    content_negotiation_class = IgnoreAccept
     schema = None
 
     def get(self, request: Request) -> HttpResponse:
         registry = CollectorRegistry()
-        registry.register(_Installation())
+        registry.register(_InstallationCollector())
         return HttpResponse(generate_latest(registry) + generate_latest(_WEB), content_type=CONTENT_TYPE_LATEST)
 
 
-class _Installation(Collector):
+class _InstallationCollector(Collector):
     def collect(self) -> Iterator[Metric]:
-        yield _tasks()
-        yield _breakers()
-        counted = EngineProcess.objects.values_list("counted", flat=True)
-        yield from metrics.sum_samples(Sample(*sample) for samples in counted for sample in samples)
+        yield _task_gauge()
+        yield _breaker_gauge()
+        counters = EngineProcess.objects.values_list("counted", flat=True)
+        yield from metrics.sum_samples(Sample(*sample) for samples in counters for sample in samples)
 
 
-def _tasks() -> Metric:
+def _task_gauge() -> Metric:
     by_state = dict(Task.objects.without_copies().order_by().values_list("state").annotate(Count("pk")))
     family = Metric("agentsite_tasks", "Tasks by their state.", "gauge")
     for state in TaskState:
@@ -60,7 +60,7 @@ def _tasks() -> Metric:
     return family
 
 
-def _breakers() -> Metric:
+def _breaker_gauge() -> Metric:
     states: dict[str, Any] = dict(CircuitBreaker.objects.values_list("provider__name", "state"))
     family = Metric("agentsite_breaker_state", "0 closed, 1 half-open, 2 open.", "gauge")
     value = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}

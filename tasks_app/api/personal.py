@@ -15,13 +15,13 @@ from rest_framework.response import Response
 
 from llm_app.models import Secret
 from tasks_app.access import visible_project, writable_project
-from tasks_app.api.formats import NewestFirst, Text, Whole
+from tasks_app.api.formats import NewestFirst, SinglePage, Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.memory import edit
 from tasks_app.models import MemoryNote, Project
 from tasks_app.services import secrets
 
-MOST_PLACES = 100
+MAX_LISTED_ENTRIES = 100
 
 
 class NoteSerializer(serializers.ModelSerializer[MemoryNote]):
@@ -54,8 +54,8 @@ class NoteList(ListAPIView[MemoryNote]):
 
     def get_queryset(self) -> QuerySet[MemoryNote]:
         notes = MemoryNote.objects.visible_to(self.request.user)
-        if wanted := self.request.query_params.get("project"):
-            notes = MemoryNote.objects.filter(project=visible_project(self.request.user, _as_id(wanted)))
+        if project_id := self.request.query_params.get("project"):
+            notes = MemoryNote.objects.filter(project=visible_project(self.request.user, _parse_uuid(project_id)))
         return notes.select_related("task")
 
     def paginate_queryset(self, queryset: Any) -> Any:
@@ -70,9 +70,9 @@ class NoteList(ListAPIView[MemoryNote]):
     def post(self, request: Request) -> Response:
         serializer = self.get_serializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        given = serializer.validated_data
-        project = writable_project(request.user, given["project_id"]) if given["project_id"] else None
-        note = edit.add(request.user, given["text"], for_team=given["team"] and not project, project=project)
+        data = serializer.validated_data
+        project = writable_project(request.user, data["project_id"]) if data["project_id"] else None
+        note = edit.add(request.user, data["text"], for_team=data["team"] and not project, project=project)
         return Response(NoteSerializer(note).data, 201)
 
 
@@ -84,24 +84,26 @@ class NoteDetail(GenericAPIView[MemoryNote]):
 
     @extend_schema(request=NoteText)
     def patch(self, request: Request, note_id: int) -> Response:
-        note, given = _editable(request.user, note_id), NoteText(data=request.data)
-        given.is_valid(raise_exception=True)
-        return Response(NoteSerializer(edit.change(note, request.user, given.validated_data["text"])).data)
+        note = _get_editable_note(request.user, note_id)
+        serializer = NoteText(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        note = edit.change(note, request.user, serializer.validated_data["text"])
+        return Response(NoteSerializer(note).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, note_id: int) -> Response:
-        _editable(request.user, note_id).delete()
+        _get_editable_note(request.user, note_id).delete()
         return Response(status=204)
 
 
-def _as_id(text: str) -> UUID:
+def _parse_uuid(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
         raise Http404() from error
 
 
-def _editable(user: Any, note_id: int) -> MemoryNote:
+def _get_editable_note(user: Any, note_id: int) -> MemoryNote:
     """Return the note.
 
     Raises Http404, or PermissionDenied for a note of the team or of a project in which the user may only read.
@@ -141,12 +143,12 @@ class KeptSerializer(serializers.Serializer[Any]):
     found = serializers.SerializerMethodField()
     found_in = serializers.SerializerMethodField()
 
-    def get_found(self, kept: secrets.SavedSecret) -> int:
-        return len(kept.found)
+    def get_found(self, saved: secrets.SavedSecret) -> int:
+        return len(saved.found)
 
     @extend_schema_field(PlaceSerializer(many=True))
-    def get_found_in(self, kept: secrets.SavedSecret) -> Any:
-        return PlaceSerializer(kept.found[:MOST_PLACES], many=True).data
+    def get_found_in(self, saved: secrets.SavedSecret) -> Any:
+        return PlaceSerializer(saved.found[:MAX_LISTED_ENTRIES], many=True).data
 
 
 class SecretList(ListAPIView[Secret]):
@@ -154,7 +156,7 @@ class SecretList(ListAPIView[Secret]):
 
     queryset = Secret.objects.all()
     serializer_class = SecretSerializer
-    pagination_class = Whole
+    pagination_class = SinglePage
 
     def get_queryset(self) -> QuerySet[Secret]:
         return Secret.objects.filter(owner=self.request.user.pk)
@@ -163,9 +165,8 @@ class SecretList(ListAPIView[Secret]):
     def post(self, request: Request) -> Response:
         serializer = self.get_serializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        given = serializer.validated_data
-        kept = secrets.create(request.user, given["name"], given["value"])
-        return Response(KeptSerializer(kept).data, 201)
+        saved = secrets.create(request.user, **serializer.validated_data)
+        return Response(KeptSerializer(saved).data, 201)
 
 
 class SecretDetail(GenericAPIView[Secret]):

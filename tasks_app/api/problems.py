@@ -20,15 +20,15 @@ from tasks_app.models.errors import Refusal
 from tasks_app.runtime.broadcast import drop_broken_connections
 
 logger = logging.getLogger(__name__)
-NOTHING_HERE = "This does not exist, or it is not shared with you."
+NOT_FOUND_DETAIL = "This does not exist, or it is not shared with you."
 CONTENT_TYPE = "application/problem+json"
-_SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
-    ((Http404,), (404, NOTHING_HERE)),
+_DETAILS: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
+    ((Http404,), (404, NOT_FOUND_DETAIL)),
     ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
 )
 _CSRF = "CSRF Failed: "  # the prefix that Django REST framework gives to CSRF errors
 _NO_SUCH_ROW = "23503"
-_FAULT = (500, "The server failed; an administrator can find the details in the log.")
+_SERVER_ERROR = (500, "The server failed; an administrator can find the details in the log.")
 
 
 PROBLEM = {
@@ -43,7 +43,7 @@ PROBLEM = {
     },
     "required": ["type", "title", "status", "detail"],
 }
-ANSWER = {
+PROBLEM_RESPONSE = {
     "description": "A problem",
     "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
@@ -65,13 +65,13 @@ class Problem:
         return {**body, "detail": self.detail} | ({"errors": self.errors} if self.errors else {})
 
 
-def too_large(limit: int) -> str:
+def size_limit_sentence(limit: int) -> str:
     """Return a sentence with the largest size of a request."""
     size = f"{limit // 1024**2} MiB" if limit >= 1024**2 else f"{limit // 1024} KiB"
     return _("At most {size} can be sent at once. Send smaller files or texts, or fewer of them.").format(size=size)
 
 
-def too_much(error: Exception) -> tuple[int, str] | None:
+def form_limit_error(error: Exception) -> tuple[int, str] | None:
     """Return status and sentence for a form with too many files, fields or bytes; None for any other error."""
     match error:
         case django.TooManyFilesSent():
@@ -84,7 +84,7 @@ def too_much(error: Exception) -> tuple[int, str] | None:
             sentence = _("Nothing was sent: a form may have at most {most} fields. Send less at once.")
             return 400, sentence.format(most=f"{settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,}")
         case django.RequestDataTooBig():
-            return 413, too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+            return 413, size_limit_sentence(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     return None
 
 
@@ -95,7 +95,7 @@ class TooLarge(APIException):
     default_detail = "The request is too large."
 
 
-def answer(error: Exception, context: dict[str, Any]) -> Response:
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Return the problem response for an error, as DRF's exception handler. Log unknown errors and return 500."""
     problem = problem_of(error)
     if problem.detail.startswith(_CSRF):
@@ -129,13 +129,14 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status=403, detail=str(error) or "You may not do this.")
         case OperationalError() | InterfaceError():
             return Problem(status=503, detail=BUSY, headers={"Retry-After": str(BUSY_SECONDS)})
-        case _ if is_of_gone(error):
-            return Problem(status=404, detail=NOTHING_HERE)
-    status, detail = too_much(error) or next((said for kinds, said in _SAID if isinstance(error, kinds)), _FAULT)
+        case _ if is_target_deleted(error):
+            return Problem(status=404, detail=NOT_FOUND_DETAIL)
+    known_errors = (problem for types, problem in _DETAILS if isinstance(error, types))
+    status, detail = form_limit_error(error) or next(known_errors, _SERVER_ERROR)
     return Problem(status=status, detail=detail)
 
 
-def is_of_gone(error: Exception) -> bool:
+def is_target_deleted(error: Exception) -> bool:
     """Return whether the error means that the session, task or project was deleted during the request.
 
     A foreign key error counts: the request then stored a row that refers to a deleted one.
@@ -166,10 +167,10 @@ def _headers(error: APIException) -> dict[str, str]:
     return {"WWW-Authenticate": challenge} if challenge else {}
 
 
-def with_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+def add_problem_responses(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Add the problem response to every operation, as a postprocessing hook of drf-spectacular."""
     result["components"]["schemas"]["Problem"] = PROBLEM
     for operations in result["paths"].values():
         for operation in operations.values():
-            operation["responses"]["default"] = ANSWER
+            operation["responses"]["default"] = PROBLEM_RESPONSE
     return result

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from tasks_app import services
 from tasks_app.access import owned_project, visible_project, writable_project
 from tasks_app.api.files import FORM
-from tasks_app.api.formats import AsItIs, ByNumber, NewestFirst, Text
+from tasks_app.api.formats import ByNumber, IgnoreAccept, NewestFirst, Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.api.sessions import AgentName
 from tasks_app.models import Agent, LibraryFile, Project
@@ -40,8 +40,8 @@ class ProjectSerializer(serializers.ModelSerializer[Project]):
 
     def to_representation(self, instance: Project) -> Any:
         """Return the project with redacted texts, because a value in them may have become a secret later."""
-        shown = super().to_representation(instance)
-        return shown | {name: redacted(instance, shown[name]) for name in ("name", "instructions")}
+        project = super().to_representation(instance)
+        return project | {name: redacted(instance, project[name]) for name in ("name", "instructions")}
 
 
 class ProjectList(ListCreateAPIView[Project]):
@@ -73,9 +73,9 @@ class ProjectDetail(GenericAPIView[Project]):
 
     def patch(self, request: Request, project_id: UUID) -> Response:
         project = writable_project(request.user, project_id)
-        given = self.get_serializer(project, data=request.data, partial=True)
-        given.is_valid(raise_exception=True)
-        services.change_project(project, **given.validated_data)
+        serializer = self.get_serializer(project, data=request.data, partial=True)
+        serializer.is_valid(raise_exception=True)
+        services.change_project(project, **serializer.validated_data)
         return Response(self.get_serializer(project).data)
 
     def delete(self, request: Request, project_id: UUID) -> Response:
@@ -122,7 +122,7 @@ class LibraryDetail(GenericAPIView[LibraryFile]):
 
     queryset = LibraryFile.objects.none()
     serializer_class = LibraryFileSerializer
-    content_negotiation_class = AsItIs
+    content_negotiation_class = IgnoreAccept
 
     @extend_schema(
         operation_id="projects_library_download", responses={(200, "application/octet-stream"): OpenApiTypes.BINARY}

@@ -38,11 +38,11 @@ COLUMNS = {  # fields of the JSON → lookups of Session
     "created_at": "created_at",
     "updated_at": "updated_at",
 }
-_OF_TASK = ("task_state", "task_waiting_for")
-_NAMES = (*COLUMNS, *_OF_TASK)
+_TASK_COLUMNS = ("task_state", "task_waiting_for")
+_NAMES = (*COLUMNS, *_TASK_COLUMNS)
 
 
-def listed(user: Any, words: str, filters: Mapping[str, Any]) -> "QuerySet[Session, Any]":
+def visible_sessions(user: Any, words: str, filters: Mapping[str, Any]) -> "QuerySet[Session, Any]":
     """Return the visible sessions that match: with `root` delegated ones, else those that people started."""
     sessions = Session.objects.visible_to(user)
     if "root" not in filters:
@@ -54,30 +54,30 @@ def listed(user: Any, words: str, filters: Mapping[str, Any]) -> "QuerySet[Sessi
 
 def _rows_of_page(user: Any, page: "QuerySet[Session, Any]") -> Iterable[Row]:
     """Return the rows of a page in its order, with one statement that sorts keys only."""
-    rows = _shown(user).filter(pk__in=page.values("pk")).order_by(*page.query.order_by)
-    return map(_named, rows)
+    rows = _row_values(user).filter(pk__in=page.values("pk")).order_by(*page.query.order_by)
+    return map(_as_row, rows)
 
 
 def with_found_lines(rows: Sequence[Row], words: str) -> list[Row]:
     """Return the rows, each with the line that matches the words of the search."""
-    wanted = parse_words(SessionSearch.parse(words).words)
-    sessions = Session.objects.in_bulk([row["id"] for row in rows]) if wanted else {}
-    found = {pk: matching_line(session, wanted) for pk, session in sessions.items()}
-    return [{**row, "found_line": found.get(row["id"], "")} for row in rows]
+    words_to_find = parse_words(SessionSearch.parse(words).words)
+    sessions = Session.objects.in_bulk([row["id"] for row in rows]) if words_to_find else {}
+    lines = {pk: matching_line(session, words_to_find) for pk, session in sessions.items()}
+    return [{**row, "found_line": lines.get(row["id"], "")} for row in rows]
 
 
 def visible_row(user: Any, session_id: UUID) -> Row:
     """Return the row of a session that the user can see. Raises Http404."""
     if (row := _find_visible_row(user, session_id)) is None:
         raise Http404()
-    return _named(row)
+    return _as_row(row)
 
 
 def row_of(session: Session, user: Any) -> Row:
     """Return the session's row as in the list. Raises Http404 if it has just been deleted."""
     if (row := _find_row(user, session.pk)) is None:
         raise Http404()
-    return _named(row)
+    return _as_row(row)
 
 
 def as_json(row: Row) -> dict[str, Any]:
@@ -89,21 +89,21 @@ def as_json(row: Row) -> dict[str, Any]:
     return {**plain, **ids, **times, "task": task, "tags": row["tags"].split(), "found_line": line}
 
 
-def _named(row: Sequence[Any]) -> Row:
+def _as_row(row: Sequence[Any]) -> Row:
     return dict(zip(_NAMES, row, strict=True))
 
 
-def _shown(user: Any) -> "QuerySet[Session, Any]":
+def _row_values(user: Any) -> "QuerySet[Session, Any]":
     rows = with_filing(Session.objects.order_by().with_newest_task(), user)
-    return rows.values_list(*COLUMNS.values(), *_OF_TASK)  # type: ignore[no-any-return]
+    return rows.values_list(*COLUMNS.values(), *_TASK_COLUMNS)  # type: ignore[no-any-return]
 
 
 @cached_sql
 def _find_row(user: Any, pk: UUID) -> tuple[Any, ...] | None:
-    return fetch_first(_shown(user).filter(pk=pk))
+    return fetch_first(_row_values(user).filter(pk=pk))
 
 
 @cached_sql
 def _find_visible_row(user: Any, pk: UUID) -> tuple[Any, ...] | None:
     visible = Session.objects.visible_to(user).filter(pk=pk).order_by().values("pk")
-    return fetch_first(_shown(user).filter(pk__in=visible))
+    return fetch_first(_row_values(user).filter(pk__in=visible))

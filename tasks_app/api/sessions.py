@@ -14,7 +14,7 @@ from llm_app.models import LogicalModel
 from tasks_app import services
 from tasks_app.access import owned_session, visible_session, writable_session
 from tasks_app.api import session_rows
-from tasks_app.api.formats import NewestByKey, Text, asked
+from tasks_app.api.formats import NewestByKey, Text, validated_query
 from tasks_app.api.idempotency import idempotent
 from tasks_app.models import Agent, Project, Session, Task, file_session, format_tags
 from tasks_app.models.filing import MAX_TAGS
@@ -148,12 +148,12 @@ class SessionList(ListCreateAPIView[Session]):
     pagination_class = NewestByKey
 
     def get_queryset(self) -> Any:
-        filters = dict(asked(SessionQuery, self.request))
-        return session_rows.listed(self.request.user, filters.pop("q", ""), filters)
+        filters = dict(validated_query(SessionQuery, self.request))
+        return session_rows.visible_sessions(self.request.user, filters.pop("q", ""), filters)
 
     def paginate_queryset(self, queryset: Any) -> Any:
         rows = super().paginate_queryset(queryset)
-        words = asked(SessionQuery, self.request).get("q", "")
+        words = validated_query(SessionQuery, self.request).get("q", "")
         return session_rows.with_found_lines(rows, words) if rows and words else rows
 
     @extend_schema(parameters=[SessionQuery])
@@ -165,7 +165,7 @@ class SessionList(ListCreateAPIView[Session]):
         return super().post(request, *args, **kwargs)
 
     def perform_create(self, serializer: serializers.BaseSerializer[Session]) -> None:
-        user, filing = self.request.user, _filing(serializer.validated_data)
+        user, filing = self.request.user, _pop_filing(serializer.validated_data)
         created = services.create_session(user, **serializer.validated_data)
         if filing:
             file_session(created, user, **filing)
@@ -187,27 +187,25 @@ class SessionDetail(GenericAPIView[Session]):
         session = visible_session(request.user, session_id)
         serializer = self.get_serializer(session, data=request.data, partial=True)
         serializer.is_valid(raise_exception=True)
-        given = serializer.validated_data
-        filing, moves = _filing(given), {"project": given.pop("project")} if "project" in given else {}
-        if given or moves or not filing:
+        changes = serializer.validated_data
+        filing = _pop_filing(changes)
+        moves = {"project": changes.pop("project")} if "project" in changes else {}
+        if changes or moves or not filing:
             writable_session(request.user, session_id)
         if moves:
             services.move_session(session, **moves)
-        if given or not (filing or moves):
-            services.change_session(session, **given)
+        if changes or not (filing or moves):
+            services.change_session(session, **changes)
         if filing:
             file_session(session, request.user, **filing)
-        return self._answer(session)
+        return Response(session_rows.as_json(session_rows.row_of(session, request.user)))
 
     def delete(self, request: Request, session_id: UUID) -> Response:
         services.delete_session(owned_session(request.user, session_id))
         return Response(status=204)
 
-    def _answer(self, session: Session) -> Response:
-        return Response(session_rows.as_json(session_rows.row_of(session, self.request.user)))
 
-
-def _filing(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the fields of the user's own list from `given`, and return them as arguments of `file_session`."""
+def _pop_filing(fields: dict[str, Any]) -> dict[str, Any]:
+    """Remove the fields of the user's own list, and return them as arguments of `file_session`."""
     names = {"is_pinned": "is_pinned", "is_archived": "is_archived", "tag_text": "tags"}
-    return {column: given.pop(name) for name, column in names.items() if name in given}
+    return {column: fields.pop(name) for name, column in names.items() if name in fields}

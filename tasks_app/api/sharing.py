@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from tasks_app import origins
 from tasks_app.access import owned_project, owned_session
-from tasks_app.api.formats import Text, Whole
+from tasks_app.api.formats import SinglePage, Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.models import Project, ShareLink
 from tasks_app.services import sharing
@@ -30,10 +30,11 @@ class MemberSerializer(serializers.Serializer[Any]):
     may_write = serializers.BooleanField(default=False)
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
-        who = {"person": data.pop("user", {}).get("username", ""), "role": data.pop("role", {}).get("name", "")}
-        if bool(who["person"]) == bool(who["role"]):
+        person = data.pop("user", {}).get("username", "")
+        role = data.pop("role", {}).get("name", "")
+        if bool(person) == bool(role):
             raise ValidationError({"user": ["Name a user or a role."]})
-        return data | who
+        return data | {"person": person, "role": role}
 
 
 class MemberRights(serializers.Serializer[Any]):
@@ -42,7 +43,7 @@ class MemberRights(serializers.Serializer[Any]):
 
 class _Members(ListAPIView[Any]):
     serializer_class = MemberSerializer
-    pagination_class = Whole
+    pagination_class = SinglePage
     queryset = ShareLink.objects.none()
     owned: ClassVar[Any]
 
@@ -59,7 +60,7 @@ class _Members(ListAPIView[Any]):
             raise Http404()
         return member
 
-    def _tell(self, shared: Any) -> None:
+    def _publish_change(self, shared: Any) -> None:
         """Make running tasks of a project check access to its library again."""
         if isinstance(shared, Project):
             shared.publish_change()
@@ -75,10 +76,10 @@ class _MemberList(_Members):
     @idempotent
     def post(self, request: Request, **ids: UUID) -> Response:
         shared = self.shared(next(iter(ids.values())))
-        given = MemberSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        member = sharing.add_member(request.user, shared, **given.validated_data)
-        self._tell(shared)
+        serializer = MemberSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        member = sharing.add_member(request.user, shared, **serializer.validated_data)
+        self._publish_change(shared)
         return Response(MemberSerializer(member).data, 201)
 
 
@@ -87,9 +88,10 @@ class _MemberDetail(_Members):
 
     @extend_schema(request=MemberRights, responses=MemberSerializer)
     def patch(self, request: Request, member_id: int, **ids: UUID) -> Response:
-        member, given = self._row(next(iter(ids.values())), member_id), MemberRights(data=request.data)
-        given.is_valid(raise_exception=True)
-        member.may_write = given.validated_data["may_write"]
+        member = self._row(next(iter(ids.values())), member_id)
+        serializer = MemberRights(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        member.may_write = serializer.validated_data["may_write"]
         if not self._rows(next(iter(ids.values()))).filter(pk=member_id).update(may_write=member.may_write):
             raise Http404()  # removed since the query above
         return Response(MemberSerializer(member).data)
@@ -98,7 +100,7 @@ class _MemberDetail(_Members):
     def delete(self, request: Request, member_id: int, **ids: UUID) -> Response:
         member = self._row(next(iter(ids.values())), member_id)
         member.delete()
-        self._tell(getattr(member, member.SHARED))
+        self._publish_change(getattr(member, member.SHARED))
         return Response(status=204)
 
 
@@ -136,7 +138,7 @@ class LinkSerializer(serializers.ModelSerializer[ShareLink]):
 
 class LinkList(ListAPIView[ShareLink]):
     serializer_class = LinkSerializer
-    pagination_class = Whole
+    pagination_class = SinglePage
     queryset = ShareLink.objects.none()
 
     def get_queryset(self) -> QuerySet[ShareLink]:
@@ -145,9 +147,9 @@ class LinkList(ListAPIView[ShareLink]):
     @extend_schema(responses={201: LinkSerializer})
     def post(self, request: Request, session_id: UUID) -> Response:
         session = owned_session(request.user, session_id)
-        given = self.get_serializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        token = sharing.make_link(session, given.validated_data["days"])
+        serializer = self.get_serializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        token = sharing.make_link(session, serializer.validated_data["days"])
         url = origins.public_address(request, reverse("shared", args=[token]))
         return Response(LinkSerializer(session.links.first(), context={"url": url}).data, 201)
 

@@ -13,7 +13,7 @@ from tasks_app.models import Task
 from tasks_app.run.open_call import pending_json
 from tasks_app.runtime import admission
 
-_SHOWN = [
+_FIELDS = [
     *("session", "state", "waiting_for", "stopped", "failure_code", "failure_detail", "iteration", "workflow", "plan"),
     *("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens", "cost_usd", "output_schema", "final_result"),
     *("created_at", "ended_at", "admitted_at", "terminal", "stop_requested_at", "silence", "epoch"),
@@ -21,7 +21,7 @@ _SHOWN = [
 ]
 
 
-def listed(user: Any, filters: Mapping[str, Any]) -> "QuerySet[Task]":
+def visible_tasks(user: Any, filters: Mapping[str, Any]) -> "QuerySet[Task]":
     """Return the visible tasks that match."""
     if "session" not in filters:
         tasks = Task.objects.visible_to(user)
@@ -29,15 +29,15 @@ def listed(user: Any, filters: Mapping[str, Any]) -> "QuerySet[Task]":
         tasks = Task.objects.all()
     else:
         return Task.objects.none()
-    return tasks.filter(**filters).select_related("agent_version", "parent_call").only(*_SHOWN)
+    return tasks.filter(**filters).select_related("agent_version", "parent_call").only(*_FIELDS)
 
 
 def children_of(tasks: Iterable[UUID]) -> dict[UUID, list[str]]:
     """Return the ids of the tasks that each task has delegated, in the order of its calls."""
-    found: dict[UUID, list[str]] = {task: [] for task in tasks}
-    for task, child in Task.objects.children_of(list(found)):
-        found[task].append(str(child))
-    return found
+    children: dict[UUID, list[str]] = {task: [] for task in tasks}
+    for task, child in Task.objects.children_of(list(children)):
+        children[task].append(str(child))
+    return children
 
 
 def as_json(task: Task, children: list[str]) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from tasks_app.access import visible_task
 from tasks_app.api import task_rows
 from tasks_app.api.authentication import credential_of
 from tasks_app.api.entries import ToolCallSerializer
-from tasks_app.api.formats import NewestByKey, asked
+from tasks_app.api.formats import NewestByKey, validated_query
 from tasks_app.hub.subscriber import StateSubscriber
 from tasks_app.models import PERSON_WAITS, FailureCode, Task, TaskState
 
-MOST_SECONDS = 60  # of waiting in one request: proxies end longer ones
+MAX_WAIT_SECONDS = 60  # of waiting in one request: proxies end longer ones
 
 
 class PendingSerializer(ToolCallSerializer):
@@ -129,11 +129,11 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
 
     def to_representation(self, task: Task) -> dict[str, Any]:
         """Return the task's JSON. The first task of a page loads the children of all its tasks."""
-        known = self.context.setdefault("children", {})
-        if task.pk not in known:
+        children = self.context.setdefault("children", {})
+        if task.pk not in children:
             page: Any = self.parent.instance if isinstance(self.parent, serializers.ListSerializer) else [task]
-            known.update(task_rows.children_of([one.pk for one in page]))
-        return task_rows.as_json(task, known[task.pk])
+            children.update(task_rows.children_of([row.pk for row in page]))
+        return task_rows.as_json(task, children[task.pk])
 
 
 class TaskQuery(serializers.Serializer[Any]):
@@ -150,7 +150,7 @@ class TaskList(ListAPIView[Task]):
     pagination_class = NewestByKey
 
     def get_queryset(self) -> Any:
-        return task_rows.listed(self.request.user, asked(TaskQuery, self.request))
+        return task_rows.visible_tasks(self.request.user, validated_query(TaskQuery, self.request))
 
     @extend_schema(parameters=[TaskQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -161,7 +161,7 @@ class WaitQuery(serializers.Serializer[Any]):
     wait = serializers.IntegerField(
         default=0,
         min_value=0,
-        max_value=MOST_SECONDS,
+        max_value=MAX_WAIT_SECONDS,
         help_text="Answer when `state` or `waiting_for` changes, at the latest after so many seconds.",
     )
 
@@ -172,7 +172,7 @@ class TaskDetail(GenericAPIView[Task]):
     @extend_schema(parameters=[WaitQuery])
     def get(self, request: Request, task_id: UUID) -> Response:
         """With `wait`, the server asks again once something has changed: `change` is what it awaits, in no thread."""
-        seconds = asked(WaitQuery, request)["wait"]
+        seconds = validated_query(WaitQuery, request)["wait"]
         task = visible_task(request.user, task_id)
         response = Response(self.get_serializer(task).data)
         if seconds and task.is_active:

@@ -15,8 +15,8 @@ from rest_framework.response import Response
 
 from tasks_app.access import visible_session, visible_task
 from tasks_app.api import session_rows
-from tasks_app.api.formats import MOST_ROWS, AsItIs, RawBody
-from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
+from tasks_app.api.formats import MAX_SEQ, IgnoreAccept, RawBody
+from tasks_app.api.idempotency import KEY, idempotent, stored_response
 from tasks_app.api.problems import TooLarge
 from tasks_app.api.sessions import SessionSerializer
 from tasks_app.models import Session, Task
@@ -33,7 +33,7 @@ class Export(GenericAPIView[Session]):
     """A session as Markdown, or as JSON that another server can import. Secrets are redacted in it."""
 
     serializer_class = ExportQuery
-    content_negotiation_class = AsItIs
+    content_negotiation_class = IgnoreAccept
 
     @extend_schema(parameters=[ExportQuery], responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     def get(self, request: Request, session_id: UUID) -> HttpResponse:
@@ -63,8 +63,8 @@ class Import(GenericAPIView[Session]):
     def post(self, request: Request) -> Response:
         if int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
             raise TooLarge(f"A file may have at most {MOST_BYTES // 1024**2} MiB.")
-        if (earlier := earlier_answer(request)) is not None:
-            return earlier
+        if (stored := stored_response(request)) is not None:
+            return stored
         file = next(iter(request.FILES.values()), None)
         with transfer.prepared_import(request.user, cast(IO[bytes], file or BytesIO())) as store:
             return self._stored(request, store)
@@ -72,12 +72,12 @@ class Import(GenericAPIView[Session]):
     @idempotent
     def _stored(self, request: Request, store: Callable[[], transfer.Imported]) -> Response:
         imported = store()
-        return Response({"sessions": [one.pk for one in imported.sessions], "left_out": imported.left_out}, 201)
+        return Response({"sessions": [session.pk for session in imported.sessions], "left_out": imported.left_out}, 201)
 
 
 class ForkSerializer(serializers.Serializer[Any]):
     seq = serializers.IntegerField(
-        min_value=1, max_value=MOST_ROWS, help_text="The last entry of the task's session to be copied."
+        min_value=1, max_value=MAX_SEQ, help_text="The last entry of the task's session to be copied."
     )
 
 
@@ -92,8 +92,8 @@ class Fork(GenericAPIView[Task]):
     @extend_schema(operation_id="tasks_fork", parameters=[KEY], responses={201: SessionSerializer})
     def post(self, request: Request, task_id: UUID) -> Response:
         task = visible_task(request.user, task_id)
-        if (earlier := earlier_answer(request)) is not None:
-            return earlier
+        if (stored := stored_response(request)) is not None:
+            return stored
         serializer = ForkSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         with forks.prepare(task.session, serializer.validated_data["seq"], request.user) as store:

@@ -68,7 +68,7 @@ urlpatterns = [
     path("approvals/<int:approval_id>/", decisions.ApprovalDetail.as_view(), name="api-approval-detail"),
     path("models/", catalogue.ModelList.as_view(), name="api-models"),
     path("tools/", catalogue.ToolList.as_view(), name="api-tools"),
-    path("usage/", usage.Usage.as_view(), name="api-usage"),
+    path("usage/", usage.UsageReport.as_view(), name="api-usage"),
     path("memory/", personal.NoteList.as_view(), name="api-memory"),
     path("memory/<int:note_id>/", personal.NoteDetail.as_view(), name="api-note"),
     path("secrets/", personal.SecretList.as_view(), name="api-secrets"),
@@ -76,7 +76,7 @@ urlpatterns = [
 ]
 
 
-class Unknown(APIView):
+class UnknownURL(APIView):
     """A view that answers every method with the problem 404."""
 
     schema = None

@@ -19,13 +19,13 @@ from llm_app.budgets import BudgetScope, LimitState, Period, Unit, counters, lim
 from llm_app.models import LLMLog
 from llm_app.pricing import usage
 from tasks_app.access import visible_task
-from tasks_app.api.formats import AsItIs, OldestFirst
+from tasks_app.api.formats import IgnoreAccept, OldestFirst
 from tasks_app.api.tasks import AgentVersionSerializer, UsageSerializer
 from tasks_app.models import AgentVersion, Session
 from tasks_app.replay.sent import sent_request
 
 DAYS = 30
-NOTHING = dict.fromkeys(usage.TOKENS, 0) | {"cost_usd": None, "unpriced_calls": 0, "tasks": 0}
+ZERO_USAGE = dict.fromkeys(usage.TOKENS, 0) | {"cost_usd": None, "unpriced_calls": 0, "tasks": 0}
 
 
 class UsedSerializer(UsageSerializer):
@@ -47,10 +47,10 @@ class BudgetSerializer(serializers.Serializer[LimitState]):
     are calls of models without a price: a limit in USD does not count them.
     """
 
-    scope = serializers.ChoiceField([each.value for each in BudgetScope], source="limit.scope")
+    scope = serializers.ChoiceField([choice.value for choice in BudgetScope], source="limit.scope")
     name = serializers.CharField(source="limit.name")
-    period = serializers.ChoiceField([each.value for each in Period], source="limit.period")
-    unit = serializers.ChoiceField([each.value for each in Unit], source="limit.unit")
+    period = serializers.ChoiceField([choice.value for choice in Period], source="limit.period")
+    unit = serializers.ChoiceField([choice.value for choice in Unit], source="limit.unit")
     limit = serializers.FloatField(source="limit.most")
     spent = serializers.FloatField()
     reserved = serializers.FloatField()
@@ -58,8 +58,8 @@ class BudgetSerializer(serializers.Serializer[LimitState]):
     renews_at = serializers.DateTimeField(source="limit.renews_at", allow_null=True)
     unpriced_calls = serializers.SerializerMethodField()
 
-    def get_unpriced_calls(self, standing: LimitState) -> int:
-        return counters.unpriced_calls(standing.limit)
+    def get_unpriced_calls(self, state: LimitState) -> int:
+        return counters.unpriced_calls(state.limit)
 
 
 class UsageReportSerializer(serializers.Serializer[Any]):
@@ -70,7 +70,7 @@ class UsageReportSerializer(serializers.Serializer[Any]):
     budgets = BudgetSerializer(many=True)
 
 
-class Usage(APIView):
+class UsageReport(APIView):
     """The tokens and the cost of the user's calls, and what is left."""
 
     @extend_schema(responses=UsageReportSerializer)
@@ -89,7 +89,7 @@ def _each_day(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     used: dict[date, dict[str, Any]] = {row["date"]: row for row in rows}
     today = datetime.now(UTC).date()
     days = (today - timedelta(days=ago) for ago in reversed(range(DAYS)))
-    return [used.get(day, {"date": day, **NOTHING}) for day in days]
+    return [used.get(day, {"date": day, **ZERO_USAGE}) for day in days]
 
 
 class LLMCallSerializer(serializers.ModelSerializer[LLMLog]):
@@ -123,10 +123,10 @@ class LLMCallSerializer(serializers.ModelSerializer[LLMLog]):
 
     @extend_schema_field(AgentVersionSerializer(allow_null=True))
     def get_agent(self, log: LLMLog) -> dict[str, Any] | None:
-        known: dict[int | None, AgentVersion | None] = self.context.setdefault("agent_versions", {None: None})
-        if log.agent_version_id not in known:
-            known[log.agent_version_id] = AgentVersion.objects.filter(pk__in=[log.agent_version_id]).first()
-        version = known[log.agent_version_id]
+        versions: dict[int | None, AgentVersion | None] = self.context.setdefault("agent_versions", {None: None})
+        if log.agent_version_id not in versions:
+            versions[log.agent_version_id] = AgentVersion.objects.filter(pk__in=[log.agent_version_id]).first()
+        version = versions[log.agent_version_id]
         return AgentVersionSerializer(version).data if version else None
 
 
@@ -147,7 +147,7 @@ class LLMCallRequest(GenericAPIView[Any]):
     `X-Request-Redacted: true` says that something has become secret since; else their SHA-256 is the call's.
     """
 
-    content_negotiation_class = AsItIs
+    content_negotiation_class = IgnoreAccept
 
     @extend_schema(operation_id="llm_calls_request", responses={(200, "application/json"): OpenApiTypes.OBJECT})
     def get(self, request: Request, call_id: UUID) -> HttpResponse:
@@ -155,6 +155,6 @@ class LLMCallRequest(GenericAPIView[Any]):
         log = LLMLog.objects.filter(pk=call_id, session_id__in=visible).first()
         if log is None:
             raise Http404()
-        found = sent_request(log)
-        headers = {"X-Request-Redacted": "true"} if found.is_redacted else {}
-        return HttpResponse(found.body, content_type="application/json", headers=headers)
+        request_sent = sent_request(log)
+        headers = {"X-Request-Redacted": "true"} if request_sent.is_redacted else {}
+        return HttpResponse(request_sent.body, content_type="application/json", headers=headers)

@@ -247,7 +247,7 @@ def test_a_file_is_replaced(alices, base, workspace):
 def test_a_file_over_the_limit_is_413(alices, base, workspace, monkeypatch):
     from tasks_app.api import files
 
-    monkeypatch.setattr(files, "LARGEST", 100)
+    monkeypatch.setattr(files, "MAX_BYTES", 100)
     assert alices.generic("POST", base + "a", b"x" * 101).status_code == 413
     assert alices.post(base + "a", {"file": SimpleUploadedFile("a", b"x" * 101)}, format="multipart").status_code == 413
     assert alices.generic("POST", base + "a", b"", CONTENT_LENGTH="100000").status_code == 413

@@ -73,7 +73,7 @@ def test_a_key_of_another_request_makes_no_fork(task: Task, alices: Any) -> None
 
 
 def test_of_two_at_once_with_one_key_the_second_leaves_no_files(task: Task, alices: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("tasks_app.api.transfer.earlier_answer", _none_yet)
+    monkeypatch.setattr("tasks_app.api.transfer.stored_response", _none_yet)
     before = _folders(task) | {task.session.workspace_path}
     path, key = f"tasks/{task.id}/fork/", {"Idempotency-Key": "k"}
     first, second = (alices.call("POST", path, {"seq": 1}, **key).json() for _ in range(2))
