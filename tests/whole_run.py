@@ -4,7 +4,6 @@ not run here.
 
 import gc
 import os
-import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -41,7 +40,6 @@ NEEDS = {
     "bubblewrap": ("tests/tools_app/sandbox/",),
     "nginx": ("tests/acceptance/test_reverse_proxy.py",),
 }
-NO_TIME = "no time is left"
 
 
 class ByFileOrFolder(LoadScopeScheduling):
@@ -83,13 +81,6 @@ def pytest_configure(config: pytest.Config) -> None:
     slowness_at_start()  # before there are workers, which would be part of the measurement
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip and count tests that have not started before the end of the run (seconds of the epoch), if it has one."""
-    if time.time() > float(os.environ.get("AGENTSITE_TESTS_UNTIL", "inf")):
-        pytest.skip(NO_TIME)
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
     if reporter := session.config.pluginmanager.get_plugin("terminalreporter"):
         reporter.write_line(f"Bounds on time are multiplied by {slowness_at_start()}: so busy is this machine.")
@@ -102,8 +93,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     for need, places in NEEDS.items():
         if said := _told(_in(ran, places), _in(skipped, places)):
             terminalreporter.write_line(f"{need}: {said}")
-    if left := sum(NO_TIME in str(report.longrepr) for report in skipped):
-        terminalreporter.write_line(f"{left} tests were left out: {NO_TIME}.")
     for report in ran:
         for name, value in report.user_properties:
             if name == "closing line":
