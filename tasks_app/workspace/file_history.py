@@ -53,8 +53,7 @@ def record(
     """Store the changes since the last scan, if any. The first scan only takes a snapshot.
 
     `only` limits the changes to these files and folders. Reads the changed files: never call it on an event loop or in
-    a
-    transaction.
+    a transaction.
     """
     with history_of(workspace).locked():
         return record_locked(session, workspace, only, tool=tool, task=task, call_id=call_id, told=told)
@@ -66,11 +65,8 @@ def record_locked(
     """Do the work of `record` for callers that hold the history's lock. `fields` are those of the change."""
     history = history_of(workspace)
     if (stored := history.load()) is None:
-        history.save(
-            HistoryState(
-                snapshot=history.take_snapshot(workspace.open_root(), Snapshot()), since=first_known_seq(session)
-            )
-        )
+        first_snapshot = history.take_snapshot(workspace.open_root(), Snapshot())
+        history.save(HistoryState(snapshot=first_snapshot, since=first_known_seq(session)))
         return None
     while True:
         last = with_newer_changes(session, stored)
@@ -82,10 +78,11 @@ def record_locked(
             change = None
             break
         with transaction.atomic():
-            seq = _lock(session)
-            if not session.changes.filter(
-                pk__gt=last.change
-            ).exists():  # otherwise a call's change was stored during the scan
+            # The lock, which each commit of a task takes, numbers changes in the order in which they become visible.
+            locked = Session.objects.select_for_update(no_key=True).filter(pk=session.pk)
+            seq = locked.values_list("last_seq", flat=True).get()
+            # Scan again if a call's change was stored during the scan.
+            if not session.changes.filter(pk__gt=last.change).exists():
                 change = _change_of(session, file_differences, seq=seq, **fields)
                 change.save()
                 # Search indexes the newest entry again, with the names of these files.
@@ -95,34 +92,19 @@ def record_locked(
     if change and not change.told:
         history.mark_unreported()
     latest = replace(last, snapshot=current, change=change.pk if change else last.change)
-    if latest.change != stored.change or _differs(current, stored.snapshot):
+    has_new_files = current.files != stored.snapshot.files or current.left_out != stored.snapshot.left_out
+    if latest.change != stored.change or has_new_files:
         history.save(latest)
         if change or session.changes.count() % _CLEANUP_INTERVAL == 0:
             _delete_oldest(session, history, latest)
     return change
 
 
-def _lock(session: Session) -> int:
-    """Lock the session's row, as each commit of a task does, and return the number of the newest entry.
-
-    The lock numbers changes in the order in which they become visible.
-    """
-    locked = Session.objects.select_for_update(no_key=True).filter(pk=session.pk)
-    return locked.values_list("last_seq", flat=True).get()
-
-
-def _differs(current: Snapshot, stored: Snapshot) -> bool:
-    return current.files != stored.files or current.left_out != stored.left_out
-
-
 def record_before(task: Task, workspace: Workspace) -> None:
     """Store changes since the last call, which no call has made."""
     try:
         record(task.session, workspace, task=task)
-    except (
-        OSError,
-        ToolError,
-    ):  # e.g. a full disk, or a folder replaced by a link: the task continues without a history
+    except (OSError, ToolError):  # e.g. a full disk, or a folder replaced by a link
         logger.exception("could not record file changes of session %s (the task continues)", task.session_id)
 
 
@@ -150,13 +132,12 @@ def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> l
 def changed_files_note(changes: Iterable[WorkspaceChange]) -> list[str]:
     """Return a line that names the files changed by a call that ended early, or no line. The changes are unsaved."""
     rows = [row for change in changes for row in change.unsaved]
-    descriptions = [f"{as_text(row.path)} ({_change_word(row)})" for row in rows[:_MAX_LISTED_PATHS]]
+    descriptions = []
+    for row in rows[:_MAX_LISTED_PATHS]:
+        word = "new" if row.before_mode is None else "deleted" if row.after_mode is None else "changed"
+        descriptions.append(f"{as_text(row.path)} ({word})")
     more = f" and {len(rows) - _MAX_LISTED_PATHS} more" if len(rows) > _MAX_LISTED_PATHS else ""
     return [f"[files that it had changed by then: {', '.join(descriptions)}{more}]"] if rows else []
-
-
-def _change_word(row: FileChange) -> str:
-    return "new" if row.before_mode is None else "deleted" if row.after_mode is None else "changed"
 
 
 def ensure_snapshot(session: Session, workspace: Workspace) -> None:
@@ -237,17 +218,13 @@ def _delete_oldest(session: Session, history: FileHistory, last: HistoryState) -
     sizes = current_sizes
     for number, change in enumerate(changes.prefetch_related("files"), 1):
         sizes_with_change = sizes | {row.before_sha256: row.before_size for row in change.files.all()}
-        is_too_old = number > bounds.changes or change.created_at < oldest
-        if is_too_old or _total_bytes(sizes_with_change) > bounds.size:
+        bytes_with_change = sum(size for sha256, size in sizes_with_change.items() if sha256)
+        if number > bounds.changes or change.created_at < oldest or bytes_with_change > bounds.size:
             changes.filter(pk__lte=change.pk).delete()
             history.save(replace(last, since=max(last.since, change.seq + 1)))
             break
         sizes = sizes_with_change
     history.delete_unused(sizes.keys())
-
-
-def _total_bytes(contents: dict[str, int]) -> int:
-    return sum(size for sha256, size in contents.items() if sha256)
 
 
 class NothingToPutBack(Refusal):
@@ -272,8 +249,7 @@ def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redacto
     """Restore files to their state before the change: all files changed by it or later, or only `paths`.
 
     Paths may be written as `redactor` shows them. A task that starts now scans the files before its first call that
-    may
-    change them, and so waits for the lock. Raises TaskRunning, NotChanged, NothingToPutBack.
+    can change them, and so waits for the lock. Raises TaskRunning, NotChanged, NothingToPutBack.
     """
     workspace = workspace_of(change.session)
     root = change.session.root_id or change.session.pk
@@ -321,8 +297,7 @@ def _restore(
     """Restore `current` files to their state before these changes. Return paths that could not be restored.
 
     A file whose content was not kept may have moved to another path. Therefore a file of that size without stored
-    content is
-    left in place.
+    content is left in place.
     """
     lost_sizes = {row.before_size for row in rows if row.before_mode is not None and not row.before_sha256}
     unrestored = []
@@ -336,7 +311,7 @@ def _restore(
                 workspace.delete_with_empty_parents(row.path)
             elif not row.before_sha256:
                 unrestored.append(row.path)
-            elif not _is_unchanged(row, state):
+            elif state is None or (state.mode, state.sha256) != (row.before_mode, row.before_sha256):
                 content = history.content_path(row.before_sha256).read_bytes()
                 workspace.restore(row.path, content, row.before_mode)
         except (ToolError, FileNotFoundError):
@@ -349,8 +324,7 @@ class ForkedFiles:
     """The result of restoring files in a fork.
 
     `newer` are paths whose content at that time was not kept. `begins_later` says that the history does not go back to
-    the
-    requested entry.
+    the requested entry.
     """
 
     newer: Sequence[str] = ()
@@ -369,9 +343,8 @@ def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
     if (last := latest_snapshot(origin, history)) is None:
         return ForkedFiles(begins_later=seq < first_known_seq(origin))
     rows = first_changes(origin, from_seq=seq)
-    for difference in differences(
-        last.snapshot, history.take_snapshot(workspace.open_root(), last.snapshot)
-    ):  # changes by running programs
+    current = history.take_snapshot(workspace.open_root(), last.snapshot)
+    for difference in differences(last.snapshot, current):  # changes by running programs
         rows.setdefault(difference.path, row_of(None, *difference))
     return ForkedFiles(newer=_restore(rows.values(), target, history, {}), begins_later=seq < last.since)
 
@@ -399,7 +372,3 @@ def _content(session: Session, mode: int | None, sha256: str) -> bytes | None:
         return (session.history_path / sha256).read_bytes() if sha256 else None
     except FileNotFoundError:
         return None
-
-
-def _is_unchanged(row: FileChange, current: FileState | None) -> bool:
-    return current is not None and (current.mode, current.sha256) == (row.before_mode, row.before_sha256)

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from llm_app.sql import cached_sql, fetch_all
 from tasks_app.models import Agent, LibraryFile, Limits, Session
 from tasks_app.models.errors import DiskFull, FilesQuotaFull
-from tools_app.files import FileHistory, Owner, Workspace, bytes_held, workspace_owner
+from tools_app.files import FileHistory, Workspace, bytes_held, workspace_owner
 from tools_app.sandbox import Docker, Layer, Sandbox, choose_sandbox, workshop
 
 _RESERVED = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MOUNT))  # noqa: S108
@@ -22,10 +22,12 @@ def workspace_of(session: Session) -> Workspace:
     history = FileHistory(session.history_path, limits.history_bounds)
     root = session.root or session
     remaining = limits.user_bytes - used_bytes(session.owner_id, session.pk, root.pk)
-    max_bytes = (
-        None if root.workdir else min(limits.workspace_bytes, max(0, remaining))
-    )  # a person's own folder has no quota
-    owner = _owner_of(root.workspace_path) if root.workdir and workspace_owner() else workspace_owner()
+    # A person's own folder has no quota.
+    max_bytes = None if root.workdir else min(limits.workspace_bytes, max(0, remaining))
+    owner = workspace_owner()
+    if root.workdir and owner:
+        folder = root.workspace_path.stat()
+        owner = folder.st_uid, folder.st_gid
     return Workspace(
         path, owner=owner, max_bytes=max_bytes, home=session.home_path, history=history, views=_views(session)
     )
@@ -34,10 +36,6 @@ def workspace_of(session: Session) -> Workspace:
 def files_of(session: Session) -> Workspace:
     """Return the workspace for reading, without the queries for quotas and history."""
     return Workspace(session.workspace_path, views=_views(session))
-
-
-def _owner_of(folder: Path) -> Owner:
-    return folder.stat().st_uid, folder.stat().st_gid
 
 
 def _views(session: Session) -> list[Path]:
