@@ -74,9 +74,8 @@ def words_condition(
     """
     condition = Q()
     unindexed_entries = entries.filter(seq__gt=OuterRef("indexed_seq"))
-    messages = unindexed_entries.filter(context_type="ai_message").exclude(
-        metadata__has_key="output_filter"
-    )  # it may withhold some
+    # An output filter may withhold calls.
+    messages = unindexed_entries.filter(context_type="ai_message").exclude(metadata__has_key="output_filter")
     unindexed_changes = changes.filter(seq__gte=OuterRef("indexed_seq"))
     for word, index_query in words:
         matches = full_text.field_contains("title", word)
@@ -114,10 +113,8 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
         The session of a delegated task is visible to all who can see its root, whose workspace it shares.
         """
-        shared_sessions, own_projects = (
-            members.values("session"),
-            Project.objects.filter(owner=user).order_by().values("pk"),
-        )
+        shared_sessions = members.values("session")
+        own_projects = Project.objects.filter(owner=user).order_by().values("pk")
         shared_roots = Q(pk__in=shared_sessions, folder="")  # with `root=None`, SQLite would scan all roots
         own_or_shared = Q(owner=user) | shared_roots | Q(root__in=shared_sessions)
         return self.filter(own_or_shared | Q(project__in=own_projects) | Q(project__in=in_projects.values("project")))
@@ -164,11 +161,9 @@ class SessionQuerySet(models.QuerySet["Session"]):
     def matching(self, words: str | Sequence[SearchWord]) -> "SessionQuerySet":
         """Filter sessions with all the words in the title, an entry or a changed file. Without words, return all."""
         search_words = parse_words(words) if isinstance(words, str) else words
-        return (
-            self.filter(words_condition(search_words, _related("entries"), _related("changes")))
-            if search_words
-            else self
-        )
+        if not search_words:
+            return self
+        return self.filter(words_condition(search_words, _related("entries"), _related("changes")))
 
     def behind(self) -> "SessionQuerySet":
         """Filter sessions whose newest entries are not indexed yet."""
@@ -341,22 +336,20 @@ RIGHTS = ("pk", "root", "owner", "project")  # columns of Session that determine
 
 
 def rights_of_rows(rows: Iterable[tuple[Any, ...]]) -> dict[uuid.UUID, dict[int, bool]]:
-    """Return rights like `SessionQuerySet.rights`, from rows that begin with the columns `RIGHTS`."""
+    """Return rights like `SessionQuerySet.rights`, from rows that begin with the columns `RIGHTS`.
+
+    Write access as a member, by the project or as the owner is enough.
+    """
     rows = [(pk, root or pk, owner, project) for pk, root, owner, project, *_ in rows]
     members = SessionMember.objects.rights({root for _, root, _, _ in rows})
     projects = Project.objects.rights({row[3] for row in rows if row[3]})
-    return {
-        pk: _merged_rights(members.get(root), projects.get(project), {owner: True}) for pk, root, owner, project in rows
-    }
-
-
-def _merged_rights(*rights: dict[int, bool] | None) -> dict[int, bool]:
-    """Merge rights. Write access by any of them is enough."""
-    merged: dict[int, bool] = {}
-    for people in filter(None, rights):
-        for person, may_write in people.items():
-            merged[person] = merged.get(person, False) or may_write
-    return merged
+    rights: dict[uuid.UUID, dict[int, bool]] = {}
+    for pk, root, owner, project in rows:
+        merged = rights[pk] = {}
+        for people in (members.get(root, {}), projects.get(project, {}), {owner: True}):
+            for person, may_write in people.items():
+                merged[person] = merged.get(person, False) or may_write
+    return rights
 
 
 def _related(name: str) -> models.QuerySet[Any]:
