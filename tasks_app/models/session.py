@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return fetch_first(own.annotate(count=Count("pk")).values_list("count", flat=True))
 
     @cached_sql
-    def sum_bytes(self, owner: Any, without: Collection[Any]) -> int | None:
+    def sum_bytes(self, owner: Any, *without: Any) -> int | None:
         """Return the bytes of the files of a person's sessions, except for some sessions."""
         own = self.filter(owner=owner).exclude(pk__in=without).order_by().values_list(Value(1))
         return fetch_first(own.annotate(all=Sum("files_bytes")).values_list("all", flat=True))

@@ -62,7 +62,7 @@ def has_free_disk() -> bool:
 
 def used_bytes(owner_id: int, *without: UUID) -> int:
     """Return the bytes used by a person's projects and sessions, except the sessions `without`."""
-    return (LibraryFile.objects.sum_bytes(owner_id) or 0) + (Session.objects.sum_bytes(owner_id, without) or 0)
+    return (LibraryFile.objects.sum_bytes(owner_id) or 0) + (Session.objects.sum_bytes(owner_id, *without) or 0)
 
 
 @cached_sql
