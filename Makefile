@@ -25,7 +25,7 @@ OUTSIDE := $(filter-out $(FAULTS) $(ALONE),$(wildcard $(addsuffix /test_*.py,tes
 SLOWLY := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # Where the two databases could differ: statements of our own, the order of rows, full text, locks, the pool.
 BOTH := $(addprefix tests/,agentsite/test_requests.py llm_app/test_renewing_reservations.py \
-  $(addprefix tasks_app/,test_admission.py test_session_search.py api/test_forks.py tracing/test_delivery.py \
+  $(addprefix tasks_app/,test_admission.py test_cached_sql.py test_session_search.py api/test_forks.py tracing/test_delivery.py \
   $(addprefix engine/test_,commits.py file_history.py file_history_properties.py leases.py stop_of_a_tree.py undone_deletions.py)))
 LEFT_OUT = $(foreach kind,OUTSIDE CONTRACTS FAULTS,make $(shell echo $(kind) | tr A-Z a-z) ($(call functions,$($(kind)))))
 functions = $(shell grep -rhE "^(async )?def test_" --include="test_*.py" $(1) | wc -l) test functions

@@ -71,5 +71,5 @@ def _is_due(breaker: CircuitBreaker) -> bool:
     """Evaluate the query `probe_is_due` for one breaker."""
     if breaker.probe_at is None:
         return False
-    current_routes, changed_at = timezone.now(), breaker.changed_at
-    return breaker.probe_at <= current_routes or (changed_at is not None and changed_at > current_routes)
+    now, changed_at = timezone.now(), breaker.changed_at
+    return breaker.probe_at <= now or (changed_at is not None and changed_at > now)
