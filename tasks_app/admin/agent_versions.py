@@ -22,21 +22,21 @@ from tasks_app.replay.readable import changed_lines, text_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changed:
+class FieldChange:
     """A changed field or prompt section. Each of `lines` is a kind (added, removed, place or same) and a text."""
 
     name: str
     lines: Sequence[tuple[str, str]]
 
 
-def changes(before: dict[str, Any], after: dict[str, Any]) -> list[Changed]:
+def changes(before: dict[str, Any], after: dict[str, Any]) -> list[FieldChange]:
     """Return the changed fields under the names of the form, in its order."""
-    old, new = _flat(before), _flat(after)
+    old, new = _texts_by_name(before), _texts_by_name(after)
     names = [name for name in {**new, **old} if old.get(name, "") != new.get(name, "")]
-    return [Changed(name=name, lines=_lines(old.get(name, ""), new.get(name, ""))) for name in names]
+    return [FieldChange(name=name, lines=_diff_lines(old.get(name, ""), new.get(name, ""))) for name in names]
 
 
-def _flat(content: dict[str, Any]) -> dict[str, str]:
+def _texts_by_name(content: dict[str, Any]) -> dict[str, str]:
     """Return the fields and the prompt sections as texts by name. Empty values and False become ""."""
     values = {name.replace("_", " "): _text(value) for name, value in content.items() if name != "sections"}
     return values | {f"prompt: {name}": text for name, text in content.get("sections", {}).items()}
@@ -48,7 +48,7 @@ def _text(value: Any) -> str:
     return text_of(value) if value or value == 0 else ""
 
 
-def _lines(old: str, new: str) -> list[tuple[str, str]]:
+def _diff_lines(old: str, new: str) -> list[tuple[str, str]]:
     """Return the changed lines. The heading of a single hunk is left out, and no end of file is reported as missing."""
     lines = [(kind, line) for kind, line in changed_lines(f"{old}\n" if old else "", f"{new}\n" if new else "")]
     return lines[1:] if sum(kind == "place" for kind, _ in lines) == 1 else lines
@@ -56,22 +56,22 @@ def _lines(old: str, new: str) -> list[tuple[str, str]]:
 
 @admin.register(AgentVersion)
 class AgentVersionAdmin(ReadOnlyAdmin):
-    list_display = ["of_agent", "version", "what_changed", "author", "note", "created_at", "way_back"]
+    list_display = ["of_agent", "version", "what_changed", "author", "note", "created_at", "restore_link"]
     list_display_links = ["version"]
     list_filter = ["agent"]
     list_select_related = ["agent", "author"]
     fieldsets = (
-        (None, {"fields": ["of_agent", "number", "created_at", "author", "note", "way_back"]}),
-        ("What it changed", {"fields": ["difference"]}),
-        ("All of it", {"fields": ["whole"]}),
+        (None, {"fields": ["of_agent", "number", "created_at", "author", "note", "restore_link"]}),
+        ("Changes", {"fields": ["difference"]}),
+        ("Content", {"fields": ["content_text"]}),
     )
-    readonly_fields = ["of_agent", "way_back", "difference", "whole", "created_at"]
+    readonly_fields = ["of_agent", "restore_link", "difference", "content_text", "created_at"]
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.put_back)
+        view = self.admin_site.admin_view(self.restore_view)
         return [path("<int:version_id>/put-back/", view, name="tasks_app_agentversion_put_back"), *super().get_urls()]
 
-    def put_back(self, request: HttpRequest, version_id: int) -> HttpResponse:
+    def restore_view(self, request: HttpRequest, version_id: int) -> HttpResponse:
         """Show the changes for confirmation, and restore the version on POST.
 
         Requires the permission to change agents.
@@ -80,7 +80,7 @@ class AgentVersionAdmin(ReadOnlyAdmin):
         if version is None or version.agent is None or not request.user.has_perm("tasks_app.change_agent"):
             raise Http404()
         if request.method == "POST":
-            return self._put_back(request, version)
+            return self._restore(request, version)
         context = {
             **self.admin_site.each_context(request),
             "title": f"Put version {version.number} of {version.agent} back?",
@@ -89,15 +89,13 @@ class AgentVersionAdmin(ReadOnlyAdmin):
         }
         return redacted(TemplateResponse(request, "admin/tasks_app/put_back.html", context))
 
-    def _put_back(self, request: HttpRequest, version: AgentVersion) -> HttpResponse:
-        gone = version.restore(request.user)
-        said = (
-            f"{version.name} is what it was in version {version.number}. It holds from the next step of its tasks on."
-        )
+    def _restore(self, request: HttpRequest, version: AgentVersion) -> HttpResponse:
+        missing_parts = version.restore(request.user)
+        sentence = f"Restored version {version.number} of {version.name}. It applies from the next step of its tasks."
         self.log_change(request, version.agent, f"Put version {version.number} back.")
-        messages.success(request, said)
-        if gone:
-            messages.warning(request, f"Not everything could be put back: {'; '.join(gone)}.")
+        messages.success(request, sentence)
+        if missing_parts:
+            messages.warning(request, f"Some parts could not be restored: {'; '.join(missing_parts)}.")
         return redirect(f"{reverse('admin:tasks_app_agentversion_changelist')}?agent__id__exact={version.agent_id}")
 
     def get_queryset(self, request: HttpRequest) -> AgentVersionQuerySet:
@@ -115,21 +113,21 @@ class AgentVersionAdmin(ReadOnlyAdmin):
     @display(description="what changed")
     def what_changed(self, version: Any) -> str:
         if version.before is None:
-            return "the first one that is kept"
+            return "oldest stored version"
         return ", ".join(change.name for change in changes(version.before, version.content))
 
-    @display(description="way back")
-    def way_back(self, version: Any) -> str | SafeString:
+    @display(description="restore")
+    def restore_link(self, version: Any) -> str | SafeString:
         if version.newest in (None, version.pk):
-            return "the present one" if version.newest else ""
+            return "current version" if version.newest else ""
         address = reverse("admin:tasks_app_agentversion_put_back", args=[version.pk])
         return format_html('<a class="text-link" href="{}">Put back</a>', address)
 
     @display(description="difference")
     def difference(self, version: Any) -> str:
-        found = changes(version.before or {}, version.content)
-        return render_to_string("admin/tasks_app/_changes.html", {"changes": found})
+        context = {"changes": changes(version.before or {}, version.content)}
+        return render_to_string("admin/tasks_app/_changes.html", context)
 
     @display(description="content")
-    def whole(self, version: AgentVersion) -> str:
-        return render_to_string("admin/tasks_app/_changes.html", {"values": _flat(version.content).items()})
+    def content_text(self, version: AgentVersion) -> str:
+        return render_to_string("admin/tasks_app/_changes.html", {"values": _texts_by_name(version.content).items()})

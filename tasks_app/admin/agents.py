@@ -37,7 +37,7 @@ FIELDSETS = (
     ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
 )
 
-LARGEST_PICTURE = 5 * 1000**2  # bytes of an uploaded file, which is scaled down to 192 pixels
+MAX_PICTURE_BYTES = 5 * 1000**2  # bytes of an uploaded file, which is scaled down to 192 pixels
 
 
 class LinesField(forms.CharField):
@@ -79,29 +79,30 @@ class FoldersField(LinesField):
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
     upload = forms.FileField(
-        required=False, label="Picture", help_text="PNG, JPEG, WebP or GIF, in place of the mark. It is encoded anew."
+        required=False, label="Picture", help_text="PNG, JPEG, WebP or GIF, in place of the mark. It is re-encoded."
     )
     roles = forms.ModelMultipleChoiceField(
         Group.objects.all(),
         required=False,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
-        help_text="Whose members may choose it. None: everyone.",
+        help_text="Only members of these roles can choose the agent. Without roles, everyone can.",
     )
     skills = forms.MultipleChoiceField(
         required=False,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
-        help_text="The only skills that it sees. None: all that the person may use.",
+        help_text="Only these skills are available to the agent. Without a selection, it has all skills of its user.",
     )
-    denied_tools = ToolNamesField(help_text="Tools that it may never use.")
+    denied_tools = ToolNamesField(help_text="Tools that the agent can never use.")
     restricted_paths = LinesField(
         required=False,
-        help_text="Files and folders of the workspace that its calls may not name and, under bubblewrap, its commands "
-        "cannot open; one pattern per line. A pattern without a slash is a name in any folder: .env, *.pem, private/*.",
+        help_text="Files and folders of the workspace, one pattern per line. The agent's calls may not name them, and "
+        "under bubblewrap its commands cannot open them. A pattern without a slash matches in every folder: .env, "
+        "*.pem, private/*.",
     )
     blocked_commands = LinesField(
         required=False,
-        help_text="Programs that its commands may not run, one per line; with further words, only those of its "
-        "commands: curl, git push.",
+        help_text="Programs that the agent's commands may not run, one per line. Add a subcommand to block only that: "
+        "curl, git push.",
     )
     environments = FoldersField(
         required=False,
@@ -112,10 +113,10 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         Agent.objects.all(),
         required=False,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
-        help_text="The agents to whom it may hand a conversation on, until they answer. Descriptions say what for.",
+        help_text="Agents to which it can hand over a conversation until they answer. Descriptions guide its choice.",
     )
     helpers = LinesField(
-        required=False, help_text="Agents that it has as tools, one per line: researcher becomes ask_researcher."
+        required=False, help_text="Agents that it can call as tools, one per line: researcher becomes ask_researcher."
     )
     hooks = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="The hooks that check its calls."
@@ -129,10 +130,11 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        known = choices(tuple(settings.HOOKS))
-        gone = {name: "not installed, so every call is refused" for name in self.instance.hooks if name not in known}
-        described = [(name, f"{name}: {summary}") for name, summary in (known | gone).items()]
-        self.fields["hooks"].choices = described  # type: ignore[attr-defined]
+        installed_hooks = choices(tuple(settings.HOOKS))
+        missing_names = [name for name in self.instance.hooks if name not in installed_hooks]
+        missing_hooks = dict.fromkeys(missing_names, "not installed, so every call is refused")
+        hook_choices = [(name, f"{name}: {summary}") for name, summary in (installed_hooks | missing_hooks).items()]
+        self.fields["hooks"].choices = hook_choices  # type: ignore[attr-defined]
         names = {*installed_skills(Path(settings.SKILLS_DIR)), *Skill.objects.values_list("name", flat=True)}
         names |= set(self.instance.skills)
         self.fields["skills"].choices = [(name, name) for name in sorted(names)]  # type: ignore[attr-defined]
@@ -144,7 +146,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         file = self.cleaned_data["upload"]
         if file is None:
             return None
-        if file.size > LARGEST_PICTURE:
+        if file.size > MAX_PICTURE_BYTES:
             raise forms.ValidationError("The file is larger than 5 MB.")
         try:
             picture = event_loop.submit(images.encode(file.name, file.read())).result()
@@ -202,14 +204,14 @@ class AgentAdmin(ModelAdmin):
         if agent is None or not self.has_view_permission(request, agent):
             raise Http404()
         mode = request.GET.get("mode")
-        chosen = ToolMode(mode) if mode in list(ToolMode) else ToolMode.NATIVE
+        selected_mode = ToolMode(mode) if mode in list(ToolMode) else ToolMode.NATIVE
         context = {
             **self.admin_site.each_context(request),
             "title": f"The prompt of {agent}",
             "agent": agent,
-            "sections": preview(agent, request.user, chosen),
+            "sections": preview(agent, request.user, selected_mode),
             "modes": list(ToolMode),
-            "mode": chosen,
+            "mode": selected_mode,
         }
         return TemplateResponse(request, "admin/tasks_app/agent_prompt.html", context)
 
@@ -226,7 +228,7 @@ class AgentAdmin(ModelAdmin):
             picture.assign_to(form.instance)
         AgentVersion.objects.current(form.instance, author=request.user, note="")
         if unknown := set(form.instance.helpers).difference(Agent.objects.values_list("name", flat=True)):
-            messages.warning(request, f"No agent is called {', '.join(sorted(unknown))}: it helps once there is one.")
+            messages.warning(request, f"No agent is called {', '.join(sorted(unknown))}. Check the spelling.")
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         for row in formset.save(commit=False):
@@ -235,14 +237,14 @@ class AgentAdmin(ModelAdmin):
         super().save_formset(request, form, formset, change)
 
     @action(description="Make this the default agent, or undo that", permissions=["change"])
-    def switch_default(self, request: HttpRequest, chosen: QuerySet[Agent]) -> None:
-        if chosen.count() != 1:
+    def switch_default(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        if queryset.count() != 1:
             messages.error(request, "Select one agent.")
             return
-        agent = chosen.get()
+        agent = queryset.get()
         with transaction.atomic():
             Agent.objects.filter(is_default=True).update(is_default=False)
             Agent.objects.filter(pk=agent.pk).update(is_default=not agent.is_default)
-        now = "no longer the default agent" if agent.is_default else "the agent for new sessions that name none"
-        self.log_change(request, agent, f"Is {now}.")
-        messages.success(request, f"{agent} is {now}.")
+        status = "no longer the default agent" if agent.is_default else "the default agent for new sessions"
+        self.log_change(request, agent, f"Is {status}.")
+        messages.success(request, f"{agent} is {status}.")

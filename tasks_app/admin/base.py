@@ -35,10 +35,10 @@ def _without_indentation(response: TemplateResponse) -> None:
     response.content = b"\n".join(filter(None, map(bytes.strip, response.content.split(b"\n"))))
 
 
-def known(column: str, names: Callable[[], Iterable[str]]) -> type[admin.SimpleListFilter]:
+def value_filter(column: str, names: Callable[[], Iterable[str]]) -> type[admin.SimpleListFilter]:
     """Return a list filter with the given values of a column. Django's own would read all rows to find them."""
 
-    class Known(admin.SimpleListFilter):
+    class ValueFilter(admin.SimpleListFilter):
         title, parameter_name = column.rpartition("__")[2].replace("_", " "), column
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def known(column: str, names: Callable[[], Iterable[str]]) -> type[admin.SimpleL
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             return queryset.filter(**{column: value}) if (value := self.value()) else queryset
 
-    return Known
+    return ValueFilter
 
 
 class ReadOnlyAdmin(RedactedPagesMixin, ReadOnlyMixin, LargeTable):

@@ -17,15 +17,15 @@ from unfold.decorators import display
 from llm_app import errors, protocols
 from llm_app.models import Blob, LLMLog, LogicalModel, Provider
 from llm_app.types import Purpose
-from tasks_app.admin.base import ReadOnlyAdmin, known, link_to_row
+from tasks_app.admin.base import ReadOnlyAdmin, link_to_row, value_filter
 from tasks_app.models import AgentVersion, Session, Task
 from tasks_app.models.errors import Refusal
 from tasks_app.replay import sent
 from tasks_app.replay.readable import difference, request_fields
 
 
-class ShowsRequest:
-    """A mixin for the admin of LLM calls. `the_request` is rebuilt from the record whenever a call's page is opened."""
+class ExactRequestMixin:
+    """A mixin for the admin of LLM calls. `exact_request` is rebuilt from the record whenever a page is opened."""
 
     def get_urls(self) -> list[Any]:
         download = self.admin_site.admin_view(self._download)  # type: ignore[attr-defined]
@@ -45,16 +45,16 @@ class ShowsRequest:
         return HttpResponse(body, content_type="application/json", headers=headers)
 
     @display(description="what was sent")
-    def the_request(self, log: LLMLog) -> SafeString:
+    def exact_request(self, log: LLMLog) -> SafeString:
         try:
-            found = sent.sent_request(log)
+            exact = sent.sent_request(log)
             before = sent.before(log)
-            new = difference(sent.sent_request(before).body, found.body) if before else []
+            new = difference(sent.sent_request(before).body, exact.body) if before else []
         except Refusal as error:
             return render_to_string("admin/llm_app/request.html", {"fault": error})
         context = {
-            "parts": request_fields(found.body),
-            "is_redacted": found.is_redacted,
+            "parts": request_fields(exact.body),
+            "is_redacted": exact.is_redacted,
             "before": before,
             "new": "\n".join(line for _, line in new),
             "download": reverse("admin:llm_app_llmlog_request", args=[log.pk]),
@@ -63,15 +63,15 @@ class ShowsRequest:
 
 
 @admin.register(LLMLog)
-class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
+class LLMCallAdmin(ExactRequestMixin, ReadOnlyAdmin):
     list_display = ["created_at", "purpose", "target", "outcome", "tokens", "work", "origin"]
     list_filter = [
         "status",
-        known("error_type", lambda: errors.NAMES),
-        known("purpose", lambda: Purpose),
-        known("provider", lambda: Provider.objects.values_list("name", flat=True)),
-        known("model", lambda: LogicalModel.objects.values_list("name", flat=True)),
-        known("adapter", protocols.adapter_names),
+        value_filter("error_type", lambda: errors.NAMES),
+        value_filter("purpose", lambda: Purpose),
+        value_filter("provider", lambda: Provider.objects.values_list("name", flat=True)),
+        value_filter("model", lambda: LogicalModel.objects.values_list("name", flat=True)),
+        value_filter("adapter", protocols.adapter_names),
     ]
     search_fields = ["provider", "provider_model", "error", "=task_id", "=session_id"]
     ordering = ["-created_at"]
@@ -92,7 +92,7 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
             },
         ),
         ("Who answered", {"fields": ["model", "provider", "provider_model", "adapter", "adapter_version"]}),
-        ("Outcome", {"fields": ["status", "error_type", "error", "finish_reason", "first_words", "duration"]}),
+        ("Outcome", {"fields": ["status", "error_type", "error", "finish_reason", "first_token", "duration"]}),
         (
             "Used",
             {
@@ -110,7 +110,7 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
             "Request",
             {
                 "fields": [
-                    "the_request",
+                    "exact_request",
                     "system_prompt",
                     "tool_list",
                     "compacted_block",
@@ -130,13 +130,13 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
         "in_session",
         "of_task",
         "of_agent",
-        "first_words",
+        "first_token",
         "duration",
         "cost",
         "system_prompt",
         "tool_list",
         "compacted_block",
-        "the_request",
+        "exact_request",
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LLMLog]:
@@ -167,7 +167,7 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
         return f"{log.cost_usd:.4f} USD"
 
     @display(description="time to first token", ordering="first_delta_ms")
-    def first_words(self, log: LLMLog) -> str:
+    def first_token(self, log: LLMLog) -> str:
         return "" if log.first_delta_ms is None else f"{log.first_delta_ms / 1000:.1f} s"
 
     @display(description="time", ordering="duration_ms")

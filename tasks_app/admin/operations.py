@@ -17,7 +17,7 @@ from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.models import ALIVE_SECONDS, EngineProcess, Limits, MemoryNote
 from tasks_app.services import secrets
 
-_SHOWN = 10  # entries that the message names
+MAX_NAMED_ENTRIES = 10  # entries that the message names
 
 
 class SecretForm(WriteOnlyForm):
@@ -25,9 +25,9 @@ class SecretForm(WriteOnlyForm):
         cleaned = super().clean()
         value = cleaned.get("value") or self.instance.value
         if value and {"name", "owner", "value"} & set(self.changed_data):
-            refused = secrets.refusal_of(cleaned.get("owner"), cleaned.get("name", ""), value)
-            if refused and refused.field in self.fields:
-                self.add_error(refused.field, str(refused))
+            refusal = secrets.refusal_of(cleaned.get("owner"), cleaned.get("name", ""), value)
+            if refusal and refusal.field in self.fields:
+                self.add_error(refusal.field, str(refusal))
         if cleaned.get("owner") and cleaned.get("roles"):
             self.add_error(
                 "roles",
@@ -60,10 +60,10 @@ class SecretAdmin(WriteOnlyAdmin):
     def save_model(self, request: HttpRequest, obj: Secret, form: Any, change: bool) -> None:
         """Save the secret, and warn of entries of the record that already contain its value."""
         super().save_model(request, obj, form, change)
-        kept = secrets.after_saving(obj)
-        if kept.found:
-            where = ", ".join(f"{place.session} entry {place.seq}" for place in kept.found[:_SHOWN])
-            messages.warning(request, f"{kept.sentence} The most recent: {where}.")
+        saved = secrets.after_saving(obj)
+        if saved.found:
+            entries = ", ".join(f"{entry.session} entry {entry.seq}" for entry in saved.found[:MAX_NAMED_ENTRIES])
+            messages.warning(request, f"{saved.sentence} The most recent: {entries}.")
 
 
 @admin.register(MemoryNote)

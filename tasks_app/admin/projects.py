@@ -44,10 +44,10 @@ class LibraryFileInline(ReadOnlyInline):
 class ProjectAdmin(RedactedPagesMixin, LargeTable):
     """Projects, which administrators can view, share, and delete with their files. Users create and change them."""
 
-    list_display = ["name", "owner", "sessions_of_it", "files_of_it"]
+    list_display = ["name", "owner", "sessions_link", "file_counts"]
     list_select_related = ["owner"]
     search_fields = ["id", "name", "owner__username"]
-    fields = ["name", "owner", "agent", "instructions", "sessions_of_it", "created_at"]
+    fields = ["name", "owner", "agent", "instructions", "sessions_link", "created_at"]
     readonly_fields = fields
     inlines = [ProjectMemberInline, LibraryFileInline]
     actions = ["read_again"]
@@ -68,15 +68,15 @@ class ProjectAdmin(RedactedPagesMixin, LargeTable):
         form.instance.publish_change()
 
     @action(description="Read failed files again", permissions=["change"])
-    def read_again(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        failed = LibraryFile.objects.filter(project__in=list(chosen), state="failed")
+    def read_again(self, request: HttpRequest, queryset: QuerySet[Project]) -> None:
+        failed = LibraryFile.objects.filter(project__in=list(queryset), state="failed")
         count = failed.update(state="waiting", problem="", tries=0, pages_read=0)
-        messages.success(request, f"Files that are read again: {count}.")
+        messages.success(request, f"Queued for reading again: {count} files.")
 
     @display(description="sessions")
-    def sessions_of_it(self, project: Project) -> SafeString:
+    def sessions_link(self, project: Project) -> SafeString:
         return link_to_rows(Session, len(project.sessions.all()), project__id__exact=project.pk)
 
     @display(description="files", ordering="all_files")
-    def files_of_it(self, project: Any) -> str:
+    def file_counts(self, project: Any) -> str:
         return f"{project.all_files:,}, {project.read_files:,} ready, {project.failed_files:,} failed"

@@ -9,7 +9,7 @@ from unfold.decorators import display
 
 from llm_app import active_secrets
 from llm_app.redaction import seen_values
-from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline, known, link_to_row
+from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline, link_to_row, value_filter
 from tasks_app.models import (
     Approval,
     ContextEntry,
@@ -24,15 +24,15 @@ from tasks_app.models import (
 )
 from tools_app.models import DangerLevel
 
-_BEGINNING = 120  # characters
-_LONG = ("content", "thinking", "tool_call", "metadata")
+_BEGINNING_CHARS = 120
+_LONG_COLUMNS = ("content", "thinking", "tool_call", "metadata")
 
 
-def _shortened(entries: QuerySet[ContextEntry]) -> QuerySet[ContextEntry]:
+def _with_beginnings(entries: QuerySet[ContextEntry]) -> QuerySet[ContextEntry]:
     """Annotate entries with the beginning of their content, or of their call, and load no more of it."""
     active_secrets.for_everyone()  # fills the cache, so that secrets are queried once and not for each row
-    said = Coalesce(NullIf("content", Value("")), "tool_call")
-    return entries.annotate(beginning=Left(said, _BEGINNING)).defer(*_LONG)
+    content = Coalesce(NullIf("content", Value("")), "tool_call")
+    return entries.annotate(beginning=Left(content, _BEGINNING_CHARS)).defer(*_LONG_COLUMNS)
 
 
 def _beginning(entry: ContextEntry) -> str:
@@ -43,29 +43,29 @@ def _beginning(entry: ContextEntry) -> str:
 
 class EntryInline(ReadOnlyInline):
     model = ContextEntry
-    fields = ["seq", "context_type", "in_context", "begins", "created_at"]
+    fields = ["seq", "context_type", "in_context", "content_start", "created_at"]
     readonly_fields = fields
     ordering = ["seq"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ContextEntry]:
-        return _shortened(super().get_queryset(request))
+        return _with_beginnings(super().get_queryset(request))
 
-    @display(description="begins")
-    def begins(self, entry: ContextEntry) -> str:
+    @display(description="beginning")
+    def content_start(self, entry: ContextEntry) -> str:
         return _beginning(entry)
 
 
 @admin.register(ContextEntry)
 class EntryAdmin(ReadOnlyAdmin):
-    list_display = ["seq", "context_type", "in_context", "begins", "in_session", "of_task", "created_at"]
+    list_display = ["seq", "context_type", "in_context", "content_start", "in_session", "of_task", "created_at"]
     list_filter = ["context_type", "in_context"]
     search_fields = ["content", "tool_call"]  # answers of the agent are arguments of its calls
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ContextEntry]:
-        return _shortened(super().get_queryset(request)).select_related("session")
+        return _with_beginnings(super().get_queryset(request)).select_related("session")
 
-    @display(description="begins")
-    def begins(self, entry: ContextEntry) -> str:
+    @display(description="beginning")
+    def content_start(self, entry: ContextEntry) -> str:
         return _beginning(entry)
 
     @display(description="session")
@@ -87,7 +87,7 @@ class ToolCallInline(ReadOnlyInline):
 @admin.register(ToolCallLog)
 class ToolCallAdmin(ReadOnlyAdmin):
     list_display = ["name", "status", "danger", "looped", "in_session", "of_task", "started_at", "duration_ms"]
-    list_filter = ["status", known("danger", lambda: DangerLevel.values), "looped"]
+    list_filter = ["status", value_filter("danger", lambda: DangerLevel.values), "looped"]
     search_fields = ["name", "call_id", "arguments"]
 
     @display(description="session")
@@ -103,7 +103,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
 class ApprovalAdmin(ReadOnlyAdmin):
     list_display = [
         "reason",
-        "shown_decision",
+        "decision_label",
         "scope",
         "of_call",
         "danger",
@@ -112,14 +112,14 @@ class ApprovalAdmin(ReadOnlyAdmin):
         "created_at",
         "expires_at",
     ]
-    list_filter = ["decision", "scope", known("tool_call__danger", lambda: DangerLevel.values)]
+    list_filter = ["decision", "scope", value_filter("tool_call__danger", lambda: DangerLevel.values)]
     list_select_related = ["tool_call", "decided_by"]
     search_fields = ["reason", "tool_call__name", "decided_by__username"]
 
     @display(
         description="decision", ordering="decision", label={Decision.APPROVED: "success", Decision.REJECTED: "danger"}
     )
-    def shown_decision(self, approval: Approval) -> str:
+    def decision_label(self, approval: Approval) -> str:
         return str(approval.decision)
 
     @display(description="danger", ordering="tool_call__danger")

@@ -47,10 +47,10 @@ class RoutingRuleAdmin(ModelAdmin):
         "target",
         "target_name",
         "text",
-        "came_of_it",
+        "outcome_text",
         "fault",
     ]
-    readonly_fields = ["came_of_it", "fault"]
+    readonly_fields = ["outcome_text", "fault"]
     inlines = [FiredInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RoutingRule]:
@@ -79,8 +79,8 @@ class RoutingRuleAdmin(ModelAdmin):
     def failed(self, rule: RoutingRule) -> int:
         return rule.times_failed  # type: ignore[attr-defined, no-any-return]
 
-    @display(description="what came of it")
-    def came_of_it(self, rule: RoutingRule) -> str:
+    @display(description="outcome")
+    def outcome_text(self, rule: RoutingRule) -> str:
         if not rule.pk:
             return ""
         counts = rule.outcome()
@@ -88,7 +88,7 @@ class RoutingRuleAdmin(ModelAdmin):
         return f"Tasks in which it fired: {counts['fired']}; {counts['done']} done, {counts['failed']} failed{used}."
 
 
-_LAST = 32_767  # the position of a new step, the largest of its column
+_LAST_POSITION = 32_767  # the position of a new step, the largest of its column
 
 
 class WorkflowStepInline(StackedInline):
@@ -104,7 +104,7 @@ class WorkflowStepInline(StackedInline):
         """Return the form field. New steps go below the others, whose positions dragging numbers from 0."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "position":
-            field.initial = _LAST
+            field.initial = _LAST_POSITION
         return field
 
 

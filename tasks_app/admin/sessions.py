@@ -21,7 +21,7 @@ from tasks_app.models import AgentVersion, ContextEntry, Session, SessionMember,
 from tasks_app.replay import verification
 from tools_app.admin import ToolNamesField
 
-_COLOURS = {**dict.fromkeys(TaskState.values, ""), TaskState.DONE: "success", TaskState.FAILED: "danger"}
+_STATE_COLOURS = {**dict.fromkeys(TaskState.values, ""), TaskState.DONE: "success", TaskState.FAILED: "danger"}
 
 
 class SessionForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -39,7 +39,7 @@ class MemberInline(TabularInline):
 class SessionAdmin(LargeTable):
     """Sessions, which administrators can view, share, and delete with everything that belongs to them."""
 
-    list_display = ["title_or_none", "owner", "model", "tasks", "entries", "updated_at"]
+    list_display = ["title_text", "owner", "model", "tasks", "entries", "updated_at"]
     list_filter = ["model"]
     list_select_related = ["owner", "model"]
     search_fields = ["id", "title", "owner__username"]
@@ -72,22 +72,22 @@ class SessionAdmin(LargeTable):
         Delegated sessions are deleted with their root. They are protected unless the root is selected, too, as are
         sessions with active tasks.
         """
-        chosen = {session.pk: session for session in objs}
-        every = Session.objects.filter(Q(pk__in=chosen) | Q(root__in=chosen)).order_by()
-        tasks = Task.objects.filter(session__in=every)
+        selected = {session.pk: session for session in objs}
+        sessions = Session.objects.filter(Q(pk__in=selected) | Q(root__in=selected)).order_by()
+        tasks = Task.objects.filter(session__in=sessions)
         counts = {
-            "sessions": every.count(),
+            "sessions": sessions.count(),
             "tasks": tasks.count(),
-            "entries": ContextEntry.objects.filter(session__in=every).count(),
+            "entries": ContextEntry.objects.filter(session__in=sessions).count(),
         }
-        parts = [session for session in chosen.values() if session.root_id and session.root_id not in chosen]
-        kept = [*parts, *tasks.active().select_related("session")]
-        return [str(session) for session in chosen.values()], counts, set(), kept
+        delegated = [session for session in selected.values() if session.root_id and session.root_id not in selected]
+        protected = [*delegated, *tasks.active().select_related("session")]
+        return [str(session) for session in selected.values()], counts, set(), protected
 
     @action(description="Check the record", permissions=["view"])
-    def check_record(self, request: HttpRequest, chosen: QuerySet[Session]) -> None:
+    def check_record(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
         """Rebuild every request of the sessions, and verify their hash chains."""
-        for session in chosen:
+        for session in queryset:
             findings = verification.of_session(session)
             level = messages.SUCCESS if findings.is_whole else messages.ERROR
             faults = [*findings.broken_chains, *findings.mismatches[:3]]
@@ -102,7 +102,7 @@ class SessionAdmin(LargeTable):
             services.delete_session(session)
 
     @display(description="title", ordering="title")
-    def title_or_none(self, session: Session) -> str:
+    def title_text(self, session: Session) -> str:
         return str(session)
 
     @display(description="tasks")
@@ -120,7 +120,7 @@ class SessionAdmin(LargeTable):
 
 @admin.register(Task)
 class TaskAdmin(ReadOnlyAdmin):
-    list_display = ["begun", "in_session", "started_by", "shown_state", "work"]
+    list_display = ["label", "in_session", "started_by", "state_label", "work"]
     list_filter = ["state", "waiting_for", "failure_code"]
     list_select_related = ["session", "started_by"]
     search_fields = ["id", "session__title", "started_by__username"]
@@ -154,7 +154,7 @@ class TaskAdmin(ReadOnlyAdmin):
     change_form_outer_before_template = "admin/tasks_app/stop_task.html"
 
     @display(description="task", ordering="created_at")
-    def begun(self, task: Task) -> str:
+    def label(self, task: Task) -> str:
         return f"{date_format(localtime(task.created_at), 'j M Y, H:i')}, {str(task.id)[:8]}"
 
     @display(description="session", ordering="session__title")
@@ -165,13 +165,13 @@ class TaskAdmin(ReadOnlyAdmin):
     def of_agent(self, task: Task) -> SafeString:
         return link_to_row(AgentVersion, task.agent_version_id, task.agent_version)
 
-    @display(description="state", ordering="state", label=_COLOURS)
-    def shown_state(self, task: Task) -> tuple[str, str]:
+    @display(description="state", ordering="state", label=_STATE_COLOURS)
+    def state_label(self, task: Task) -> tuple[str, str]:
         """Return the key of the label's colour, and the text."""
         if task.is_cut_off:
             return "forked", "forked"
-        words = f"waiting for {task.waiting_for}" if task.waiting_for else str(task.failure_code or task.state)
-        return task.state, words
+        text = f"waiting for {task.waiting_for}" if task.waiting_for else str(task.failure_code or task.state)
+        return task.state, text
 
     @display(description="work", ordering="iteration")
     def work(self, task: Task) -> str:
@@ -197,8 +197,8 @@ class TaskAdmin(ReadOnlyAdmin):
         return request.user.has_perm("tasks_app.change_task")
 
     @action(description="Stop", permissions=["stop"])
-    def stop(self, request: HttpRequest, chosen: QuerySet[Task]) -> None:
-        active = [task for task in chosen.select_related("session") if task.is_active]
+    def stop(self, request: HttpRequest, queryset: QuerySet[Task]) -> None:
+        active = [task for task in queryset.select_related("session") if task.is_active]
         for task in active:
             services.stop(task)
             self.log_change(request, task, "Stopped.")

@@ -51,7 +51,7 @@ class TraceSinkAdmin(ModelAdmin):
     """Trace sinks. A new sink receives the events after its creation."""
 
     form = TraceSinkForm
-    list_display = ["name", "kind", "enabled", "lag", "delivered", "delivered_at", "state", "shown_error"]
+    list_display = ["name", "kind", "enabled", "lag", "delivered", "delivered_at", "state", "short_error"]
     list_filter = ["kind", "enabled"]
     search_fields = ["name", "url"]
     fieldsets = (
@@ -77,17 +77,17 @@ class TraceSinkAdmin(ModelAdmin):
         return "failing" if sink.failures else "arriving"
 
     @display(description="last error")
-    def shown_error(self, sink: TraceSink) -> str:
+    def short_error(self, sink: TraceSink) -> str:
         return sink.last_error[:120]
 
     @action(description="Try now", permissions=["change"])
-    def try_now(self, request: HttpRequest, chosen: QuerySet[TraceSink]) -> None:
-        chosen.update(next_at=Now())
-        messages.success(request, "What has not arrived is sent now.")
+    def try_now(self, request: HttpRequest, queryset: QuerySet[TraceSink]) -> None:
+        queryset.update(next_at=Now())
+        messages.success(request, "Undelivered events are sent now.")
 
     @action(description="Send everything from the beginning of the record", permissions=["change"])
-    def send_all(self, request: HttpRequest, chosen: QuerySet[TraceSink]) -> None:
-        chosen.update(cursor=0, next_at=Now())
+    def send_all(self, request: HttpRequest, queryset: QuerySet[TraceSink]) -> None:
+        queryset.update(cursor=0, next_at=Now())
         messages.success(request, "Every event is sent again, under the same ids.")
 
     def save_model(self, request: HttpRequest, obj: TraceSink, form: TraceSinkForm, change: bool) -> None:

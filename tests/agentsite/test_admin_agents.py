@@ -129,7 +129,7 @@ def test_versions_list_their_changes_and_are_restored_after_confirmation(browser
     assert '<span class="diff-removed">-You are a baker.</span>' in browser.get(question).content.decode()
     assert dict(PromptSection.objects.texts_of(agent))["identity"].startswith("You are a baker"), "only asked"
     answer = browser.post(question, follow=True).content.decode()
-    assert "Clerk is what it was in version 1." in answer
+    assert "Restored version 1 of Clerk." in answer
     assert dict(PromptSection.objects.texts_of(agent))["identity"].startswith("You are <b>a clerk")
     assert AgentVersion.objects.first().author == root
 
