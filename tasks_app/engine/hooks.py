@@ -174,18 +174,15 @@ def _past_calls(newest_first: Iterable[ContextEntry]) -> Sequence[PastCall]:
         if entry.tool_call_id:
             result = entry
         elif entry.call and result is not None and result.tool_call_id == entry.call["id"]:
-            calls.append(_past_call(entry, result))
+            past_call = PastCall(
+                tool=entry.call["name"],
+                arguments=entry.arguments if isinstance(entry.arguments, dict) else {},
+                status=str(result.metadata.get("status", "")),
+                content=result.content,
+                refused_by=str(result.metadata.get("refused_by", "")),
+            )
+            calls.append(past_call)
     return calls[::-1]
-
-
-def _past_call(entry: ContextEntry, result: ContextEntry) -> PastCall:
-    return PastCall(
-        tool=(entry.call or {})["name"],
-        arguments=entry.arguments if isinstance(entry.arguments, dict) else {},
-        status=str(result.metadata.get("status", "")),
-        content=result.content,
-        refused_by=str(result.metadata.get("refused_by", "")),
-    )
 
 
 def _newest_first(unit: UnitOfWork) -> Iterator[ContextEntry]:

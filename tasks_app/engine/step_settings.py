@@ -106,6 +106,9 @@ def _read_uncached(
     visible_projects = Project.objects.visible_to(task.started_by)
     project = visible_projects.filter(pk=snapshot.project[0]).first() if snapshot.project[0] else None
     allowed_skills = agent.skills if agent else []
+    own_sections = PromptSection.objects.texts_of(agent)
+    if agent and agent.instructions.strip():  # added to the sections, and replace none
+        own_sections = (*own_sections, ("instructions", agent.instructions))
     return StepSettings(
         version=version,
         limits=Limits.current(),
@@ -113,7 +116,7 @@ def _read_uncached(
         project=project,
         has_library=project is not None and LibraryFile.objects.of_project(project).ready().exists(),
         agent_version=AgentVersion.objects.current(agent) if agent else None,
-        own_sections=_own_sections(agent),
+        own_sections=own_sections,
         window=window,
         policy=_policy(session, agent, user_id, denied, above, has_small_window=window < SMALL_WINDOW),
         agents=delegation.visible_agents(agent, user_id),
@@ -121,12 +124,6 @@ def _read_uncached(
         handoffs=_handoffs(agent, user_id),
         abilities=abilities.models_of_user(user_id, preferred=model),
     )
-
-
-def _own_sections(agent: Agent | None) -> tuple[tuple[str, str], ...]:
-    """Return the prompt sections in force, and the agent's instructions, which replace no other section."""
-    texts = PromptSection.objects.texts_of(agent)
-    return (*texts, ("instructions", agent.instructions)) if agent and agent.instructions.strip() else texts
 
 
 def _handoffs(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:

@@ -38,6 +38,12 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
     session = str(task.session_id)
     report = _discard_output if settings.filters_output else partial(progress.stream.feed, "tool_output")
     models = ModelAccess(context, model=context.model, abilities=settings.abilities, say=report)
+    result_bytes = settings.result_tokens * tokens.BYTES_PER_TOKEN
+    handoffs = Handoffs(
+        sender=settings.agent.name if settings.agent else "",
+        agents=[name for name, _ in settings.handoffs],
+        remaining=settings.limits.handoff_limit - task.handoffs,
+    )
     return ToolContext(
         session=session,
         workspace=context.workspace,
@@ -49,7 +55,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         groups=settings.policy.tools_by_group,
         output_schema=task.output_schema,
         time_zone=context.time_zone,
-        page_bytes=_page_bytes(settings.result_tokens),
+        page_bytes=max(result_bytes - _NOTES, result_bytes // 2),  # the engine adds its notes
         ask_model=models.ask,
         make_media=models.make,
         secrets=_secrets(task, secrets, cleared.arguments) if cleared.definition.takes_secrets else {},
@@ -58,7 +64,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         reader=ReaderService(**django_settings.READER_SERVICE) if django_settings.READER_SERVICE else None,
         mcp_target=McpTargets(task, secrets).target,
         skills=StoredSkills(task.started_by_id, [name for name, _ in settings.skills], context.history),
-        handoffs=_handoffs(context),
+        handoffs=handoffs,
         memory=StoredMemory(context),
         library=StoredLibrary(context),
         delegation=delegation_of(context, cleared.definition),
@@ -68,12 +74,6 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         so_far=progress.so_far,
         started=process.record_group,
     )
-
-
-def _handoffs(context: TaskContext) -> Handoffs:
-    agent, remaining = context.settings.agent, context.settings.limits.handoff_limit - context.task.handoffs
-    agents = [name for name, _ in context.settings.handoffs]
-    return Handoffs(sender=agent.name if agent else "", agents=agents, remaining=remaining)
 
 
 def _network(policy: Policy, definition: ToolDefinition, session: str) -> NetworkPolicy:
@@ -91,11 +91,6 @@ def _network(policy: Policy, definition: ToolDefinition, session: str) -> Networ
         allowed = frozenset(AllowedAddress.objects.values_list("address", flat=True))
     sandbox = None if is_program else SandboxPorts(session=session)
     return NetworkPolicy(only_hosts=only, allow_internal=allowed, sandbox=sandbox)
-
-
-def _page_bytes(max_tokens: int) -> int:
-    """Return the bytes of a result of so many tokens, without the engine's notes."""
-    return max(max_tokens * tokens.BYTES_PER_TOKEN - _NOTES, max_tokens * tokens.BYTES_PER_TOKEN // 2)
 
 
 def _discard_output(text: str) -> None:

@@ -85,16 +85,11 @@ def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]
     Each way gives up only what it must, oldest first.
     """
     for reduce in (_with_signatures, _with_shortened, _with_merged, _with_dropped):
-        smallest = _smallest_count(len(lines), lambda n: fits(_block(reduce(lines, n))))  # noqa: B023  called here only
-        if smallest is not None:
-            return _block(reduce(lines, smallest)), reduce is _with_dropped and smallest > 0
+        # Reducing more lines never makes the block larger, so the smallest count that fits is found by bisection.
+        count = bisect_left(range(len(lines) + 1), True, key=lambda n: fits(_block(reduce(lines, n))))
+        if count <= len(lines):
+            return _block(reduce(lines, count)), reduce is _with_dropped and count > 0
     return _block(_with_dropped(lines, len(lines))), bool(lines)
-
-
-def _smallest_count(highest: int, enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest count from 0 to `most` that is enough; more is never worse than less."""
-    count = bisect_left(range(highest + 1), True, key=enough)
-    return count if count <= highest else None
 
 
 def _with_signatures(lines: Sequence[Line], count: int) -> list[Line]:
@@ -295,7 +290,9 @@ class CutPlanner:
         stay, and the others become the block. The size can exceed the window if the newest turn alone does.
         """
         entries = [entry for entry in record if entry.seq > cut.seq]
-        views = self._views(entries)
+        views = shortened(entries) if self.strategies.shortens else {}
+        if self.strategies.prunes:
+            views = views | pruned(entries, self.template)
         if views.keys() > cut.views.keys():
             size = self._count(tokens.view_tokens(cut.block)) + sum(self._size_of(entry, views) for entry in entries)
             if size <= self.window.room:
@@ -326,10 +323,6 @@ class CutPlanner:
             template=self.template,
             is_summed_up=self.strategies.is_summed_up,
         )
-
-    def _views(self, behind: Sequence[ContextEntry]) -> dict[int, str]:
-        views = shortened(behind) if self.strategies.shortens else {}
-        return views | pruned(behind, self.template) if self.strategies.prunes else views
 
     def _size_of(self, entry: ContextEntry, shorter: Mapping[int, str]) -> int:
         view = shorter.get(entry.seq)

@@ -137,11 +137,12 @@ def _specs(
 ) -> tuple[ToolSpec, ...]:
     """Return the tool list. It is cached until the visible tools or the secrets change."""
     specs = (ToolSpec(name=t.name, description=t.description, parameters=t.parameters_in(visibility)) for t in tools)
-    return redacted_tools(map(_brief, specs) if is_brief else specs, redactor)
-
-
-def _brief(spec: ToolSpec) -> ToolSpec:
-    return replace(spec, description=first_sentence(spec.description), parameters=brief(spec.parameters))
+    if is_brief:
+        specs = (
+            replace(spec, description=first_sentence(spec.description), parameters=brief(spec.parameters))
+            for spec in specs
+        )
+    return redacted_tools(specs, redactor)
 
 
 @lru_cache(maxsize=64)

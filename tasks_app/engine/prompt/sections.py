@@ -80,21 +80,15 @@ def system_prompt(inputs: PromptInputs) -> str:
 def section(name: str, inputs: PromptInputs) -> str:
     """Return a section in its tags, or '' if it has nothing to say, for example without a browser."""
     own_text = without_marker(dict(inputs.own).get(name, "")).strip()
-    if name == "tool_protocol":
-        return _protocol(inputs, own_text)
+    if name == "tool_protocol":  # the tool mode decides how calls are written, not an administrator's text
+        values = {"functions": inputs.functions, "rules": own_text or _shipped_section("tool_rules", inputs)}
+        return _rendered(PROTOCOLS[inputs.mode], values, is_brief=inputs.is_brief)
     if name == "instructions":
         return f"<instructions>\n{_without_end_tags(own_text)}\n</instructions>" if own_text else ""
     shipped = _shipped_section(name, inputs)
     if own_text and name in ADDED_TO:
         return f"{shipped.removesuffix(f'</{name}>')}{_without_end_tags(own_text)}\n</{name}>"
     return f"<{name}>\n{own_text}\n</{name}>" if own_text and shipped else shipped
-
-
-def _protocol(inputs: PromptInputs, rules: str) -> str:
-    """Return the section on calls. The tool mode decides how they are written, not an administrator's text."""
-    rules = rules or _shipped_section("tool_rules", inputs)
-    values = {"functions": inputs.functions, "rules": rules}
-    return _rendered(PROTOCOLS[inputs.mode], values, is_brief=inputs.is_brief)
 
 
 def _shipped_section(name: str, inputs: PromptInputs) -> str:
