@@ -62,7 +62,8 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
         "chosen": shown_cut,
     }
     if shown_cut is not None:
-        cut = _redacted_cut(session, shown_cut)
+        text = Blob.objects.get(pk=shown_cut.blob).content
+        cut = Cut.from_text(shown_cut.seq, text, shown_cut.masked_with).redacted(redactor_of(session))
         context |= {"lines": list(outline_lines(cut.block))[-MAX_LINES:], "views": sorted(cut.views.items())}
     return render(request, "context.html", context)
 
@@ -111,12 +112,6 @@ def _totals(session: Session) -> dict[str, object]:
     sums = {name: Sum(name, default=0) for name in ("input_tokens", "cached_tokens", "output_tokens")}
     logs = LLMLog.objects.filter(session_id=session.pk)
     return logs.aggregate(unpriced_calls=unpriced_calls, **sums, cost_usd=Sum("cost_usd"))
-
-
-def _redacted_cut(session: Session, row: ContextCut) -> Cut:
-    """Return a stored cut, redacted with the current secrets."""
-    text = Blob.objects.get(pk=row.blob).content
-    return Cut.from_text(row.seq, text, row.masked_with).redacted(redactor_of(session))
 
 
 @signed_in

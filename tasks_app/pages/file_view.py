@@ -36,7 +36,9 @@ def show(request: Request, session_id: UUID, path: str) -> HttpResponse:
     if name.lower().endswith((".html", ".htm")):
         return render(request, "file.html", context | {"kind": "page"})
     if is_document(head[:_HEAD_BYTES], name):
-        return render(request, "file.html", context | _document(session, path, _number(request)))
+        number = request.GET.get("page", "1")
+        page = max(1, int(number)) if number.isdecimal() and len(number) < 7 else 1
+        return render(request, "file.html", context | _document(session, path, page))
     return render(request, "file.html", context | _text(session, name, head))
 
 
@@ -59,11 +61,6 @@ def _read(session: Session, path: str, limit: int) -> bytes:
             return file.read(limit)
     except ToolError as error:
         raise Http404(str(error)) from error
-
-
-def _number(request: Request) -> int:
-    number = request.GET.get("page", "1")
-    return max(1, int(number)) if number.isdecimal() and len(number) < 7 else 1
 
 
 def _document(session: Session, path: str, number: int) -> dict[str, Any]:

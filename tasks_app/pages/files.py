@@ -72,10 +72,11 @@ def download(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
     except Http404:
         if not is_picture:
             raise
-        deleted_file = _open_deleted(request, session_id, path)
-        if deleted_file is None:
+        session = visible_session(request.user, session_id)
+        version = FileChange.objects.versions_of(session).filter(path=path, after_mode=None).first()
+        if version is None or not version.content.exists():
             return render(request, "deleted_picture.svg", {"name": name}, "image/svg+xml", 404)
-        file = deleted_file
+        file = version.content.open("rb")
     return downloads.download(file, name, inline=is_picture)
 
 
@@ -103,13 +104,6 @@ def _open_file(request: Request, session_id: UUID, path: str) -> BinaryIO:
         return workspace_of(visible_session(request.user, session_id)).open_for_read(path)
     except ToolError as error:
         raise Http404(str(error)) from error
-
-
-def _open_deleted(request: Request, session_id: UUID, path: str) -> BinaryIO | None:
-    """Return the contents of a deleted file, if the history has them."""
-    session = visible_session(request.user, session_id)
-    version = FileChange.objects.versions_of(session).filter(path=path, after_mode=None).first()
-    return version.content.open("rb") if version and version.content.exists() else None
 
 
 @signed_in

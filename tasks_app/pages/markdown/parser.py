@@ -34,7 +34,11 @@ def fence(self: Any, tokens: Sequence[Token], number: int, options: Any, env: Mu
     token, is_written = tokens[number], env["is_whole"] or number < len(tokens) - 1
     language = (token.info.split() or [""])[0].lower()[:MAX_LANGUAGE_CHARS]
     lexer = _lexer(language) if is_written else None
-    html = f'<pre><code class="language-{escape(language or "text")}">{_highlighted(token.content, lexer)}</code></pre>'
+    if lexer and len(token.content) <= MAX_HIGHLIGHTED_CHARS:
+        code = highlight(token.content, lexer, HtmlFormatter(nowrap=True))
+    else:
+        code = escape(token.content)
+    html = f'<pre><code class="language-{escape(language or "text")}">{code}</code></pre>'
     name = gettext("Diagram") if language == "mermaid" else escape(lexer.name if lexer else language)
     count = token.content.count("\n")
     if language == "mermaid" and is_written:
@@ -54,13 +58,6 @@ def _lexer(language: str) -> Lexer | None:
         return get_lexer_by_name(language) if language else None
     except ClassNotFound:
         return None
-
-
-def _highlighted(code: str, lexer: Lexer | None) -> str:
-    """Return highlighted code as spans with Pygments' classes, or escaped code without a lexer."""
-    if lexer is None or len(code) > MAX_HIGHLIGHTED_CHARS:
-        return escape(code)
-    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
 
 
 _BLOCKS = ("paragraph_open", "heading_open", "th_open", "td_open")

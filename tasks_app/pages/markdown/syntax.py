@@ -89,7 +89,9 @@ def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> boo
     start = state.bMarks[first] + state.tShift[first]
     if state.is_code_block(first) or not state.src.startswith(("$$", "\\[", "\\begin{"), start):
         return False
-    closing_mark = _closing_mark(state.src, start)
+    begin = _BEGIN.match(state.src, start)
+    delimiters = {"$$": "$$", "\\[": "\\]"}
+    closing_mark = f"\\end{{{begin[1]}}}" if begin else delimiters.get(state.src[start : start + 2], "")
     for last in range(first, min(end, first + MAX_FORMULA_LINES) if closing_mark else first):
         if state.isEmpty(last) or state.sCount[last] < state.blkIndent:
             return False
@@ -101,13 +103,6 @@ def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> boo
         if last > first:  # more lines do not make it a formula
             return False
     return False
-
-
-def _closing_mark(text: str, start: int) -> str:
-    """Return the end of the last line of the formula, or '' if no formula begins here."""
-    if begin := _BEGIN.match(text, start):
-        return f"\\end{{{begin[1]}}}"
-    return {"$$": "$$", "\\[": "\\]"}.get(text[start : start + 2], "")
 
 
 def _push_block(state: StateBlock, match: re.Match[str], first: int, end_line: int) -> bool:
