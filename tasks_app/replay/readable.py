@@ -159,7 +159,9 @@ def _lines(value: Any) -> Iterator[str]:
             yield from _field(f"{name}:", item)
     elif isinstance(value, list):
         for item in value:
-            yield from _bullet(list(_lines(item)))
+            first, *others = list(_lines(item)) or [""]
+            yield f"- {first}".rstrip()
+            yield from (f"  {line}" for line in others)
     else:
         yield from _scalar(value)
 
@@ -172,11 +174,6 @@ def _field(name: str, value: Any) -> Iterator[str]:
         return
     yield name if lines else f"{name} {json.dumps(value)}"
     yield from (f"  {line}" for line in lines)
-
-
-def _bullet(lines: Sequence[str]) -> Iterator[str]:
-    yield f"- {lines[0] if lines else ''}".rstrip()
-    yield from (f"  {line}" for line in lines[1:])
 
 
 def _scalar(value: Any) -> Iterator[str]:

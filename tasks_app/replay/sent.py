@@ -6,7 +6,6 @@ from django.db.models import QuerySet
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog
-from llm_app.redaction import Redactor
 from tasks_app.models import Session
 from tasks_app.models.errors import Refusal
 from tasks_app.record import redactor_of
@@ -33,7 +32,10 @@ def sent_request(log: LLMLog) -> SentRequest:
         raise RequestGone() from error
     if not is_as_sent(log, body):
         raise RequestGone()
-    redacted = _redactor(log).redacted(text := body.decode())
+    session = Session.objects.filter(pk__in=[log.session_id]).first()
+    redactor = redactor_of(session) if session else active_secrets.for_everyone().redactor
+    text = body.decode()
+    redacted = redactor.redacted(text)
     return SentRequest(body=redacted.encode(), is_redacted=redacted != text)
 
 
@@ -50,8 +52,3 @@ def after(log: LLMLog) -> LLMLog | None:
 def _same_purpose(log: LLMLog) -> QuerySet[LLMLog]:
     calls = LLMLog.objects.filter(session_id=log.session_id, purpose=log.purpose)
     return calls if log.session_id else calls.none()
-
-
-def _redactor(log: LLMLog) -> Redactor:
-    session = Session.objects.filter(pk__in=[log.session_id]).first()
-    return redactor_of(session) if session else active_secrets.for_everyone().redactor

@@ -74,16 +74,13 @@ def _without_session() -> Findings:
 def _compare(findings: Findings, logs: Iterable[LLMLog], requests: SessionRequests) -> None:
     for log in logs:
         findings.calls += 1
-        if fault := _fault(log, requests):
+        try:
+            body = requests.body(log)
+            fault = "" if is_as_sent(log, body) else "the rebuilt request is not what was sent."
+        except NotRebuilt as error:
+            fault = f"cannot be rebuilt: {error}."
+        if fault:
             findings.mismatches.append(f"call {log.pk} ({log.purpose}, {log.created_at:%Y-%m-%d %H:%M:%S}): {fault}")
-
-
-def _fault(log: LLMLog, requests: SessionRequests) -> str:
-    try:
-        body = requests.body(log)
-    except NotRebuilt as error:
-        return f"cannot be rebuilt: {error}."
-    return "" if is_as_sent(log, body) else "the rebuilt request is not what was sent."
 
 
 def fault_in(session: Session, entries: Iterable[ContextEntry]) -> str:

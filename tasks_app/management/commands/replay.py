@@ -37,7 +37,12 @@ class Command(BaseCommand):
         if options["task"] and not (tasks := tasks.filter(pk=options["task"])).exists():
             raise CommandError(f"There is no task {options['task']}.")
         if options["verify"]:
-            ok = self._verify(verification.of_everything() if options["all"] else [_task_findings(tasks.get())])
+            if options["all"]:
+                findings: Iterable[Findings] = verification.of_everything()
+            else:
+                task = tasks.get()
+                findings = [verification.of_session(task.session, LLMLog.objects.filter(task_id=task.pk))]
+            ok = self._verify(findings)
         else:
             function = self._rerun if options["rerun"] else self._print
             ok = not sum(function(task) for task in tasks.iterator(chunk_size=100))
@@ -73,11 +78,6 @@ class Command(BaseCommand):
         style = self.style.ERROR if outcome.divergence else self.style.SUCCESS
         self.stdout.write(f"task {task.pk}: {outcome}", style)
         return bool(outcome.divergence)
-
-
-def _task_findings(task: Task) -> Findings:
-    """Verify the task's requests and its session's chain."""
-    return verification.of_session(task.session, LLMLog.objects.filter(task_id=task.pk))
 
 
 def _uuid(text: str) -> UUID:
