@@ -94,7 +94,9 @@ class Item:
     def text(self) -> str:
         """The text of a message as people read it."""
         if self.entry.context_type == ContextType.USER_MESSAGE:
-            return self._without_file_list()
+            # Without the lines that list its files: the page shows links instead.
+            content, attached = self.entry.content, self.entry.metadata.get("attachments")
+            return content.partition(f"\n\n[attached file: {attached[0]}")[0] if attached else content
         if self.entry.context_type == ContextType.CLIENT_HISTORY:
             return self.entry.content.partition("\n")[2].removesuffix("\n</client_history>")
         text = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a blocked workflow step
@@ -120,11 +122,6 @@ class Item:
             return self.is_refused
         is_message = self.entry.context_type == ContextType.AI_MESSAGE
         return is_message and self.status in (CallStatus.BLOCKED, CallStatus.REJECTED)
-
-    def _without_file_list(self) -> str:
-        """Return a message without the lines that list its files: the page shows links instead."""
-        content, attached = self.entry.content, self.entry.metadata.get("attachments")
-        return content.partition(f"\n\n[attached file: {attached[0]}")[0] if attached else content
 
     @cached_property
     def kind(self) -> str:

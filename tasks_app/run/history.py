@@ -34,7 +34,8 @@ class History:
         history = cls(session)
         if newest := ContextCut.objects.newest_in(session.pk):
             history.has_cut, history._cut_seq = True, newest.seq
-            history.call_ids.update(_results(session).values_list("tool_call_id", flat=True))
+            results = ContextEntry.objects.in_session(session).filter(context_type=ContextType.TOOL_RESULT)
+            history.call_ids.update(results.values_list("tool_call_id", flat=True))
         history.extend(_entries_after(session.pk, history._cut_seq))
         return history
 
@@ -59,7 +60,12 @@ class History:
         """Set the cut for models with this window."""
         self.has_cut = True
         conversation = self._open_conversation(window, cut)
-        self._drop_before(min(other.cut.seq for other in self._conversations.values()))
+        oldest_cut = min(other.cut.seq for other in self._conversations.values())
+        positions_after = (position for position, entry in enumerate(self.entries) if entry.seq > oldest_cut)
+        first_index = next(positions_after, len(self.entries))
+        del self.entries[:first_index], self._messages[:first_index]
+        self.newest = newest_of(self.entries)
+        self._cut_seq = max(self._cut_seq, oldest_cut)
         return conversation
 
     def record(self) -> list[ContextEntry]:
@@ -124,14 +130,6 @@ class History:
         self.newest = newest_of(self.entries)
         self._cut_seq = seq
 
-    def _drop_before(self, seq: int) -> None:
-        first_index = next(
-            (position for position, entry in enumerate(self.entries) if entry.seq > seq), len(self.entries)
-        )
-        del self.entries[:first_index], self._messages[:first_index]
-        self.newest = newest_of(self.entries)
-        self._cut_seq = max(self._cut_seq, seq)
-
 
 def kinds_of(entry: ContextEntry) -> list[str]:
     """Return the entry's type, and its kind if it is a reminder."""
@@ -151,10 +149,6 @@ def _entries_after(session: Any, seq: int) -> list[ContextEntry]:
 
 def _entries(session: Session) -> EntryQuerySet:
     return ContextEntry.objects.in_session(session).in_context()
-
-
-def _results(session: Session) -> EntryQuerySet:
-    return ContextEntry.objects.in_session(session).filter(context_type=ContextType.TOOL_RESULT)
 
 
 def _with_messages(entries: Iterable[ContextEntry]) -> list[tuple[ContextEntry, Message]]:

@@ -80,13 +80,12 @@ def title_of(text: str) -> str:
 
 def with_files(text: str, attachments: Sequence[str]) -> str:
     """Return a person's words as a model reads them, with their attached files and how to read those."""
-    files = "".join(f"\n[attached file: {path}{_how_to_read(path)}]" for path in attachments)
-    return text + ("\n" + files if files else "")
-
-
-def _how_to_read(path: str) -> str:
-    kind = kind_by_name(path)
-    return f", {kind}: read it with the tool file, page by page" if kind else ""
+    lines = []
+    for path in attachments:
+        kind = kind_by_name(path)
+        how_to_read = f", {kind}: read it with the tool file, page by page" if kind else ""
+        lines.append(f"[attached file: {path}{how_to_read}]")
+    return "\n".join([text, "", *lines]) if lines else text
 
 
 def tasks_waiting_for(user: Any) -> QuerySet[Task]:

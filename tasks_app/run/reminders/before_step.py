@@ -87,7 +87,10 @@ def project(step: StepState) -> Draft | None:
     It has not after a change, after a cut of the entry with them, and when the session has left the project.
     """
     previous, project_row = step.newest.get("project"), step.project
-    version = f"{project_row.pk} {_digest(project_row)}" if project_row and project_row.instructions else ""
+    version = ""
+    if project_row and project_row.instructions:
+        digest = sha256(f"{project_row.name}\n{project_row.instructions}".encode()).hexdigest()
+        version = f"{project_row.pk} {digest[:16]}"
     if version == (previous.metadata.get("version") if previous else ""):
         return None
     if project_row is None or not version:
@@ -98,10 +101,6 @@ def project(step: StepState) -> Draft | None:
         )
     draft = reminder(text, "project")
     return replace(draft, metadata={**draft.metadata, "version": version})
-
-
-def _digest(project: Project) -> str:
-    return sha256(f"{project.name}\n{project.instructions}".encode()).hexdigest()[:16]
 
 
 def budget(step: StepState) -> Draft | None:

@@ -41,18 +41,17 @@ def deferred(calls: Sequence[str]) -> list[Draft]:
     """
     if not calls:
         return []
-    listing = "\n".join(f"- {_with_cut_arguments(call)}" for call in calls)
+    lines = []
+    for call in calls:
+        name, bracket, arguments = call.partition("(")
+        is_too_long = len(arguments) > LONGEST_ARGUMENTS + 1  # 1 for the closing bracket
+        lines.append(f"- {name}{bracket}{arguments[:LONGEST_ARGUMENTS]}…)" if is_too_long else f"- {call}")
+    listing = "\n".join(lines)
     text = (
         "Only the first tool call of your reply was run. These were not run; call them again, one per reply, "
         f"if they are still needed after the result above:\n{listing}"
     )
     return [reminder(text, "deferred")]
-
-
-def _with_cut_arguments(call: str) -> str:
-    name, bracket, arguments = call.partition("(")
-    is_too_long = len(arguments) > LONGEST_ARGUMENTS + 1  # 1 for the closing bracket
-    return f"{name}{bracket}{arguments[:LONGEST_ARGUMENTS]}…)" if is_too_long else call
 
 
 LONGEST_CALL = 120  # characters of each call in the list
