@@ -20,7 +20,7 @@ from llm_app import active_secrets
 from tasks_app.models import ContextEntry, SinkKind, TraceSink
 from tasks_app.models.trace_sink import CLAIM_DURATION
 from tasks_app.runtime import process
-from tasks_app.tracing.events import Event, events_of
+from tasks_app.tracing.events import events_of
 from tasks_app.tracing.sinks import SinkFailed, send
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,9 @@ def deliver(sink: TraceSink) -> None:
     """Send to a claimed sink until it is up to date or fails."""
     sink.refresh_from_db()
     while not process.is_draining() and (entries := _new_entries(sink.cursor)):
-        events = [event for event in events_of(entries) if _is_wanted(sink, event)]
+        events = list(events_of(entries))
+        if sink.events and sink.kind != SinkKind.OTLP:  # OpenTelemetry spans ignore the sink's list of events
+            events = [event for event in events if event["type"] in sink.events]
         try:
             refused = send(sink, events) if events else ""
         except SinkFailed as failure:
@@ -69,11 +71,6 @@ def deliver(sink: TraceSink) -> None:
         if not _advance_cursor(sink, entries[-1].pk, len(events), refused):
             return None  # disabled, or claimed by another process
     return None
-
-
-def _is_wanted(sink: TraceSink, event: Event) -> bool:
-    """Return whether the sink gets the event. OpenTelemetry spans ignore the sink's list of events."""
-    return not sink.events or sink.kind == SinkKind.OTLP or event["type"] in sink.events
 
 
 def _advance_cursor(sink: TraceSink, cursor: int, count: int, refused: str) -> bool:

@@ -29,12 +29,8 @@ def requests_of(events: Sequence[Event], *, with_content: bool) -> Iterator[dict
         task_events = [event for event in events if event["task"] == str(task.pk)]
         spans = redactor_of(task.session).redacted_json(list(_spans(task, task_events, with_content)))
         for start in range(0, len(spans), MOST_SPANS):
-            yield _request_body(spans[start : start + MOST_SPANS])
-
-
-def _request_body(spans: Sequence[Span]) -> dict[str, Any]:
-    scope = {"scope": {"name": "agentsite"}, "spans": spans}
-    return {"resourceSpans": [{"resource": _attributes({"service.name": "agentsite"}), "scopeSpans": [scope]}]}
+            scope = {"scope": {"name": "agentsite"}, "spans": spans[start : start + MOST_SPANS]}
+            yield {"resourceSpans": [{"resource": _attributes({"service.name": "agentsite"}), "scopeSpans": [scope]}]}
 
 
 def _spans(task: Task, events: Sequence[Event], with_content: bool) -> Iterator[Span]:
