@@ -107,6 +107,7 @@ FINISHED: tuple[str, ...] = (
     "tests/server.py",
     "tests/strict_conversation.py",
     "tests/strict_provider.py",
+    "tests/tasks_app/api",
     "tests/tasks_app/engine",
     "tests/tasks_app/hub",
     "tests/tasks_app/pages",

@@ -1,4 +1,4 @@
-"""Programs of alice, bob, carol and charlie, each with a token of its own; and tasks that wait for a person."""
+"""API clients with tokens, and tasks that wait for a person."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from tests import factories
 
 
 class Program(APIClient):
-    """Speaks JSON to addresses below /api/v1/; without a user it has no token."""
+    """An API client that sends JSON to paths below /api/v1/. Without a user it sends no token."""
 
     def __init__(self, user: Any = None) -> None:
         super().__init__(raise_request_exception=False)
@@ -39,13 +39,13 @@ def program(db: None) -> type[Program]:
 
 @pytest.fixture
 def alices(session: Any, alice: Any) -> Program:
-    """Alice's program."""
+    """Return alice's client."""
     return Program(alice)
 
 
 @pytest.fixture
 def task(session: Any) -> Task:
-    """Runs, as far as anybody can tell."""
+    """Return a task in a running state, without a worker."""
     running: Task = factories.TaskFactory(session=session, state="thinking")
     factories.append(running, Draft(context_type=ContextType.USER_MESSAGE, content="Please."))
     return running
@@ -53,14 +53,14 @@ def task(session: Any) -> Task:
 
 @pytest.fixture
 def asking(task: Task) -> Task:
-    """Waits with a question."""
+    """Return a task that waits for the answer to its question."""
     arguments = {"type": "ask", "text": "Which colour?", "options": ["red", "blue"]}
     return _waiting(task, "reply", "message", arguments, ContextType.AI_MESSAGE)
 
 
 @pytest.fixture
 def approving(task: Task) -> Task:
-    """Waits with a call that is dangerous."""
+    """Return a task that waits for the approval of a dangerous call."""
     waiting = _waiting(task, "approval", "shell", {"command": "rm -rf build"}, ContextType.TOOL_CALL)
     log = ToolCallLog.objects.get(task=task)
     Approval.objects.create(tool_call=log, fingerprint=log.fingerprint, reason="deletes a folder")

@@ -1,4 +1,4 @@
-"""Every id in every verb: whose it is decides, and what is nobody's business does not exist."""
+"""Access to every route and method, for owners, members, readers and strangers."""
 
 import uuid
 
@@ -107,7 +107,7 @@ def address(session, task):
 
 
 def of_project(session):
-    """Bob reads in it, as in the session."""
+    """Return the paths of a project that bob can read, as he can the session."""
     project = Project.objects.create(owner=session.owner, name="Apollo")
     member = project.memberships.create(user=session.members.get(username="bob"))
     file = LibraryFile.objects.create(project=project, name="a.txt", size=1)
@@ -142,19 +142,19 @@ def test_the_tables_here_name_every_route():
 
 
 @pytest.mark.parametrize(("method", "path", "body"), ALL)
-def test_without_a_token_nothing_is_told(method, path, body, address, program):
+def test_requests_without_a_token_are_401(method, path, body, address, program):
     answer = program().call(method, address(path), body)
     assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
     assert answer["Content-Type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
-def test_what_is_not_shared_does_not_exist(method, path, body, address, program, charlie):
+def test_unshared_objects_are_404(method, path, body, address, program, charlie):
     assert program(charlie).call(method, address(path), body).status_code == 404
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
-def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
+def test_unknown_ids_answer_like_unshared_ones(method, path, body, address, program, charlie):
     nothing = path.format(
         session=uuid.uuid4(),
         task=uuid.uuid4(),
@@ -175,14 +175,14 @@ def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, bo
 
 
 @pytest.mark.parametrize("path", ["sessions/not-a-uuid/", "tasks/1/", "nowhere/", "sessions"])
-def test_an_address_of_nothing_is_a_problem(path, alices):
+def test_unknown_addresses_are_problems(path, alices):
     for method in ("GET", "POST", "DELETE"):
         answer = alices.call(method, path)
         assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
 
 
 @pytest.mark.parametrize(("method", "path"), READS)
-def test_who_may_only_read_reads(method, path, address, program, bob):
+def test_readers_can_read(method, path, address, program, bob):
     assert program(bob).call(method, address(path)).status_code == 200
 
 
@@ -190,30 +190,30 @@ NOT_FOR_READERS = [*WRITES, *SHARING, *(row for row in PROJECTS if row[0] != "GE
 
 
 @pytest.mark.parametrize(("method", "path", "body"), [*NOT_FOR_READERS, *((m, p, None) for m, p in OWNERS_ALONE)])
-def test_who_may_only_read_changes_nothing(method, path, body, address, program, bob):
+def test_readers_cannot_change_anything(method, path, body, address, program, bob):
     answer = program(bob).call(method, address(path), body)
     assert answer.status_code == 403
     assert answer.json()["detail"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)
-def test_who_may_write_is_as_good_as_the_owner(method, path, body, address, program, carol, alice):
+def test_writing_members_get_the_same_answers_as_the_owner(method, path, body, address, program, carol, alice):
     as_member = program(carol).call(method, address(path), body).status_code
     assert as_member in (200, 201, 202, 409)  # 409: this task waits for nobody
 
 
 @pytest.mark.parametrize(("method", "path", "body"), FOR_READERS_TOO)
-def test_some_things_need_no_more_than_reading(method, path, body, address, program, bob):
+def test_some_requests_need_read_access_only(method, path, body, address, program, bob):
     assert program(bob).call(method, address(path), body).status_code == 201
 
 
-def test_only_the_owner_deletes(address, program, carol, alice, session, task):
+def test_only_the_owner_can_delete(address, program, carol, alice, session, task):
     task.delete()
     assert program(carol).call("DELETE", address("sessions/{session}/")).status_code == 403
     assert program(alice).call("DELETE", address("sessions/{session}/")).status_code == 204
 
 
-def test_lists_hold_only_what_is_visible(task, program, alice, bob, charlie):
+def test_lists_contain_visible_rows_only(task, program, alice, bob, charlie):
     factories.TaskFactory(session=factories.SessionFactory(owner=charlie))
     for path, id in (("sessions/", str(task.session_id)), ("tasks/", str(task.pk))):
         for user in (alice, bob):
@@ -221,18 +221,18 @@ def test_lists_hold_only_what_is_visible(task, program, alice, bob, charlie):
         assert id not in str(program(charlie).call("GET", path).json())
 
 
-def test_a_filter_by_somebody_elses_session_finds_nothing(task, program, charlie):
+def test_filter_by_an_unshared_session_returns_nothing(task, program, charlie):
     assert program(charlie).call("GET", f"tasks/?session={task.session_id}").json()["results"] == []
 
 
-def test_rights_that_are_taken_away_end_at_once(session, program, bob):
+def test_revoked_rights_end_immediately(session, program, bob):
     bobs = program(bob)
     assert bobs.call("GET", f"sessions/{session.pk}/").status_code == 200
     session.memberships.get(user=bob).delete()
     assert bobs.call("GET", f"sessions/{session.pk}/").status_code == 404
 
 
-def test_the_session_cookie_is_as_good_as_a_token_but_needs_csrf(session, alice):
+def test_session_cookie_authenticates_but_needs_csrf(session, alice):
     from rest_framework.test import APIClient
 
     browser = APIClient(enforce_csrf_checks=True)
@@ -245,13 +245,13 @@ def test_the_session_cookie_is_as_good_as_a_token_but_needs_csrf(session, alice)
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer wrong", "Bearer a b", "Bearer \xff\xfe", "Basic abc", "bearer"])
-def test_what_is_no_token_opens_nothing(header, session, program):
+def test_invalid_tokens_are_401(header, session, program):
     stranger = program()
     stranger.credentials(HTTP_AUTHORIZATION=header)
     assert stranger.call("GET", "sessions/").status_code == 401
 
 
-def test_an_account_that_is_closed_has_no_rights(program, alice, session):
+def test_closed_account_has_no_rights(program, alice, session):
     alices = program(alice)
     alice.is_active = False
     alice.save()

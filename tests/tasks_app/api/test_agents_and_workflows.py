@@ -18,7 +18,7 @@ def release(db):
     return workflow
 
 
-def test_agents_and_workflows_are_listed_and_a_workflow_without_steps_is_not(alices, clerk, release):
+def test_agents_and_workflows_with_steps_are_listed(alices, clerk, release):
     Workflow.objects.create(name="Empty")
     listed = alices.call("GET", "agents/").json()["results"]
     assert listed == [{"name": "Clerk", "description": "Files things.", "is_default": False}]
@@ -27,7 +27,7 @@ def test_agents_and_workflows_are_listed_and_a_workflow_without_steps_is_not(ali
     ]
 
 
-def test_a_session_has_the_agent_that_it_names_or_the_default_one(alices, clerk):
+def test_session_has_the_named_or_the_default_agent(alices, clerk):
     assert alices.call("POST", "sessions/", {}).json()["agent"] is None
     Agent.objects.create(name="House", is_default=True)
     assert alices.call("POST", "sessions/", {}).json()["agent"] == "House"
@@ -38,7 +38,7 @@ def test_a_session_has_the_agent_that_it_names_or_the_default_one(alices, clerk)
     assert (unknown.status_code, list(unknown.json()["errors"])) == (422, ["agent"])
 
 
-def test_a_message_starts_a_task_with_its_workflow(alices, session, release):
+def test_message_starts_a_task_with_its_workflow(alices, session, release):
     path = f"sessions/{session.pk}/messages/"
     started = alices.call("POST", path, {"content": "Release it.", "workflow": "Release"})
     assert started.status_code == 202

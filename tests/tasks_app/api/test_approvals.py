@@ -1,4 +1,4 @@
-"""Approvals over REST: who finds them, whose word counts, and that an agent's token has none."""
+"""Approvals over REST: visibility, the right to decide, and tokens without it."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -14,7 +14,7 @@ YES = {"decision": "approve"}
 
 @pytest.fixture
 def reviewers(charlie):
-    """Charlie has the role, and no access to the session."""
+    """Give charlie the role that approves, without access to the session."""
     role = Group.objects.create(name="reviewers")
     charlie.groups.add(role)
     return role
@@ -31,7 +31,7 @@ def listed(program):
     return program.call("GET", "approvals/").json()["results"]
 
 
-def test_it_is_found_by_those_whose_word_counts(program, alices, alice, bob, carol, charlie, approving):
+def test_only_approvers_find_an_approval(program, alices, alice, bob, carol, charlie, approving):
     (found,) = listed(alices)
     approval = Approval.objects.get()
     assert (found["id"], found["task"], found["tool"]) == (approval.pk, str(approving.pk), "shell")
@@ -44,7 +44,7 @@ def test_it_is_found_by_those_whose_word_counts(program, alices, alice, bob, car
     assert approval.decision == "pending"
 
 
-def test_a_role_decides_and_learns_no_more_than_the_call(program, alices, charlie, approving, reviewers):
+def test_approver_by_role_sees_only_the_call(program, alices, charlie, approving, reviewers):
     ToolSetting.objects.create(name="shell", approvers=reviewers)
     approval = Approval.objects.get()
     charlies = program(charlie)
@@ -69,7 +69,7 @@ def test_a_role_decides_and_learns_no_more_than_the_call(program, alices, charli
     assert approval.decided_by == charlie
 
 
-def test_who_may_only_read_and_has_the_role_decides(program, bob, approving):
+def test_reader_with_the_role_can_decide(program, bob, approving):
     role = Group.objects.create(name="readers")
     bob.groups.add(role)
     ToolSetting.objects.create(name="shell", approvers=role)
@@ -86,7 +86,7 @@ def test_four_eyes_over_rest(program, alices, carol, approving):
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
 @pytest.mark.parametrize("path", ["tasks/{task}/approval/", "approvals/{approval}/"])
-def test_a_token_that_an_agent_may_hold_says_neither_yes_nor_no(path, decision, alice, approving):
+def test_token_without_approval_right_cannot_decide(path, decision, alice, approving):
     approval = Approval.objects.get()
     address = path.format(task=approving.pk, approval=approval.pk)
     agents, _, _ = with_token(alice, may_approve=False)
@@ -97,7 +97,7 @@ def test_a_token_that_an_agent_may_hold_says_neither_yes_nor_no(path, decision, 
     assert agents.call("GET", f"tasks/{approving.pk}/").status_code == 200
 
 
-def test_a_token_that_is_kept_as_a_secret_is_an_agents(alice, bob, approving):
+def test_token_stored_as_a_secret_cannot_decide(alice, bob, approving):
     program, _, value = with_token(alice)
     secret = Secret.objects.create(owner=bob, name="AGENTSITE", value=value)
     assert program.call("POST", f"tasks/{approving.pk}/approval/", YES).status_code == 403

@@ -1,4 +1,4 @@
-"""Models, tools and usage: what a user may use, and what they have used."""
+"""Models and tools of a user, and the user's usage."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -19,7 +19,7 @@ def results(program, path):
     return page["results"]
 
 
-def test_models_are_those_that_a_provider_answers(alices, session):
+def test_models_with_a_provider_are_listed(alices, session):
     factories.LogicalModelFactory(name="without a route")
     factories.RouteFactory(model__name="switched off", provider__enabled=False)
     model = session.model
@@ -28,7 +28,7 @@ def test_models_are_those_that_a_provider_answers(alices, session):
     assert results(alices, "models/") == [expected]
 
 
-def test_a_model_works_if_one_of_its_providers_answered_last(alices):
+def test_model_works_if_the_last_call_of_a_provider_succeeded(alices):
     model = factories.LogicalModelFactory()
     first, second = (factories.RouteFactory(model=model, priority=number) for number in (1, 2))
     outcomes = []
@@ -41,7 +41,7 @@ def test_a_model_works_if_one_of_its_providers_answered_last(alices):
     assert outcomes == [True, None, False]  # the second one was not called before the last call
 
 
-def test_tools_come_with_their_schema_and_danger(alices):
+def test_tools_have_schema_and_danger(alices):
     tools = {tool["name"]: tool for tool in results(alices, "tools/")}
     assert {"message", "file", "match", "fetch_url"} <= set(tools)
     assert set(tools["match"]) == {"name", "description", "parameters", "danger"}
@@ -49,7 +49,7 @@ def test_tools_come_with_their_schema_and_danger(alices):
     assert "pattern" in tools["match"]["parameters"]["properties"]
 
 
-def test_tools_of_mcp_servers_are_among_them(alices):
+def test_tools_of_mcp_servers_are_listed(alices):
     server = McpServer.objects.create(name="notes", transport="stdio", command=["x"])
     McpTool.objects.create(server=server, name="add", schema='{"type": "object"}', digest="1", confirmed="1")
     McpTool.objects.create(server=server, name="held", schema="{}", digest="2", confirmed="1")
@@ -58,7 +58,7 @@ def test_tools_of_mcp_servers_are_among_them(alices):
     assert "notes__held" not in tools
 
 
-def test_tools_are_those_of_the_user(alices, alice, program, bob):
+def test_tools_depend_on_the_user(alices, alice, program, bob):
     analysts = Group.objects.create(name="analysts")
     RolePolicy.objects.create(role=analysts, deny=["file"])
     alice.groups.add(analysts)
@@ -66,13 +66,13 @@ def test_tools_are_those_of_the_user(alices, alice, program, bob):
     assert "file" in {tool["name"] for tool in results(program(bob), "tools/")}
 
 
-def test_a_tool_that_one_person_may_not_have_is_not_listed(alices, alice, program, bob):
+def test_tool_denied_to_a_user_is_not_listed(alices, alice, program, bob):
     UserPolicy.objects.create(user=alice, deny=["file"])
     assert "file" not in {tool["name"] for tool in results(alices, "tools/")}
     assert "file" in {tool["name"] for tool in results(program(bob), "tools/")}
 
 
-def test_the_administrators_word_on_a_tool_is_shown(alices):
+def test_danger_set_by_administrators_is_shown(alices):
     ToolSetting.objects.create(name="match", danger="dangerous")
     ToolSetting.objects.create(name="file", enabled=False)
     tools = {tool["name"]: tool["danger"] for tool in results(alices, "tools/")}
@@ -101,14 +101,14 @@ def test_usage_sums_the_users_own_tasks_by_day(alices, alice, session, carol):
     assert report["budgets"] == []
 
 
-def test_what_was_used_in_a_session_stays_used_when_it_is_deleted(alices, alice, session):
+def test_usage_includes_deleted_sessions(alices, alice, session):
     used(session, alice, datetime.now(UTC), 10)
     before = alices.call("GET", "usage/").json()
     assert alices.call("DELETE", f"sessions/{session.pk}/").status_code == 204
     assert alices.call("GET", "usage/").json() == before
 
 
-def test_usage_says_what_is_left_of_each_budget(alices, alice, session):
+def test_usage_shows_the_rest_of_each_budget(alices, alice, session):
     analysts = Group.objects.create(name="analysts")
     alice.groups.add(analysts)
     Budget.objects.create(user=alice, usd_per_day=2, tokens_per_task=500)
@@ -127,7 +127,7 @@ def test_usage_says_what_is_left_of_each_budget(alices, alice, session):
     ]
 
 
-def test_calls_without_a_price_have_no_cost_and_are_counted(alices, alice):
+def test_unpriced_calls_are_counted_without_cost(alices, alice):
     Budget.objects.create(user=alice, usd_per_day=2)
     factories.log(user_id=alice.pk, input_tokens=5)
     report = alices.call("GET", "usage/").json()
@@ -136,7 +136,7 @@ def test_calls_without_a_price_have_no_cost_and_are_counted(alices, alice):
     assert [budget["unpriced_calls"] for budget in report["budgets"]] == [1]
 
 
-def test_without_tasks_nothing_is_used(alices):
+def test_usage_is_zero_without_tasks(alices):
     report = alices.call("GET", "usage/").json()
     assert (report["total"]["input_tokens"], report["total"]["cost_usd"], report["total"]["tasks"]) == (0, None, 0)
     assert {day["tasks"] for day in report["days"]} == {0}

@@ -1,4 +1,4 @@
-"""The history of files over REST: what each call changed, its diff, and undo."""
+"""The history of files over REST: changes, diffs and undo."""
 
 from urllib.parse import urlencode
 
@@ -15,7 +15,7 @@ SECRET = "s3cr3t-abcdefgh-1234"
 
 @pytest.fixture
 def workspace(session, task):
-    """Two changes: a file is made, then replaced beside a new one."""
+    """Return a workspace with two changes. The second replaces the first file and adds another."""
     workspace = workspace_of(session)
     file_history.ensure_snapshot(session, workspace)
     for number, content in enumerate((b"one\n", f"{SECRET}\n".encode())):
@@ -35,7 +35,7 @@ def changes(alices, session):
     return alices.call("GET", f"sessions/{session.pk}/changes/").json()["results"]
 
 
-def test_the_newest_change_is_first(workspace, alices, session):
+def test_newest_change_is_first(workspace, alices, session):
     newest, first = changes(alices, session)
     assert (first["tool"], first["call_id"]) == ("shell", "call_0")
     assert first["paths"] == [{"path": "a.txt", "action": "created", "kept": True}]
@@ -46,7 +46,7 @@ def test_the_newest_change_is_first(workspace, alices, session):
     assert newest["created_at"]
 
 
-def test_a_diff_has_no_secrets(workspace, alices, alice, session):
+def test_diff_is_redacted(workspace, alices, alice, session):
     secret = Secret(owner=alice, name="KEY")
     secret.value = SECRET
     secret.save()
@@ -58,7 +58,7 @@ def test_a_diff_has_no_secrets(workspace, alices, alice, session):
     assert found["paths"][0]["diff"] in found["diff"]
 
 
-def test_a_path_has_no_secrets_and_may_be_given_as_it_is_shown(workspace, alices, alice, session, client):
+def test_path_is_redacted_and_accepted_in_redacted_form(workspace, alices, alice, session, client):
     secret = Secret(owner=alice, name="KEY")
     secret.value = SECRET
     secret.save()
@@ -77,7 +77,7 @@ def test_a_path_has_no_secrets_and_may_be_given_as_it_is_shown(workspace, alices
     assert [("[secret:KEY].txt" in page, SECRET in page) for page in pages] == [(True, False)] * 2
 
 
-def test_versions_have_no_secrets_and_are_found_by_the_path_that_is_shown(workspace, alices, alice, session):
+def test_versions_are_redacted_and_found_by_the_redacted_path(workspace, alices, alice, session):
     name, other = f"{SECRET}.txt", "[secret:OTHER].txt"
     for content in (b"1", b"22", b""):
         for path in (name, other):
@@ -96,7 +96,7 @@ def test_versions_have_no_secrets_and_are_found_by_the_path_that_is_shown(worksp
     assert SECRET not in str([download["Content-Disposition"] for download in downloads])
 
 
-def test_all_or_one_file_is_put_back(workspace, alices, session):
+def test_undo_restores_all_files_or_one(workspace, alices, session):
     number = changes(alices, session)[0]["id"]
     undone = alices.call("POST", f"changes/{number}/undo/", {"paths": ["a.txt"]})
     assert undone.status_code == 200
@@ -109,20 +109,20 @@ def test_all_or_one_file_is_put_back(workspace, alices, session):
     assert workspace.read_bytes("a.txt").decode() == f"{SECRET}\n"
 
 
-def test_a_path_that_did_not_change_is_refused(workspace, alices, session):
+def test_undo_refuses_an_unchanged_path(workspace, alices, session):
     number = changes(alices, session)[0]["id"]
     answer = alices.call("POST", f"changes/{number}/undo/", {"paths": ["a.txt", "../x"]})
     assert (answer.status_code, list(answer.json()["errors"])) == (422, ["paths"])
     assert SECRET in workspace.read_bytes("a.txt").decode()
 
 
-def test_an_upload_is_a_change_of_its_own(workspace, alices, session):
+def test_upload_is_a_separate_change(workspace, alices, session):
     alices.post(f"/api/v1/sessions/{session.pk}/files/a.txt", b"new", content_type="application/octet-stream")
     newest = changes(alices, session)[0]
     assert (newest["tool"], newest["call_id"], newest["paths"][0]["action"]) == ("upload", "", "changed")
 
 
-def test_while_a_task_runs_it_is_refused(workspace, alices, session, task):
+def test_undo_is_refused_while_a_task_runs(workspace, alices, session, task):
     task.state, task.failure_code, task.ended_at = "thinking", "", None
     task.save()
     number = changes(alices, session)[0]["id"]

@@ -1,4 +1,4 @@
-"""Entries: the record as programs read it."""
+"""Entries of the record over REST."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ def entries(alices, session):
     return read
 
 
-def test_an_entry_has_the_names_of_the_contract_and_no_others(task, entries):
+def test_entry_has_exactly_the_documented_fields(task, entries):
     (entry,) = entries()
     assert entry.pop("created_at").endswith("Z")
     assert entry == {
@@ -39,11 +39,11 @@ def test_an_entry_has_the_names_of_the_contract_and_no_others(task, entries):
     }
 
 
-def test_the_description_names_the_same_fields(task, entries):
+def test_serializer_has_the_same_fields(task, entries):
     assert set(EntrySerializer().fields) == set(entries()[0])
 
 
-def test_a_call_has_its_arguments_as_an_object_and_thinking_as_text(task, entries):
+def test_call_has_its_arguments_as_an_object(task, entries):
     call = ToolCall(id="call_1", name="shell", arguments='{"command": "ls"}')
     thinking = Thinking(text="I look.", protocol="p", model="m", blocks=({"signature": "s"},))
     factories.append(
@@ -63,7 +63,7 @@ def test_a_call_has_its_arguments_as_an_object_and_thinking_as_text(task, entrie
     "text",
     ["{", "[1]", "5", "null", '{"a": NaN}', '{"a": 1e999}', '{"a": "\\ud800"}', '{"a":' + "[" * 999 + "]" * 999 + "}"],
 )
-def test_arguments_that_are_no_object_stay_the_text_that_came(text, task, entries):
+def test_invalid_arguments_stay_text(text, task, entries):
     factories.append(
         task,
         Draft(context_type=ContextType.TOOL_CALL, tool_call=ToolCall(id="call_1", name="shell", arguments=text)),
@@ -72,11 +72,11 @@ def test_arguments_that_are_no_object_stay_the_text_that_came(text, task, entrie
 
 
 @given(st.text())
-def test_arguments_of_any_text_can_be_shown(text):
+def test_any_arguments_can_be_serialized(text):
     assert isinstance(_arguments(text), str | dict)
 
 
-def test_pages_give_every_entry_once_in_order(task, alices, session):
+def test_pages_contain_every_entry_once_in_order(task, alices, session):
     factories.append(task, *(notice(f"n{number}") for number in range(2, 12)))
     seqs, path = [], f"sessions/{session.pk}/entries/?limit=4&after=2"
     while path:
@@ -86,6 +86,6 @@ def test_pages_give_every_entry_once_in_order(task, alices, session):
     assert seqs == list(range(3, 12))
 
 
-def test_after_the_last_entry_there_is_nothing(task, entries):
+def test_no_entries_follow_the_last_one(task, entries):
     assert entries("?after=1") == []
     assert entries("?after=2147483647") == []

@@ -1,4 +1,4 @@
-"""The event stream, through the ASGI application as a server would call it."""
+"""The event stream, read through the ASGI application."""
 
 import asyncio
 import gc
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Stream:
-    """An open request; `next` gives one event as {event, data, id?}, or {comment}."""
+    """An open request. `next` returns an event as {event, data, id?}, or {comment}."""
 
     def __init__(self, communicator: ApplicationCommunicator) -> None:
         self.communicator = communicator
@@ -69,7 +69,7 @@ class Stream:
 
 @pytest.fixture
 def open_stream(task, alice, monkeypatch):
-    """Opens alice's stream; what is broadcast comes over the test's own event loop, as it does in the server."""
+    """Return a function that opens alice's stream. Broadcasts use the test's event loop, as in the server."""
     _, token = ApiToken.objects.create(alice)
 
     @asynccontextmanager
@@ -105,7 +105,7 @@ async def say(task, *texts):
     await database_sync_to_async(factories.append)(task, *(notice(text) for text in texts))
 
 
-async def test_it_begins_with_the_record_and_how_things_stand(open_stream, task):
+async def test_stream_begins_with_the_record_and_the_state(open_stream, task):
     await say(task, "two", "three")
     async with open_stream() as stream:
         assert stream.head["status"] == 200
@@ -121,13 +121,13 @@ async def test_it_begins_with_the_record_and_how_things_stand(open_stream, task)
         }
 
 
-async def test_an_entry_is_the_same_as_in_rest(open_stream, alices, task):
+async def test_entry_event_equals_the_entry_in_rest(open_stream, alices, task):
     listed = await database_sync_to_async(alices.call)("GET", f"sessions/{task.session_id}/entries/")
     async with open_stream() as stream:
         assert (await stream.until("entry"))["data"] == listed.json()["results"][0]
 
 
-async def test_what_is_appended_arrives_at_once_and_in_order(open_stream, task):
+async def test_appended_entries_arrive_immediately_and_in_order(open_stream, task):
     async with open_stream() as stream:
         await stream.until("state")
         for number in range(5):
@@ -145,19 +145,19 @@ async def test_what_is_appended_arrives_at_once_and_in_order(open_stream, task):
         ("after=2", {"last_event_id": ""}),
     ],
 )
-async def test_it_resumes_behind_the_last_entry_that_was_seen(query, headers, open_stream, task):
+async def test_stream_resumes_after_the_last_seen_entry(query, headers, open_stream, task):
     await say(task, "two", "three", "four")
     async with open_stream(query, **headers) as stream:
         assert await stream.seqs(2) == [3, 4]
 
 
-async def test_a_last_event_id_that_is_none_is_refused(open_stream):
+async def test_invalid_last_event_id_is_refused(open_stream):
     async with open_stream(last_event_id="abc") as stream:
         assert stream.head["status"] == 422
         stream.is_open = False
 
 
-async def test_only_entries_have_an_id_and_other_events_have_their_own_data(open_stream, task):
+async def test_only_entry_events_have_an_id(open_stream, task):
     state = {"type": "state", "task": str(task.pk), "state": "executing_tool", "waiting_for": "reply"}
     async with open_stream() as stream:
         await stream.until("state")
@@ -168,7 +168,7 @@ async def test_only_entries_have_an_id_and_other_events_have_their_own_data(open
             assert await stream.until(name) == {"event": name, "data": sent}
 
 
-async def test_the_text_that_streams_is_given_from_its_beginning_and_then_goes_on(open_stream, task):
+async def test_late_subscriber_gets_streamed_text_from_the_start(open_stream, task):
     def piece(offset, text):
         return stream_buffer.Chunk(stream="s1", kind="text", offset=offset, text=text)
 
@@ -181,7 +181,7 @@ async def test_the_text_that_streams_is_given_from_its_beginning_and_then_goes_o
     await stream_buffer.store.drop(task.pk)
 
 
-async def test_text_that_nobody_follows_is_made_ready_for_who_comes_and_then_goes_on(open_stream, task, monkeypatch):
+async def test_unfollowed_text_is_buffered_for_late_subscribers(open_stream, task, monkeypatch):
     sent, send = [], broadcast.send
 
     async def hear(group, message):
@@ -202,7 +202,7 @@ async def test_text_that_nobody_follows_is_made_ready_for_who_comes_and_then_goe
     await stream_buffer.store.drop(task.pk)
 
 
-async def test_text_that_nobody_has_followed_gives_way_to_that_of_the_next_stream(task):
+async def test_next_stream_replaces_unfollowed_text(task):
     first, second, third = (LiveStream(task.session.group, task.pk, Redactor([])) for _ in range(3))
     first.feed("text", "Once ")
     second.feed("text", "Twice ")
@@ -213,8 +213,8 @@ async def test_text_that_nobody_has_followed_gives_way_to_that_of_the_next_strea
     await stream_buffer.store.drop(task.pk)
 
 
-async def test_text_that_nobody_follows_is_forgotten_with_its_stream(task):
-    """Also if the last of it comes after the call's end, where nobody would ask for it any more."""
+async def test_unfollowed_text_is_deleted_with_its_stream(task):
+    """The last chunk may be stored after the end of its call, when no stream would delete it."""
     await stream_buffer.store.drop(task.pk)
     stream = LiveStream(task.session.group, task.pk, Redactor([]))
     stream.feed("text", "Once upon")
@@ -225,7 +225,7 @@ async def test_text_that_nobody_follows_is_forgotten_with_its_stream(task):
     assert await stream_buffer.store.chunks_of(task.pk) == []
 
 
-async def test_text_that_stands_in_an_entry_by_now_is_not_told_again(open_stream, task):
+async def test_text_already_in_an_entry_is_not_sent_again(open_stream, task):
     piece = stream_buffer.Chunk(stream="s1", kind="text", offset=0, text="Once ")
     await stream_buffer.store.add(task.pk, piece)
     said = Draft(context_type=ContextType.AI_MESSAGE, content="Once upon", metadata={"stream": "s1"})
@@ -242,7 +242,7 @@ async def test_text_that_stands_in_an_entry_by_now_is_not_told_again(open_stream
 
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
-async def test_what_comes_after_the_end_of_a_stream_is_not_kept(task, kind):
+async def test_chunks_after_the_end_of_a_stream_are_not_stored(task, kind):
     def piece(kind, offset):
         return stream_buffer.Chunk(stream="s1", kind=kind, offset=offset, text="Once ")
 
@@ -253,8 +253,8 @@ async def test_what_comes_after_the_end_of_a_stream_is_not_kept(task, kind):
 
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
-async def test_what_comes_after_the_beginning_of_the_next_stream_does_not_replace_it(task, kind):
-    """Pieces are sent in batches, so the last one of a short stream may come when the next has begun."""
+async def test_late_chunks_do_not_replace_the_next_stream(task, kind):
+    """Chunks are sent in batches, so the last one of a short stream may arrive after the next stream's start."""
 
     def piece(stream, kind, offset):
         return stream_buffer.Chunk(stream=stream, kind=kind, offset=offset, text="Once ")
@@ -266,14 +266,14 @@ async def test_what_comes_after_the_beginning_of_the_next_stream_does_not_replac
     await stream_buffer.store.drop(task.pk)
 
 
-async def test_silence_is_filled_with_comments(open_stream, monkeypatch):
+async def test_comments_are_sent_during_silence(open_stream, monkeypatch):
     monkeypatch.setattr(entries, "QUIET_SECONDS", 0.02)
     async with open_stream() as stream:
         await stream.until("state")
         assert [await stream.next() for _ in range(3)] == [{"comment": ":"}] * 3
 
 
-async def test_after_a_silence_nothing_is_missing(open_stream, task, monkeypatch):
+async def test_no_entries_are_missing_after_silence(open_stream, task, monkeypatch):
     monkeypatch.setattr(entries, "QUIET_SECONDS", 0.02)
     async with open_stream() as stream:
         await stream.until("state")
@@ -282,7 +282,7 @@ async def test_after_a_silence_nothing_is_missing(open_stream, task, monkeypatch
         assert await stream.seqs(1) == [2]
 
 
-async def test_it_ends_when_the_session_is_deleted_or_no_longer_shared(open_stream, task):
+async def test_stream_ends_when_the_session_is_deleted_or_unshared(open_stream, task):
     async with open_stream() as stream:
         await stream.until("state")
         await database_sync_to_async(Session.objects.filter(pk=task.session_id).delete)()
@@ -291,7 +291,7 @@ async def test_it_ends_when_the_session_is_deleted_or_no_longer_shared(open_stre
 
 
 @pytest.mark.parametrize("loss", ["token", "account"])
-async def test_it_ends_when_the_token_is_revoked_or_the_account_closed(loss, open_stream, task, alice):
+async def test_stream_ends_when_the_token_is_revoked_or_the_account_closed(loss, open_stream, task, alice):
     async with open_stream() as stream:
         await stream.until("state")
         if loss == "token":
@@ -302,7 +302,7 @@ async def test_it_ends_when_the_token_is_revoked_or_the_account_closed(loss, ope
             await stream.until("the end")
 
 
-async def test_it_ends_when_who_follows_by_a_cookie_signs_out(open_stream, task, alice):
+async def test_stream_of_a_cookie_login_ends_at_sign_out(open_stream, task, alice):
     browser = Client()
     await database_sync_to_async(browser.force_login)(alice)
     async with open_stream(authorization="", cookie=f"sessionid={browser.cookies['sessionid'].value}") as stream:
@@ -313,7 +313,7 @@ async def test_it_ends_when_who_follows_by_a_cookie_signs_out(open_stream, task,
             await stream.until("the end")
 
 
-async def test_nothing_is_left_behind_when_the_client_goes(open_stream, task):
+async def test_client_disconnect_cleans_up(open_stream, task):
     before = asyncio.all_tasks()
     async with open_stream() as stream:
         await stream.until("state")
@@ -322,7 +322,7 @@ async def test_nothing_is_left_behind_when_the_client_goes(open_stream, task):
     assert asyncio.all_tasks() <= before
 
 
-async def test_nothing_is_left_behind_when_the_client_goes_in_the_middle_of_the_record(open_stream, task):
+async def test_client_disconnect_during_the_record_cleans_up(open_stream, task):
     await say(task, *map(str, range(50)))
     before = asyncio.all_tasks()
     async with open_stream() as stream:

@@ -1,4 +1,4 @@
-"""The workspace's files: listed, fetched, brought."""
+"""Listing, download and upload of a workspace's files."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ def base(session):
 
 @pytest.fixture
 def fetch(alice, base):
-    """Fetches through the asynchronous handler, as a server does: the whole answer with its headers."""
+    """Return a function that requests a file through the asynchronous handler and returns the response and its body."""
     _, token = ApiToken.objects.create(alice)
 
     def get(path):
@@ -60,7 +60,7 @@ def body_of(answer):
 # --- listing ----------------------------------------------------------------------------------------------------------
 
 
-def test_all_files_are_listed_in_the_order_of_their_paths(alices, base, workspace):
+def test_files_are_listed_in_the_order_of_their_paths(alices, base, workspace):
     for path, data in (("b.txt", b"123"), ("a/z.txt", b""), ("a/b/c.txt", b"1"), ("a.txt", b"12"), (".hidden/x", b"")):
         workspace.write_bytes(path, data)
     (workspace.root / "link").symlink_to("/etc/passwd")
@@ -75,12 +75,12 @@ def test_all_files_are_listed_in_the_order_of_their_paths(alices, base, workspac
     ]
 
 
-def test_a_workspace_that_was_never_used_is_empty(alices, base):
+def test_unused_workspace_is_empty(alices, base):
     assert alices.get(base).json()["results"] == []
 
 
-def test_every_name_is_listed_as_it_can_be_asked_for(alices, base, workspace, session):
-    """A cursor goes on behind a name that is written with escapes."""
+def test_listed_names_can_be_requested(alices, base, workspace, session):
+    """The next page starts after a name that contains escapes."""
     names = [b"\xff.txt", b"line\n.txt", "narrow\u202fspace.txt".encode(), "u\u0308ber.txt".encode()]
     folder = bytes(workspace.make_root()) + b"/in \xfe\t/"
     os.mkdir(folder)
@@ -100,7 +100,7 @@ def test_every_name_is_listed_as_it_can_be_asked_for(alices, base, workspace, se
     assert body_of(alices.get(base + quote("in \ufffd /über.txt"))) == names[-1]
 
 
-def test_an_upload_replaces_the_file_that_is_meant(alices, base, workspace):
+def test_upload_replaces_the_named_file(alices, base, workspace):
     decomposed = unicodedata.normalize("NFD", "Übersicht für März.txt")
     for path, text in ((decomposed, b"one"), ("Übersicht für März.txt", b"two")):
         answer = alices.post(f"{base}{quote(path)}", text, content_type="application/octet-stream")
@@ -108,7 +108,7 @@ def test_an_upload_replaces_the_file_that_is_meant(alices, base, workspace):
     assert [path.read_bytes() for path in workspace.root.iterdir()] == [b"two"]
 
 
-def test_every_name_has_a_history(alices, base, workspace, session):
+def test_files_of_any_name_have_versions(alices, base, workspace, session):
     path, escaped = bytes(workspace.make_root()) + b"/\xff\n.txt", "\\udcff\\n.txt"
     file_history.record(session, workspace)
     with open(path, "wb") as file:
@@ -125,7 +125,7 @@ def test_every_name_has_a_history(alices, base, workspace, session):
         assert file.read() == b"kept"
 
 
-def test_a_long_list_comes_in_pages(alices, base, workspace):
+def test_long_list_is_paged(alices, base, workspace):
     paths = [f"{folder}/{name}" for folder in "abc" for name in ("1", "2", "sub/1")]
     for path in paths:
         workspace.write_bytes(path, b"")
@@ -141,7 +141,7 @@ names = st.text("ab.", min_size=1, max_size=2).filter(lambda name: name.strip(".
 
 
 @given(paths=st.lists(st.lists(names, min_size=1, max_size=3), max_size=8), after=st.lists(names, max_size=3))
-def test_what_comes_after_a_path_is_what_is_greater(paths, after, tmp_path_factory):
+def test_files_after_a_path_are_those_that_sort_after_it(paths, after, tmp_path_factory):
     workspace = Workspace(tmp_path_factory.mktemp("tree"))
     for path in paths:
         place = workspace.root.joinpath(*path)
@@ -153,11 +153,11 @@ def test_what_comes_after_a_path_is_what_is_greater(paths, after, tmp_path_facto
     assert [path for path, _ in files_after(workspace, tuple(after))] == expected
 
 
-# --- fetching ---------------------------------------------------------------------------------------------------------
+# --- download ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_file_is_fetched_byte_by_byte_and_can_do_no_harm(fetch, workspace):
+def test_download_is_exact_and_cannot_run_scripts(fetch, workspace):
     data = bytes(range(256)) * 4096
     workspace.write_bytes("folder/page 1.html", data)
     answer, body = fetch("folder/page%201.html")
@@ -170,7 +170,7 @@ def test_a_file_is_fetched_byte_by_byte_and_can_do_no_harm(fetch, workspace):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("path", ["missing.txt", "folder", "a/../../x", "link", "folder/", "x" * 300, "%00", "."])
-def test_what_is_no_file_in_here_is_404(path, fetch, workspace):
+def test_paths_without_a_readable_file_are_404(path, fetch, workspace):
     workspace.write_bytes("folder/a.txt", b"x")
     (workspace.root / "link").symlink_to("/etc/passwd")
     answer, body = fetch(path)
@@ -193,11 +193,11 @@ def test_what_is_no_file_in_here_is_404(path, fetch, workspace):
         ("Makefile", "application/octet-stream"),
     ],
 )
-def test_a_type_that_could_act_is_not_told(name, content_type):
+def test_active_content_types_are_not_sent(name, content_type):
     assert _content_type(name) == content_type
 
 
-async def test_a_file_that_grows_while_it_is_fetched_keeps_to_its_length(tmp_path):
+async def test_growing_file_is_sent_with_its_initial_length(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(b"first")
     chunks = Chunks(path.open("rb"))
@@ -206,45 +206,45 @@ async def test_a_file_that_grows_while_it_is_fetched_keeps_to_its_length(tmp_pat
     chunks.close()
 
 
-# --- bringing ---------------------------------------------------------------------------------------------------------
+# --- upload -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "content_type",
     ["application/octet-stream", "text/csv", "application/json", "application/x-www-form-urlencoded", ""],
 )
-def test_the_raw_body_is_the_file_whatever_its_type(content_type, alices, base, workspace):
+def test_raw_body_is_the_file_whatever_its_type(content_type, alices, base, workspace):
     data = b'\xff\x00{"a=b&c'
     answer = alices.generic("POST", base + "in/data.bin", data, content_type=content_type)
     assert (answer.status_code, answer.json()) == (201, {"path": "in/data.bin", "size": len(data)})
     assert workspace.read_bytes("in/data.bin") == data
 
 
-def test_a_form_brings_one_file(alices, base, workspace):
+def test_form_uploads_one_file(alices, base, workspace):
     form = {"file": SimpleUploadedFile("other-name.txt", b"hello")}
     assert alices.post(base + "notes.txt", form, format="multipart").status_code == 201
     assert workspace.read_bytes("notes.txt") == b"hello"
 
 
 @pytest.mark.parametrize("form", [{"text": "no file"}, {"a": b"1", "b": b"2"}])
-def test_a_form_without_exactly_one_file_is_422(form, alices, base, workspace):
+def test_form_without_exactly_one_file_is_422(form, alices, base, workspace):
     files = {name: SimpleUploadedFile(name, data) if isinstance(data, bytes) else data for name, data in form.items()}
     assert alices.post(base + "notes.txt", files, format="multipart").status_code == 422
     assert not workspace.is_file("notes.txt")
 
 
-def test_an_empty_file_is_a_file(alices, base, workspace):
+def test_empty_file_is_accepted(alices, base, workspace):
     assert alices.generic("POST", base + "empty", b"", CONTENT_LENGTH="").status_code == 201
     assert workspace.read_bytes("empty") == b""
 
 
-def test_a_file_is_replaced(alices, base, workspace):
+def test_upload_replaces_a_file(alices, base, workspace):
     workspace.write_bytes("notes.txt", b"old and longer")
     alices.generic("POST", base + "notes.txt", b"new")
     assert workspace.read_bytes("notes.txt") == b"new"
 
 
-def test_a_file_over_the_limit_is_413(alices, base, workspace, monkeypatch):
+def test_file_over_the_limit_is_413(alices, base, workspace, monkeypatch):
     from tasks_app.api import files
 
     monkeypatch.setattr(files, "MAX_BYTES", 100)
@@ -255,13 +255,13 @@ def test_a_file_over_the_limit_is_413(alices, base, workspace, monkeypatch):
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "folder", "%00", "x" * 300])
-def test_a_path_that_is_none_is_422_and_writes_nothing(path, alices, base, workspace):
+def test_invalid_path_is_422_and_writes_nothing(path, alices, base, workspace):
     workspace.write_bytes("folder/a.txt", b"")
     answer = alices.generic("POST", base + path, b"x")
     assert (answer.status_code, list(answer.json()["errors"])) == (422, ["path"])
 
 
-def test_a_browser_may_bring_files_with_its_cookie_and_csrf(session, alice, base, workspace):
+def test_browser_can_upload_with_cookie_and_csrf(session, alice, base, workspace):
     from rest_framework.test import APIClient
 
     browser = APIClient(enforce_csrf_checks=True)
@@ -274,7 +274,7 @@ def test_a_browser_may_bring_files_with_its_cookie_and_csrf(session, alice, base
     assert workspace.read_bytes("a") == b"x=1"
 
 
-def test_an_upload_is_never_whole_in_memory(alices, session):
+def test_upload_is_never_entirely_in_memory(alices, session):
     upload = TemporaryUploadedFile("big", "application/octet-stream", 20_000_000, None)
     upload.truncate(20_000_000)
     tracemalloc.start()

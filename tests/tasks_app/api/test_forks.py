@@ -1,4 +1,4 @@
-"""A fork over REST: a session of the user's own, once for one key."""
+"""Forks over REST, and their idempotency keys."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests import factories
 from tools_app.files import workspace_copy
 
 
-def test_it_answers_with_the_new_session(task: Task, alices: Any) -> None:
+def test_fork_returns_the_new_session(task: Task, alices: Any) -> None:
     response = alices.call("POST", f"tasks/{task.id}/fork/", {"seq": 1})
     assert response.status_code == 201
     body = response.json()
@@ -26,13 +26,13 @@ def test_it_answers_with_the_new_session(task: Task, alices: Any) -> None:
     assert alices.call("GET", "tasks/?state=failed").json()["results"] == []
 
 
-def test_a_reader_forks_what_is_shared_with_them(task: Task, program: Any, bob: Any, charlie: Any) -> None:
+def test_reader_can_fork_a_shared_session(task: Task, program: Any, bob: Any, charlie: Any) -> None:
     response = program(bob).call("POST", f"tasks/{task.id}/fork/", {"seq": 1})
     assert response.json()["owner"] == "bob"
     assert program(charlie).call("POST", f"tasks/{task.id}/fork/", {"seq": 1}).status_code == 404
 
 
-def test_the_entry_must_exist(task: Task, alices: Any) -> None:
+def test_fork_requires_an_existing_entry(task: Task, alices: Any) -> None:
     for body in ({"seq": 2}, {"seq": 0}, {"seq": "x"}, {}):
         response = alices.call("POST", f"tasks/{task.id}/fork/", body)
         assert response.status_code == 422
@@ -40,7 +40,7 @@ def test_the_entry_must_exist(task: Task, alices: Any) -> None:
     assert Session.objects.count() == 1
 
 
-def test_one_key_makes_one_fork(task: Task, alices: Any) -> None:
+def test_same_key_creates_one_fork(task: Task, alices: Any) -> None:
     answers = [
         alices.call("POST", f"tasks/{task.id}/fork/", {"seq": 1}, **{"Idempotency-Key": "k"}).json() for _ in range(2)
     ]
@@ -49,9 +49,7 @@ def test_one_key_makes_one_fork(task: Task, alices: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_files_are_copied_before_any_transaction_and_once_for_one_key(
-    task: Task, alices: Any, monkeypatch: Any
-) -> None:
+def test_files_are_copied_outside_transactions_and_once_per_key(task: Task, alices: Any, monkeypatch: Any) -> None:
     copied = []
     original = workspace_copy.copy
 
@@ -65,14 +63,14 @@ def test_files_are_copied_before_any_transaction_and_once_for_one_key(
     assert copied == [False]
 
 
-def test_a_key_of_another_request_makes_no_fork(task: Task, alices: Any) -> None:
+def test_key_of_another_request_creates_no_fork(task: Task, alices: Any) -> None:
     key = {"Idempotency-Key": "k"}
     alices.call("POST", f"tasks/{task.id}/stop/", {}, **key)
     assert alices.call("POST", f"tasks/{task.id}/fork/", {"seq": 1}, **key).status_code == 422
     assert Session.objects.count() == 1
 
 
-def test_of_two_at_once_with_one_key_the_second_leaves_no_files(task: Task, alices: Any, monkeypatch: Any) -> None:
+def test_concurrent_fork_with_the_same_key_leaves_no_files(task: Task, alices: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("tasks_app.api.transfer.stored_response", _none_yet)
     before = _folders(task) | {task.session.workspace_path}
     path, key = f"tasks/{task.id}/fork/", {"Idempotency-Key": "k"}
@@ -82,18 +80,18 @@ def test_of_two_at_once_with_one_key_the_second_leaves_no_files(task: Task, alic
 
 
 def _folders(task: Task) -> set[Any]:
-    """The workspaces of all sessions."""
+    """Return the workspace folders of all sessions."""
     parent = task.session.workspace_path.parent
     return set(parent.iterdir()) if parent.exists() else set()
 
 
 def _none_yet(request: Any) -> None:
-    """The other request is not done; the body is read, as it always is before it is parsed."""
+    """Find no stored response, as while the other request runs. Read the body, as the original does before parsing."""
     assert request.body
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_task_of_five_thousand_entries_is_forked() -> None:
+def test_task_with_five_thousand_entries_is_forked() -> None:
     """A statement of PostgreSQL has at most 65,535 parameters."""
     task = factories.TaskFactory(state="thinking")
     for _ in range(5):

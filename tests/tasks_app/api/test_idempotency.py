@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: sent twice, answered twice, done once."""
+"""The header `Idempotency-Key`: repeated requests run once."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -21,36 +21,36 @@ def send(alices, session):
     return lambda body, **headers: alices.call("POST", f"sessions/{session.pk}/messages/", body, **{**KEY, **headers})
 
 
-def test_the_same_key_gives_the_same_answer_and_starts_nothing_twice(send):
+def test_same_key_returns_the_same_response_and_starts_once(send):
     first, second = send({"content": "Go"}), send({"content": "Go"})
     assert (first.status_code, first.json()["delivered_as"]) == (202, "started")
     assert (second.status_code, second.json()) == (202, first.json())
     assert (Task.objects.count(), ContextEntry.objects.count()) == (1, 1)
 
 
-def test_another_key_or_none_is_another_request(send, alices, session):
+def test_other_keys_are_other_requests(send, alices, session):
     send({"content": "Go"})
     assert send({"content": "Go"}, **{"Idempotency-Key": "other"}).json()["delivered_as"] == "interjected"
     without = alices.call("POST", f"sessions/{session.pk}/messages/", {"content": "Go"})
     assert without.json()["delivered_as"] == "interjected"
 
 
-def test_the_same_key_with_another_body_is_422(send):
+def test_same_key_with_another_body_is_422(send):
     send({"content": "Go"})
     answer = send({"content": "Stay"})
     assert (answer.status_code, list(answer.json()["errors"])) == (422, ["Idempotency-Key"])
     assert ContextEntry.objects.count() == 1
 
 
-def test_the_same_key_for_another_address_is_422(send, alices, task):
+def test_same_key_for_another_address_is_422(send, alices, task):
     send({"content": "Go"})
     assert alices.call("POST", f"tasks/{task.pk}/stop/", {"content": "Go"}, **KEY).status_code == 422
     task.refresh_from_db()
     assert task.stop_requested_at is None
 
 
-def test_a_refusal_is_an_answer_too(alices, asking):
-    """A reply that came too late must not answer the next question when it is sent again."""
+def test_refusals_are_stored(alices, asking):
+    """A refused late reply must not answer the next question when it is sent again."""
     Task.objects.filter(pk=asking.pk).update(waiting_for=None)
     path, body = f"tasks/{asking.pk}/reply/", {"content": "Blue"}
     refused = alices.call("POST", path, body, **KEY)
@@ -60,7 +60,7 @@ def test_a_refusal_is_an_answer_too(alices, asking):
     assert (again.json(), again["Content-Type"]) == (refused.json(), "application/problem+json")
 
 
-def test_a_decision_that_is_sent_twice_is_no_conflict(alices, approving):
+def test_repeated_decision_is_no_conflict(alices, approving):
     path, body = f"tasks/{approving.pk}/approval/", {"decision": "approve"}
     first, second = alices.call("POST", path, body, **KEY), alices.call("POST", path, body, **KEY)
     assert (first.status_code, second.status_code) == (200, 200)
@@ -73,7 +73,7 @@ def test_keys_belong_to_one_user(send, program, carol, session, task):
     assert answer.status_code == 202
 
 
-def test_a_key_is_forgotten_after_24_hours(alices):
+def test_keys_expire_after_24_hours(alices):
     first = alices.call("POST", "sessions/", {"title": "a"}, **KEY).json()
     with time_machine.travel(timezone.now() + timedelta(hours=23)):
         assert alices.call("POST", "sessions/", {"title": "a"}, **KEY).json() == first
@@ -82,7 +82,7 @@ def test_a_key_is_forgotten_after_24_hours(alices):
     assert IdempotencyKey.objects.count() == 1
 
 
-def test_after_a_fault_of_ours_the_same_request_starts_anew(send, monkeypatch):
+def test_request_can_be_repeated_after_a_server_error(send, monkeypatch):
     post = services.post_message
 
     def fail_after_the_work(*args, **kwargs):
@@ -98,13 +98,13 @@ def test_after_a_fault_of_ours_the_same_request_starts_anew(send, monkeypatch):
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256, "a\0b"])
-def test_a_key_that_is_none_is_422(key, send):
+def test_invalid_key_is_422(key, send):
     assert send({"content": "Go"}, **{"Idempotency-Key": key}).status_code == 422
     assert not Task.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_requests_at_the_same_time_do_the_work_once(alice):
+def test_concurrent_requests_do_the_work_once(alice):
     programs = [Program(alice) for _ in range(8)]
     together = threading.Barrier(len(programs))
 
@@ -122,8 +122,8 @@ def test_requests_at_the_same_time_do_the_work_once(alice):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_second_request_waits_for_the_first(alice, monkeypatch):
-    """The first is held in the middle of its work until the second has come as far as it gets."""
+def test_second_request_waits_for_the_first(alice, monkeypatch):
+    """The first request pauses in the middle of its work until the second is blocked."""
     create, began, may_end = services.create_session, threading.Event(), threading.Event()
 
     def slowly(*args, **kwargs):

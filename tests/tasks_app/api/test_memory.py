@@ -1,4 +1,4 @@
-"""Memory over REST: one's own notes and the team's; and sessions off the record."""
+"""Memory notes of users, the team and projects over REST, and sessions off the record."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from llm_app.models import Secret
 from tasks_app.models import MemoryNote, Project, Session
 
 
-def test_a_note_is_written_listed_changed_and_deleted(alices, alice):
+def test_note_is_created_listed_changed_and_deleted(alices, alice):
     answer = alices.call("POST", "memory/", {"text": "Tea, no coffee."})
     assert answer.status_code == 201
     note = answer.json()
@@ -18,7 +18,7 @@ def test_a_note_is_written_listed_changed_and_deleted(alices, alice):
     assert alices.call("DELETE", f"memory/{note['id']}/").status_code == 404
 
 
-def test_notes_of_the_team_are_read_by_all_and_written_by_administrators(alices, alice, program, bob):
+def test_team_notes_are_writable_by_administrators_only(alices, alice, program, bob):
     assert alices.call("POST", "memory/", {"text": "Ours.", "team": True}).status_code == 403
     alice.is_staff = True
     alice.save()
@@ -30,7 +30,7 @@ def test_notes_of_the_team_are_read_by_all_and_written_by_administrators(alices,
     assert alices.call("DELETE", f"memory/{note['id']}/").status_code == 204
 
 
-def test_notes_of_a_project_are_read_by_its_people_and_written_by_who_may_write(alices, alice, program, bob, charlie):
+def test_project_notes_follow_the_rights_of_members(alices, alice, program, bob, charlie):
     project = Project.objects.create(owner=alice, name="Apollo")
     member = project.memberships.create(user=bob)
     note = alices.call("POST", "memory/", {"text": "Four legs.", "project": str(project.pk)}).json()
@@ -51,7 +51,7 @@ def test_notes_of_a_project_are_read_by_its_people_and_written_by_who_may_write(
     assert bobs.call("DELETE", one).status_code == 204
 
 
-def test_a_note_of_a_project_hides_what_is_secret_to_any_of_its_people(alices, alice, program, bob, charlie):
+def test_project_notes_are_redacted_with_all_members_secrets(alices, alice, program, bob, charlie):
     project = Project.objects.create(owner=alice, name="Apollo")
     MemoryNote.objects.create(project=project, text="It was hunter2-hunter2 all along.")  # before she kept it
     Secret.objects.create(owner=alice, name="KEY", value="hunter2-hunter2")
@@ -65,12 +65,12 @@ def test_a_note_of_a_project_hides_what_is_secret_to_any_of_its_people(alices, a
 
 
 @pytest.mark.parametrize("body", [{}, {"text": ""}, {"text": "  "}, {"text": 1}, {"text": "x" * 1001}])
-def test_what_cannot_be_kept_is_refused(body, alices):
+def test_invalid_notes_are_refused(body, alices):
     answer = alices.call("POST", "memory/", body)
     assert (answer.status_code, list(answer.json()["errors"])) == (422, ["text"])
 
 
-def test_a_session_is_off_the_record_from_its_beginning_or_never(alices):
+def test_off_record_can_be_set_at_creation_only(alices):
     created = alices.call("POST", "sessions/", {"off_record": True}).json()
     assert created["off_record"] is True
     assert Session.objects.get(pk=created["id"]).off_record

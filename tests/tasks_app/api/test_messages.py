@@ -1,4 +1,4 @@
-"""Messages: what becomes of them, and what is refused."""
+"""Messages over REST: their delivery and their validation."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def send(alices, session):
     return lambda body, **headers: alices.call("POST", f"sessions/{session.pk}/messages/", body, **headers)
 
 
-def test_the_first_message_starts_a_task(send, session, alices):
+def test_first_message_starts_a_task(send, session, alices):
     answer = send({"content": "Hello"})
     assert (answer.status_code, answer.json()["delivered_as"]) == (202, "started")
     task = alices.call("GET", f"tasks/{answer.json()['task']}/").json()
@@ -20,90 +20,90 @@ def test_the_first_message_starts_a_task(send, session, alices):
     assert ContextEntry.objects.get(session=session).content == "Hello"
 
 
-def test_a_session_takes_its_title_from_the_first_message(send, session):
+def test_first_message_gives_the_session_its_title(send, session):
     send({"content": "  Sort\nmy photos  "})
     session.refresh_from_db()
     assert session.title == "Sort my photos"
 
 
-def test_a_message_to_a_running_task_reaches_it(send, task):
+def test_message_interjects_in_a_running_task(send, task):
     assert send({"content": "Wait!"}).json() == {"task": str(task.pk), "delivered_as": "interjected"}
 
 
-def test_a_queued_message_has_no_task_yet(send, task):
+def test_queued_message_has_no_task(send, task):
     assert send({"content": "Later", "mode": "queue"}).json() == {"task": None, "delivered_as": "queued"}
     assert InboxMessage.objects.get().mode == "queue"
 
 
-def test_a_message_steers_the_running_task(send, task):
+def test_message_steers_the_running_task(send, task):
     assert send({"content": "And this.", "mode": "steer"}).json() == {"task": str(task.pk), "delivered_as": "steered"}
 
 
 @pytest.fixture
 def waiting(send, task, session):
-    """The address of a message that waits."""
+    """Return the address of a waiting message."""
     send({"content": "Later", "mode": "queue"})
     return f"sessions/{session.pk}/messages/{InboxMessage.objects.get().pk}/"
 
 
-def test_messages_that_wait_are_listed(alices, session, waiting):
+def test_waiting_messages_are_listed(alices, session, waiting):
     (message,) = alices.call("GET", f"sessions/{session.pk}/messages/").json()["results"]
     assert (message["author"], message["mode"], message["content"]) == ("alice", "queue", "Later")
 
 
-def test_a_message_that_waits_is_changed(alices, waiting):
+def test_waiting_message_is_changed(alices, waiting):
     answer = alices.call("PATCH", waiting, {"content": "Sooner"})
     assert (answer.status_code, answer.json()["content"]) == (200, "Sooner")
     assert InboxMessage.objects.get().content == "Sooner"
     assert alices.call("PATCH", waiting, {"content": " "}).status_code == 422
 
 
-def test_a_message_that_waits_is_removed_once(alices, waiting):
+def test_waiting_message_is_removed_once(alices, waiting):
     assert alices.call("DELETE", waiting).status_code == 204
     assert alices.call("DELETE", waiting).status_code == 409
 
 
-def test_only_its_author_changes_a_message(program, carol, waiting):
+def test_only_the_author_can_change_a_message(program, carol, waiting):
     assert program(carol).call("PATCH", waiting, {"content": "Mine"}).status_code == 409
     assert InboxMessage.objects.get().content == "Later"
 
 
-def test_a_message_answers_the_question_that_waits(send, asking):
+def test_message_answers_the_waiting_question(send, asking):
     assert send({"content": "Red"}).json() == {"task": str(asking.pk), "delivered_as": "reply"}
     assert ContextEntry.objects.get(tool_call_id="call_1").content == "Red"
 
 
-def test_the_text_is_kept_as_it_is(send, session):
+def test_text_is_stored_unchanged(send, session):
     text = "  two  spaces\n\n\tand “quotes” 🦊 \u2028 "
     send({"content": text})
     assert ContextEntry.objects.get(session=session).content == text
 
 
-def test_files_are_attached_by_their_paths(send, session):
+def test_files_are_attached_by_path(send, session):
     workspace_of(session).write_bytes("in/data.csv", b"1,2")
     assert send({"content": "", "attachments": ["in/data.csv"]}).status_code == 202
     assert ContextEntry.objects.get(session=session).metadata["attachments"] == ["in/data.csv"]
 
 
-def test_a_schema_of_the_result_is_kept_with_the_task(send, alices):
+def test_output_schema_is_stored_with_the_task(send, alices):
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     answer = send({"content": "Count.", "output_schema": schema}).json()
     assert alices.call("GET", f"tasks/{answer['task']}/").json()["output_schema"] == schema
 
 
-def test_a_schema_that_is_none_is_refused(send):
+def test_invalid_output_schema_is_refused(send):
     answer = send({"content": "Count.", "output_schema": {"type": "numbr"}})
     assert answer.status_code == 422
     assert "no JSON Schema" in answer.json()["errors"]["output_schema"][0]
 
 
-def test_a_schema_for_a_task_that_runs_already_is_refused(send, task):
+def test_output_schema_for_a_running_task_is_refused(send, task):
     answer = send({"content": "Count.", "output_schema": {"type": "integer"}})
     assert (answer.status_code, "queue" in answer.json()["detail"]) == (409, True)
     assert send({"content": "Count.", "output_schema": {"type": "integer"}, "mode": "queue"}).status_code == 202
 
 
-def test_an_attached_picture_stands_in_the_entry(send, session, alices):
+def test_attached_picture_is_in_the_entry(send, session, alices):
     workspace_of(session).write_bytes("photo.png", picture(4000, 1000))
     assert send({"content": "Look.", "attachments": ["photo.png"]}).status_code == 202
     (entry,) = alices.call("GET", f"sessions/{session.pk}/entries/").json()["results"]
@@ -112,7 +112,7 @@ def test_an_attached_picture_stands_in_the_entry(send, session, alices):
     assert image == {"media_type": "image/png", "path": "photo.png", "width": 1568, "height": 392}
 
 
-def test_a_text_of_one_mebibyte_is_taken_and_one_byte_more_is_not(send):
+def test_text_is_limited_to_one_mebibyte(send):
     assert send({"content": "é" * (512 * 1024)}).status_code == 202
     answer = send({"content": "é" * (512 * 1024) + "x"})
     assert (answer.status_code, answer.json()["title"]) == (413, "Request Entity Too Large")
@@ -142,7 +142,7 @@ def test_a_text_of_one_mebibyte_is_taken_and_one_byte_more_is_not(send):
         ("content", "non_field_errors"),
     ],
 )
-def test_a_bad_field_is_named_and_nothing_starts(body, field, send):
+def test_invalid_field_is_named_and_starts_nothing(body, field, send):
     answer = send(body)
     assert (answer.status_code, answer["Content-Type"]) == (422, "application/problem+json")
     assert list(answer.json()["errors"]) == [field]
@@ -150,5 +150,5 @@ def test_a_bad_field_is_named_and_nothing_starts(body, field, send):
     assert not InboxMessage.objects.exists()
 
 
-def test_a_field_that_may_be_null_may_be_null(send):
+def test_nullable_fields_accept_null(send):
     assert send({"content": "a", "workflow": None, "attachments": []}).status_code == 202

@@ -1,4 +1,4 @@
-"""A model may belong to roles: others neither see it nor choose it, and a task that loses it ends with a sentence."""
+"""Models that belong to roles are hidden from others. A task that loses its model fails with a reason."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -20,7 +20,7 @@ def analysts(alice):
 
 @pytest.fixture
 def sharp(analysts):
-    """Alice's alone."""
+    """Return a model that only alice can use."""
     model = factories.scripted_model("script")
     model.name = "sharp"
     model.save()
@@ -32,19 +32,19 @@ def names(program) -> set[str]:
     return {model["name"] for model in program.call("GET", "models/").json()["results"]}
 
 
-def test_a_model_is_listed_for_its_roles_and_one_without_roles_for_everyone(alices, program, bob, session, sharp):
+def test_models_are_listed_for_their_roles(alices, program, bob, session, sharp):
     assert names(alices) == {session.model.name, "sharp"}
     assert names(program(bob)) == {session.model.name}
 
 
-def test_several_roles_list_a_model_once(alices, alice, sharp):
+def test_model_of_several_roles_is_listed_once(alices, alice, sharp):
     second = Group.objects.create(name="second")
     alice.groups.add(second)
     sharp.roles.add(second)
     assert [m["name"] for m in alices.call("GET", "models/").json()["results"]].count("sharp") == 1
 
 
-def test_a_model_of_other_roles_cannot_be_chosen_and_does_not_seem_to_exist(alices, program, carol, session, sharp):
+def test_model_of_other_roles_does_not_exist(alices, program, carol, session, sharp):
     theirs = program(carol)
     refused = theirs.call("POST", "sessions/", {"model": "sharp"})
     unknown = theirs.call("POST", "sessions/", {"model": "nonsense"})
@@ -54,14 +54,14 @@ def test_a_model_of_other_roles_cannot_be_chosen_and_does_not_seem_to_exist(alic
     assert alices.call("PATCH", f"sessions/{session.pk}/", {"model": "sharp"}).json()["model"] == "sharp"
 
 
-def test_pages_offer_only_what_their_reader_may_choose(alice, bob, sharp):
+def test_pages_offer_permitted_models_only(alice, bob, sharp):
     factories.LogicalModelFactory(name="plain")
     assert [option in page(alice, "/") for option in ('value="sharp"', 'value="plain"')] == [True, True]
     factories.LogicalModelFactory(name="other")
     assert [option in page(bob, "/") for option in ('value="sharp"', 'value="plain"')] == [False, True]
 
 
-def test_a_form_of_a_page_cannot_choose_what_it_does_not_offer(carol, session, sharp):
+def test_page_form_refuses_other_models(carol, session, sharp):
     client = browser(carol)
     client.post(f"/s/{session.pk}/change/", {"title": "New", "model": "sharp"})
     session.refresh_from_db()
@@ -69,7 +69,7 @@ def test_a_form_of_a_page_cannot_choose_what_it_does_not_offer(carol, session, s
     assert session.model != sharp
 
 
-def test_who_changes_the_title_of_a_session_does_not_change_its_model(carol, session, sharp):
+def test_title_change_keeps_the_model(carol, session, sharp):
     session.model = sharp
     session.save()
     factories.LogicalModelFactory(name="plain")
@@ -80,7 +80,7 @@ def test_who_changes_the_title_of_a_session_does_not_change_its_model(carol, ses
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_model_that_is_taken_away_ends_the_task_at_its_next_step_and_is_not_replaced(alice, analysts, sharp):
+def test_losing_the_model_fails_the_task_at_its_next_step(alice, analysts, sharp):
     LogicalModel.objects.create(name="another", is_default=True)
     session = factories.SessionFactory(owner=alice, model=sharp)
     ask = call("message", type="ask", text="Shall I?")

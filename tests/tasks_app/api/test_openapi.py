@@ -1,4 +1,4 @@
-"""The description of REST: complete, valid, and true of what is answered."""
+"""The OpenAPI schema is complete and valid, and responses match it."""
 
 import json
 import re
@@ -17,13 +17,13 @@ def described(tmp_path_factory):
     return json.loads(path.read_text())
 
 
-def test_it_names_every_route(described):
+def test_schema_has_every_route(described):
     paths = {path.removeprefix("/api/v1/") for path in described["paths"]}
     routes = {str(route.pattern) for route in urlpatterns}
     assert paths == {re.sub(r"<\w+:(\w+)>", r"{\1}", route) for route in routes}
 
 
-def test_every_operation_has_a_name_of_its_own_and_may_answer_with_a_problem(described):
+def test_operations_have_unique_ids_and_a_problem_response(described):
     operations = [operation for path in described["paths"].values() for operation in path.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(names) == len(set(names))
@@ -32,14 +32,14 @@ def test_every_operation_has_a_name_of_its_own_and_may_answer_with_a_problem(des
         assert {"BearerToken": []} in operation["security"]
 
 
-def test_every_post_that_starts_work_takes_an_idempotency_key(described):
+def test_posts_that_start_work_accept_an_idempotency_key(described):
     for path, operations in described["paths"].items():
         if "post" in operations and not path.endswith(("secrets/", "links/", "{path}")):
             names = [parameter["name"] for parameter in operations["post"]["parameters"]]
             assert "Idempotency-Key" in names, path
 
 
-def test_the_event_stream_is_described(described):
+def test_event_stream_is_described(described):
     stream = described["paths"]["/api/v1/sessions/{session_id}/events/"]["get"]
     assert set(stream["responses"]["200"]["content"]) == {"text/event-stream"}
     assert {"Last-Event-ID", "after"} <= {parameter["name"] for parameter in stream["parameters"]}
@@ -61,19 +61,19 @@ def test_the_event_stream_is_described(described):
         ("nothing/", "Problem"),
     ],
 )
-def test_what_is_answered_is_as_described(path, name, described, alices, approving):
+def test_responses_match_the_schema(path, name, described, alices, approving):
     answer = alices.call("GET", path.format(session=approving.session_id, task=approving.pk)).json()
     schema = {"$ref": f"#/components/schemas/{name}", "components": _as_json_schema(described["components"])}
     Draft202012Validator(schema).validate(answer)
 
 
-def test_the_pages_of_the_description_are_served(described, alices):
+def test_schema_pages_are_served(described, alices):
     assert alices.get("/api/schema/", {"format": "json"}).status_code == 200
     assert alices.get("/api/docs/").status_code == 200
 
 
 def _as_json_schema(node):
-    """OpenAPI 3.0 says `nullable` where JSON Schema says that null is a type."""
+    """Replace `nullable` of OpenAPI 3.0 by JSON Schema's type null."""
     if isinstance(node, list):
         return [_as_json_schema(item) for item in node]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Whatever goes wrong is said in one form, and never with a traceback."""
+"""Errors are problem documents without tracebacks."""
 
 import json
 import logging
@@ -28,7 +28,7 @@ def check(answer, status):
     "body",
     [b"{", b"", b"{'a': 1}", b'{"a": NaN}', b"\xff\xfe", b'"\\ud800"', b"[" * 100_000, b'{"title": "a"} x', DEEP],
 )
-def test_a_body_that_cannot_be_read_is_400(body, alices):
+def test_unreadable_body_is_400(body, alices):
     answer = alices.post("/api/v1/secrets/", body, content_type=JSON)
     check(answer, 400 if body else 422)
 
@@ -36,25 +36,25 @@ def test_a_body_that_cannot_be_read_is_400(body, alices):
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x"]
 )
-def test_a_body_that_is_not_json_is_415(content_type, alices):
+def test_other_content_types_are_415(content_type, alices):
     check(alices.generic("POST", "/api/v1/sessions/", b"title=a", content_type=content_type), 415)
 
 
-def test_a_method_that_is_not_there_is_405(alices, session, task):
+def test_unsupported_method_is_405(alices, session, task):
     for method, path in [("PUT", f"sessions/{session.pk}/"), ("DELETE", "tasks/"), ("GET", f"tasks/{task.pk}/stop/")]:
         answer = alices.call(method, path)
         check(answer, 405)
         assert answer["Allow"]
 
 
-def test_a_body_over_the_limit_is_413(alices, session, settings):
+def test_body_over_the_limit_is_413(alices, session, settings):
     settings.JSON_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
     body = {"content": "x" * 1000}
     check(alices.call("POST", f"sessions/{session.pk}/messages/", body), 413)
     check(alices.call("POST", f"sessions/{session.pk}/messages/", body, **{"Idempotency-Key": "k"}), 413)
 
 
-def test_json_of_more_than_a_mebibyte_is_413_and_says_what_to_do(alices):
+def test_json_over_a_mebibyte_is_413_with_advice(alices):
     answer = alices.call("POST", "sessions/", {"title": "x" * 1024**2})
     assert check(answer, 413)["detail"].startswith("At most 1 MiB can be sent at once. ")
 
@@ -74,7 +74,7 @@ def test_json_of_more_than_a_mebibyte_is_413_and_says_what_to_do(alices):
         "sessions/{session}/versions/?path=%00",
     ],
 )
-def test_a_bad_query_is_422(path, alices, session):
+def test_invalid_query_is_422(path, alices, session):
     assert check(alices.call("GET", path.format(session=session.pk)), 422)["errors"]
 
 
@@ -85,18 +85,18 @@ AFTER_ALL_TIMES = "cD05OTk5LTEyLTMxVDIzOjU5OjU5LTIzOjU5"
 @pytest.mark.parametrize(
     "cursor", ["x", "cD1hYmM=", "cD0lMDA=", "bz0tMQ==", "%00", BEFORE_ALL_NUMBERS, AFTER_ALL_TIMES]
 )
-def test_a_cursor_that_somebody_made_up_is_404(cursor, alices, session):
+def test_invented_cursor_is_404(cursor, alices, session):
     for path in ("sessions/?cursor=", f"sessions/{session.pk}/entries/?cursor="):
         assert alices.call("GET", path + cursor).status_code in (200, 404)
 
 
-def test_several_bad_fields_are_all_named(alices):
+def test_all_invalid_fields_are_named(alices):
     problem = check(alices.call("POST", "sessions/", {"title": "x" * 201, "model": "nowhere"}), 422)
     assert set(problem["errors"]) == {"title", "model"}
     assert problem["errors"]["model"] == ["There is no model called nowhere. GET models/ lists them."]
 
 
-def test_a_fault_of_our_own_is_500_without_a_traceback_and_with_one_in_the_log(alices, monkeypatch, caplog):
+def test_server_error_is_500_with_the_traceback_in_the_log_only(alices, monkeypatch, caplog):
     def fail(*args, **kwargs):
         raise RuntimeError("the secret inside")
 
@@ -107,7 +107,7 @@ def test_a_fault_of_our_own_is_500_without_a_traceback_and_with_one_in_the_log(a
     assert "the secret inside" in caplog.text
 
 
-def test_a_session_that_is_deleted_in_this_instant_is_404(alices, session, monkeypatch):
+def test_session_deleted_during_the_request_is_404(alices, session, monkeypatch):
     post = services.post_message
 
     def delete_first(found, *args, **kwargs):
@@ -118,11 +118,11 @@ def test_a_session_that_is_deleted_in_this_instant_is_404(alices, session, monke
     check(alices.call("POST", f"sessions/{session.pk}/messages/", {"content": "x"}), 404)
 
 
-def test_an_address_without_its_slash_says_so(alices):
+def test_missing_slash_is_named(alices):
     assert "slash" in check(alices.call("POST", "sessions", {}), 404)["detail"]
 
 
-def test_unknown_addresses_outside_of_v1_are_problems_too(alices):
+def test_unknown_addresses_outside_v1_are_problems(alices):
     check(alices.get("/api/v2/sessions/"), 404)
 
 
@@ -131,7 +131,7 @@ def test_any_accept_header_gets_json(alices):
         assert alices.call("GET", "sessions/", Accept=accept)["Content-Type"] == JSON
 
 
-def test_the_anonymous_are_told_how_to_sign_in(db):
+def test_anonymous_requests_learn_how_to_sign_in(db):
     answer = APIClient().get("/api/v1/sessions/")
     assert answer["WWW-Authenticate"] == "Bearer"
     check(answer, 401)
@@ -151,7 +151,7 @@ NAMES = ("content", "mode", "attachments", "workflow", "title", "model", "decisi
     key=st.none() | st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=8),
 )
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_no_body_is_a_fault_of_ours(body, path, key, alices, asking):
+def test_no_body_causes_a_server_error(body, path, key, alices, asking):
     path = path.format(s=f"sessions/{asking.session_id}", t=f"tasks/{asking.pk}")
     headers = {} if key is None else {"Idempotency-Key": key}
     answer = alices.generic("POST", f"/api/v1/{path}", json.dumps(body), JSON, headers=headers)
@@ -164,19 +164,19 @@ def test_no_body_is_a_fault_of_ours(body, path, key, alices, asking):
     path=st.sampled_from(["sessions/?q=", "tasks/?session=", "{s}/entries/?after=", "{s}/files/?after="]),
 )
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_no_query_is_a_fault_of_ours(query, path, alices, session):
+def test_no_query_causes_a_server_error(query, path, alices, session):
     address = path.format(s=f"sessions/{session.pk}") + quote(query, errors="surrogatepass")
     assert alices.get(f"/api/v1/{address}").status_code in (200, 422)
 
 
 @pytest.mark.parametrize("name", ["a\0b", 5, [], {"a": 1}])
 @pytest.mark.parametrize("path", ["sessions/", "projects/", "sessions/{session}/messages/"])
-def test_what_can_be_no_name_of_an_agent_or_a_workflow_is_422(path, name, alices, session):
+def test_invalid_agent_or_workflow_name_is_422(path, name, alices, session):
     body = {"name": "Apollo", "content": "Hi", "agent": name, "workflow": name}
     check(alices.call("POST", path.format(session=session.pk), body), 422)
 
 
 @pytest.mark.parametrize("field", ["project", "agent", "tags", "title"])
-def test_fields_that_are_nested_too_deeply_are_400(field, alices, session):
+def test_too_deeply_nested_fields_are_400(field, alices, session):
     body = b'{"%s": %s}' % (field.encode(), DEEP)
     check(alices.generic("PATCH", f"/api/v1/sessions/{session.pk}/", body, JSON), 400)

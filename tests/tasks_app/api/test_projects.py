@@ -16,7 +16,7 @@ def project(alices):
     return made.json()
 
 
-def test_a_project_is_made_listed_changed_and_deleted(alices, project):
+def test_project_is_created_listed_changed_and_deleted(alices, project):
     path = f"projects/{project['id']}/"
     assert alices.call("GET", "projects/").json()["results"] == [project]
     changed = alices.call("PATCH", path, {"instructions": "Be quick.", "agent": None}).json()
@@ -27,7 +27,7 @@ def test_a_project_is_made_listed_changed_and_deleted(alices, project):
     assert alices.call("GET", f"sessions/{session['id']}/").json()["project"] is None
 
 
-def test_a_session_is_made_in_a_project_moved_and_listed_by_it(alices, project, program, bob, session):
+def test_session_is_created_in_a_project_moved_and_filtered(alices, project, program, bob, session):
     made = alices.call("POST", "sessions/", {"project": project["id"]}).json()
     assert (made["project"], made["agent"]) == (project["id"], "Pilot")
     listed = alices.call("GET", f"sessions/?project={project['id']}").json()["results"]
@@ -55,7 +55,7 @@ def test_members_are_added_by_name_or_role_changed_and_removed(alices, session, 
         assert alices.call("POST", path, wrong).status_code == 422
 
 
-def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(alices, session):
+def test_link_shows_its_address_once_and_works_until_revoked(alices, session):
     path = f"sessions/{session.pk}/links/"
     made = alices.call("POST", path, {"days": 30}).json()
     token = made["url"].rstrip("/").rpartition("/")[2]
@@ -66,7 +66,7 @@ def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(alices, ses
     assert ShareLink.objects.valid_with_token(token) is None
 
 
-def test_files_are_brought_read_and_given_back(alices, project):
+def test_files_are_uploaded_read_and_downloaded(alices, project):
     path = f"/api/v1/projects/{project['id']}/library/"
     made = alices.post(path, {"file": SimpleUploadedFile("legs.txt", b"Four legs.")}, format="multipart")
     assert (made.status_code, made.json()[0]["state"]) == (201, "waiting")

@@ -1,4 +1,4 @@
-"""Secrets: a value goes in and never comes out."""
+"""Secrets over REST, whose values are write-only."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from llm_app.models import Secret
 VALUE = "a-secret-value-nobody-sees"
 
 
-def test_a_secret_is_kept_and_only_its_name_is_told(alices, alice):
+def test_secret_is_stored_and_only_its_name_returned(alices, alice):
     answer = alices.call("POST", "secrets/", {"name": "GITHUB_TOKEN", "value": VALUE})
     assert (answer.status_code, set(answer.json())) == (201, {"name", "created_at", "found", "found_in"})
     assert Secret.objects.get(owner=alice).value == VALUE
@@ -16,18 +16,18 @@ def test_a_secret_is_kept_and_only_its_name_is_told(alices, alice):
     assert VALUE not in answer.content.decode() + listed.content.decode()
 
 
-def test_a_value_is_kept_as_it_is(alices):
+def test_value_is_stored_unchanged(alices):
     alices.call("POST", "secrets/", {"name": "KEY", "value": "  with spaces \n"})
     assert Secret.objects.get().value == "  with spaces \n"
 
 
-def test_a_name_is_given_once(alices):
+def test_name_can_be_used_once(alices):
     alices.call("POST", "secrets/", {"name": "KEY", "value": VALUE})
     assert alices.call("POST", "secrets/", {"name": "KEY", "value": "another value 1"}).status_code == 409
     assert Secret.objects.get().value == VALUE
 
 
-def test_a_secret_is_deleted_by_its_owner_alone(alices, program, charlie, alice):
+def test_only_the_owner_can_delete_a_secret(alices, program, charlie, alice):
     charlies = program(charlie)
     for owner in (alices, charlies):
         assert owner.call("POST", "secrets/", {"name": "KEY", "value": VALUE}).status_code == 201
@@ -36,7 +36,7 @@ def test_a_secret_is_deleted_by_its_owner_alone(alices, program, charlie, alice)
     assert Secret.objects.get().owner == alice
 
 
-def test_the_teams_secrets_are_not_listed(alices):
+def test_team_secrets_are_not_listed(alices):
     Secret.objects.create(name="TEAM", value=VALUE)
     assert alices.call("GET", "secrets/").json()["results"] == []
     assert alices.call("DELETE", "secrets/TEAM/").status_code == 404
@@ -62,13 +62,13 @@ def test_the_teams_secrets_are_not_listed(alices):
         ({"name": "x" * 65, "value": VALUE}, "name"),
     ],
 )
-def test_what_cannot_be_kept_secret_is_refused_with_the_reason(body, field, alices):
+def test_unusable_secrets_are_refused_with_a_reason(body, field, alices):
     answer = alices.call("POST", "secrets/", body)
     assert (answer.status_code, list(answer.json()["errors"])) == (422, [field])
     assert VALUE not in answer.content.decode()
     assert not Secret.objects.exists()
 
 
-def test_a_short_value_is_refused_because_it_would_redact_words(alices):
+def test_short_value_is_refused_because_it_would_redact_words(alices):
     (reason,) = alices.call("POST", "secrets/", {"name": "KEY", "value": "short"}).json()["errors"]["value"]
     assert "8 characters" in reason

@@ -1,4 +1,4 @@
-"""Sessions: made, listed, found, changed, deleted."""
+"""Creation, listing, search, change and deletion of sessions."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from tasks_app.workspace.folders import workspace_of
 from tests import factories
 
 
-def test_a_new_session_belongs_to_who_makes_it(alices, alice):
+def test_new_session_belongs_to_its_creator(alices, alice):
     factories.LogicalModelFactory(name="careful")
     made = alices.call("POST", "sessions/", {"title": "Taxes", "model": "careful"})
     assert made.status_code == 201
@@ -29,14 +29,14 @@ def test_a_new_session_belongs_to_who_makes_it(alices, alice):
     }
 
 
-def test_title_and_model_may_be_left_out(alices):
+def test_title_and_model_are_optional(alices):
     made = alices.call("POST", "sessions/", {}).json()
     assert (made["title"], made["model"]) == ("", None)
     assert alices.call("POST", "sessions/").status_code == 201
     assert alices.call("POST", "sessions/", {"model": None}).json()["model"] is None
 
 
-def test_a_session_shows_its_newest_task(alices, session):
+def test_session_shows_its_newest_task(alices, session):
     factories.TaskFactory(session=session, state="done", final_result={}, ended_at="2026-01-01T00:00:00Z")
     newest = factories.TaskFactory(session=session, state="thinking")
     brief = {"id": str(newest.pk), "state": "thinking", "waiting_for": None}
@@ -44,7 +44,7 @@ def test_a_session_shows_its_newest_task(alices, session):
     assert alices.call("GET", "sessions/").json()["results"][0]["task"] == brief
 
 
-def test_a_change_touches_only_what_is_named(alices, session, task):
+def test_change_affects_only_the_given_fields(alices, session, task):
     before = alices.call("GET", f"sessions/{session.pk}/").json()
     factories.LogicalModelFactory(name="careful")
     after = alices.call("PATCH", f"sessions/{session.pk}/", {"model": "careful"}).json()
@@ -55,7 +55,7 @@ def test_a_change_touches_only_what_is_named(alices, session, task):
     assert (session.last_seq, session.summary) == (1, "")
 
 
-def test_the_owner_alone_says_which_tools_a_session_lacks(alices, program, bob, session):
+def test_only_the_owner_can_deny_tools(alices, program, bob, session):
     made = alices.call("POST", "sessions/", {"denied_tools": ["shell", "file", "shell"]})
     assert (made.status_code, made.json()["denied_tools"]) == (201, ["shell", "file"])
     path = f"sessions/{session.pk}/"
@@ -73,7 +73,7 @@ def test_the_owner_alone_says_which_tools_a_session_lacks(alices, program, bob, 
     assert Session.objects.get(pk=session.pk).denied_tools == ["shell"]
 
 
-def test_a_change_of_the_title_never_undoes_what_is_appended_meanwhile(alices, session, task, monkeypatch):
+def test_title_change_keeps_concurrently_appended_entries(alices, session, task, monkeypatch):
     from tasks_app import services
 
     change = services.change_session
@@ -88,13 +88,13 @@ def test_a_change_of_the_title_never_undoes_what_is_appended_meanwhile(alices, s
     assert (session.title, session.last_seq) == ("New", 2)
 
 
-def test_a_session_whose_task_runs_is_not_deleted(alices, task):
+def test_session_with_a_running_task_is_not_deleted(alices, task):
     answer = alices.call("DELETE", f"sessions/{task.session_id}/")
     assert (answer.status_code, answer.json()["title"]) == (409, "Conflict")
     assert Session.objects.filter(pk=task.session_id).exists()
 
 
-def test_a_deleted_session_leaves_nothing_behind(alices, session, django_capture_on_commit_callbacks):
+def test_deleted_session_leaves_nothing_behind(alices, session, django_capture_on_commit_callbacks):
     workspace = workspace_of(session)
     workspace.write_bytes("folder/notes.txt", b"x")
     with django_capture_on_commit_callbacks(execute=True):
@@ -103,12 +103,10 @@ def test_a_deleted_session_leaves_nothing_behind(alices, session, django_capture
     assert not workspace.root.exists()
 
 
-def test_what_a_program_has_put_very_deep_or_closed_goes_with_its_session(
-    alices, session, django_capture_on_commit_callbacks
-):
+def test_deep_and_unreadable_folders_are_deleted_with_the_session(alices, session, django_capture_on_commit_callbacks):
     root = workspace_of(session).make_root()
     place = os.open(root, os.O_RDONLY)
-    for _ in range(1500):  # more than calls in one another can be
+    for _ in range(1500):  # deeper than the recursion limit
         os.mkdir("deeper", dir_fd=place)
         inner = os.open("deeper", os.O_RDONLY, dir_fd=place)
         os.close(place)
@@ -123,9 +121,7 @@ def test_what_a_program_has_put_very_deep_or_closed_goes_with_its_session(
     assert not left
 
 
-def test_a_folder_that_somebody_named_stays_when_its_session_goes(
-    alices, session, tmp_path, django_capture_on_commit_callbacks
-):
+def test_folder_chosen_by_a_person_is_not_deleted(alices, session, tmp_path, django_capture_on_commit_callbacks):
     (tmp_path / "theirs.txt").write_text("x")
     Session.objects.filter(pk=session.pk).update(workdir=str(tmp_path))
     with django_capture_on_commit_callbacks(execute=True):
@@ -138,7 +134,7 @@ def test_a_folder_that_somebody_named_stays_when_its_session_goes(
     [("taxes", True), ("INVOICE", True), ("42 files", True), ("nonsense", False), ("", True)]
     + [("%26", True), ("My %26 tax", True), ("%25", False), ("t_xes", False)],
 )
-def test_the_search_reads_titles_and_entries(words, is_found, alices, session, task):
+def test_search_covers_titles_and_entries(words, is_found, alices, session, task):
     Session.objects.filter(pk=session.pk).update(title="My taxes & fees")
     factories.append(
         task,
@@ -150,12 +146,12 @@ def test_the_search_reads_titles_and_entries(words, is_found, alices, session, t
     assert [row["id"] for row in found] == [str(session.pk)] * is_found
 
 
-def test_the_search_finds_nothing_in_what_is_not_shared(program, charlie, session, task):
+def test_search_excludes_unshared_sessions(program, charlie, session, task):
     Session.objects.filter(pk=session.pk).update(title="My taxes")
     assert program(charlie).call("GET", "sessions/?q=taxes").json()["results"] == []
 
 
-def test_a_long_list_comes_in_pages_without_gaps_while_sessions_are_added(alices, alice):
+def test_pages_have_no_gaps_while_sessions_are_added(alices, alice):
     made = [str(factories.SessionFactory(owner=alice).pk) for _ in range(5)]
     seen, path = [], "sessions/?limit=2"
     while path:
@@ -167,8 +163,8 @@ def test_a_long_list_comes_in_pages_without_gaps_while_sessions_are_added(alices
     assert len(seen) == len(set(seen))
 
 
-def test_a_list_of_any_length_costs_two_queries(alices, alice):
-    """Whose token it is, and the list."""
+def test_list_of_any_length_takes_two_queries(alices, alice):
+    """The two queries are of the token and of the list."""
 
     def queries() -> int:
         from django.db import connection
@@ -184,7 +180,7 @@ def test_a_list_of_any_length_costs_two_queries(alices, alice):
     assert queries() == 2
 
 
-def test_a_session_is_pinned_archived_and_tagged_in_ones_own_list(session, program, alice, bob):
+def test_pins_archive_and_tags_are_per_user(session, program, alice, bob):
     path = f"sessions/{session.pk}/"
     answer = program(bob).call("PATCH", path, {"pinned": True, "tags": ["Work", "work"]})
     assert answer.status_code == 200
@@ -197,13 +193,13 @@ def test_a_session_is_pinned_archived_and_tagged_in_ones_own_list(session, progr
 
 
 @pytest.mark.parametrize("query", ["before:2026-13-45", "cats after:soon", "is:nonsense"])
-def test_a_value_of_a_search_that_cannot_be_is_named(query, alices):
+def test_invalid_search_value_is_named(query, alices):
     answer = alices.get("/api/v1/sessions/", {"q": query})
     assert answer.status_code == 422
     assert query.split()[-1] in answer.json()["detail"]
 
 
-def test_a_search_names_the_line_that_has_the_words(alices, session):
+def test_search_returns_the_matching_line(alices, session):
     said = json.dumps({"type": "result", "text": "No.\n\nA **naïve** giraffe."}, ensure_ascii=False)
     call = ToolCall(id="call_1", name="message", arguments=said)
     task = factories.TaskFactory(session=session)

@@ -1,4 +1,4 @@
-"""A picture takes up to 20 s to be read. PostgreSQL ends transactions that stand still for 10, SQLite has one writer."""
+"""Pictures are read outside transactions: that takes up to 20 s, PostgreSQL ends idle ones, and SQLite has one writer."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -23,7 +23,7 @@ def session(client):
 
 @pytest.fixture
 def in_transactions(monkeypatch):
-    """Whether one was open, of each time at which pictures were read."""
+    """Return a list that records for each read of pictures whether a transaction was open."""
     seen, store = [], images.store
 
     def observed(workspace, paths):
@@ -38,7 +38,7 @@ def names_of_pictures():
     return [picture["path"] for entry in ContextEntry.objects.exclude(images="") for picture in entry.pictures]
 
 
-def test_they_are_read_before_the_transaction_of_a_key(client, session, in_transactions):
+def test_pictures_are_read_before_the_transaction_of_a_key(client, session, in_transactions):
     body, key = {"content": "Look.", "attachments": ["one.png"]}, {"Idempotency-Key": "once"}
     address = f"/api/v1/sessions/{session.pk}/messages/"
     for _ in range(2):
@@ -48,7 +48,7 @@ def test_they_are_read_before_the_transaction_of_a_key(client, session, in_trans
     assert names_of_pictures() == ["one.png"]
 
 
-def test_they_are_read_before_the_transaction_of_a_form(client, session, in_transactions):
+def test_pictures_are_read_before_the_transaction_of_a_form(client, session, in_transactions):
     file = SimpleUploadedFile("other.png", noise(8, 8))
     answer = client.post(f"/s/{session.pk}/messages/", {"content": "Look.", "files": file, "key": "a form's"})
     assert answer.status_code == 302, answer.content
@@ -56,7 +56,7 @@ def test_they_are_read_before_the_transaction_of_a_form(client, session, in_tran
     assert names_of_pictures() == ["other.png"]
 
 
-def test_they_are_read_before_the_transaction_of_a_first_message(client, session, in_transactions):
+def test_pictures_are_read_before_the_transaction_of_a_first_message(client, session, in_transactions):
     file = SimpleUploadedFile("other.png", noise(8, 8))
     assert client.post("/", {"content": "Look.", "files": file, "key": "a form's"}).status_code == 302
     assert in_transactions == [False]

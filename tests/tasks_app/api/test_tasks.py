@@ -1,4 +1,4 @@
-"""Tasks: what they show, and the word of a person on them."""
+"""Tasks over REST: their fields, and decisions of people."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -17,7 +17,7 @@ FINAL = {"text": "Done.", "data": {"a": 1}, "attachments": ["a.txt"], "suggestio
 QUERIES = ("", "?state=thinking", "?state=done", "?state=")
 
 
-def test_a_new_task_shows_all_its_fields(alices, task):
+def test_new_task_has_all_fields(alices, task):
     shown = alices.call("GET", f"tasks/{task.pk}/").json()
     assert shown.pop("created_at")
     assert shown == {
@@ -44,7 +44,7 @@ def test_a_new_task_shows_all_its_fields(alices, task):
     }
 
 
-def test_a_failed_task_says_why(alices, session):
+def test_failed_task_has_a_reason(alices, session):
     ended = datetime.now(UTC)
     failed = factories.TaskFactory(
         session=session, state="failed", failure_code="stopped", failure_detail="Stopped.", stopped=True, ended_at=ended
@@ -55,7 +55,7 @@ def test_a_failed_task_says_why(alices, session):
     assert shown["ended_at"]
 
 
-def test_a_task_that_is_done_shows_result_usage_and_cost(alices, session):
+def test_finished_task_has_result_usage_and_cost(alices, session):
     done = factories.TaskFactory(
         session=session,
         state="done",
@@ -70,7 +70,7 @@ def test_a_task_that_is_done_shows_result_usage_and_cost(alices, session):
     assert shown["plan"] == [{"title": "Look", "status": "done"}]
 
 
-def test_a_question_that_waits_is_shown_with_its_options(alices, asking):
+def test_waiting_question_is_shown_with_its_options(alices, asking):
     shown = alices.call("GET", f"tasks/{asking.pk}/").json()
     assert (shown["state"], shown["waiting_for"]) == ("executing_tool", "reply")
     arguments = {"type": "ask", "text": "Which colour?", "options": ["red", "blue"]}
@@ -86,7 +86,7 @@ def test_a_question_that_waits_is_shown_with_its_options(alices, asking):
     }
 
 
-def test_an_approval_that_waits_is_shown_with_its_reason(alices, approving):
+def test_waiting_approval_is_shown_with_its_reason(alices, approving):
     assert alices.call("GET", f"tasks/{approving.pk}/").json()["pending"] == {
         "id": "call_1",
         "name": "shell",
@@ -99,7 +99,7 @@ def test_an_approval_that_waits_is_shown_with_its_reason(alices, approving):
     }
 
 
-def test_the_list_is_filtered_by_session_and_state(alices, alice, task):
+def test_list_is_filtered_by_session_and_state(alices, alice, task):
     other = factories.TaskFactory(session=factories.SessionFactory(owner=alice))
     ids = {str(task.pk), str(other.pk)}
     found = {query: {row["id"] for row in alices.call("GET", f"tasks/{query}").json()["results"]} for query in QUERIES}
@@ -113,10 +113,10 @@ def test_the_list_is_filtered_by_session_and_state(alices, alice, task):
     assert [row["id"] for row in of_session] == [str(other.pk)]
 
 
-# --- the word of a person ---------------------------------------------------------------------------------------------
+# --- decisions of people ----------------------------------------------------------------------------------------------
 
 
-def test_a_question_is_answered_once(alices, asking):
+def test_question_is_answered_once(alices, asking):
     answer = alices.call("POST", f"tasks/{asking.pk}/reply/", {"content": "Blue"})
     assert (answer.status_code, answer.json()["waiting_for"], answer.json()["pending"]) == (200, None, None)
     assert ContextEntry.objects.get(tool_call_id="call_1").content == "Blue"
@@ -125,7 +125,7 @@ def test_a_question_is_answered_once(alices, asking):
     assert ContextEntry.objects.filter(tool_call_id="call_1").count() == 1
 
 
-def test_an_approval_is_given_once(alices, approving, alice):
+def test_approval_is_given_once(alices, approving, alice):
     path = f"tasks/{approving.pk}/approval/"
     answer = alices.call("POST", path, {"decision": "approve", "scope": "task", "note": "Fine."})
     assert (answer.status_code, answer.json()["waiting_for"]) == (200, None)
@@ -140,7 +140,7 @@ def test_an_approval_is_given_once(alices, approving, alice):
     assert Approval.objects.get().decision == "approved"
 
 
-def test_a_rejection_is_the_result_of_the_call(alices, approving):
+def test_rejection_is_the_result_of_the_call(alices, approving):
     answer = alices.call("POST", f"tasks/{approving.pk}/approval/", {"decision": "reject", "note": "Keep it."})
     assert answer.status_code == 200
     entry = ContextEntry.objects.get(tool_call_id="call_1")
@@ -148,7 +148,7 @@ def test_a_rejection_is_the_result_of_the_call(alices, approving):
     assert "Keep it." in entry.content
 
 
-def test_an_answer_of_the_wrong_kind_is_409(alices, asking):
+def test_answer_of_the_wrong_kind_is_409(alices, asking):
     assert alices.call("POST", f"tasks/{asking.pk}/approval/", {"decision": "approve"}).status_code == 409
     assert alices.call("GET", f"tasks/{asking.pk}/").json()["waiting_for"] == "reply"
 
@@ -165,18 +165,18 @@ def test_an_answer_of_the_wrong_kind_is_409(alices, asking):
         ("approval", {"decision": "approve", "note": "x" * 10_001}, "note"),
     ],
 )
-def test_an_answer_that_is_none_is_422_and_the_task_waits_on(path, body, field, alices, asking):
+def test_invalid_answer_is_422_and_the_task_still_waits(path, body, field, alices, asking):
     answer = alices.call("POST", f"tasks/{asking.pk}/{path}/", body)
     assert (answer.status_code, list(answer.json()["errors"])) == (422, [field])
     assert alices.call("GET", f"tasks/{asking.pk}/").json()["waiting_for"] == "reply"
 
 
-def test_a_reply_over_the_limit_is_413(alices, asking):
+def test_reply_over_the_limit_is_413(alices, asking):
     answer = alices.call("POST", f"tasks/{asking.pk}/reply/", {"content": "x" * (1024 * 1024 + 1)})
     assert answer.status_code == 413
 
 
-def test_stop_works_whatever_the_state(alices, asking):
+def test_stop_works_in_every_state(alices, asking):
     for _ in range(2):
         assert alices.call("POST", f"tasks/{asking.pk}/stop/").status_code == 200
     asking.refresh_from_db()
@@ -191,7 +191,7 @@ def test_stop_works_whatever_the_state(alices, asking):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_task_goes_from_question_over_approval_to_its_result(alices, session):
+def test_task_passes_question_and_approval_to_its_result(alices, session):
     dangerous = call("shell", command="rm -rf folder")
     words = script(call("message", type="ask", text="Shall I?", options=["Yes"]), dangerous, the_result("All done."))
     task = alices.call("POST", f"sessions/{session.pk}/messages/", {"content": words}).json()["task"]

@@ -1,4 +1,4 @@
-"""A request that waits for a task, through the ASGI application as a server would call it."""
+"""Requests that wait for a task's change, sent through the ASGI application."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ __all__ = ["open_stream"]
 
 @pytest.fixture
 def ask(task, alice, monkeypatch):
-    """Alice's request for the task, which is not answered yet."""
+    """Return a function that opens alice's request for the task, which waits for its response."""
     _, token = ApiToken.objects.create(alice)
 
     @asynccontextmanager
@@ -56,7 +56,7 @@ async def answer(request):
 
 
 async def waits(task):
-    """It is in the session's room by now."""
+    """Wait until the request has joined the session's group."""
     while not get_channel_layer().groups.get(task.session.group):  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
@@ -72,7 +72,7 @@ async def end(task):
 
 
 @pytest.mark.parametrize("fields", [{"state": "executing_tool"}, {"state": "executing_tool", "waiting_for": "reply"}])
-async def test_it_is_answered_when_the_state_changes(fields, ask, task):
+async def test_request_is_answered_when_the_state_changes(fields, ask, task):
     async with ask("wait=60") as request:
         await waits(task)
         await say(task, "an entry is no change")
@@ -83,19 +83,19 @@ async def test_it_is_answered_when_the_state_changes(fields, ask, task):
         assert {name: found[name] for name in fields} == fields
 
 
-async def test_a_change_whose_broadcast_was_lost_is_noticed(ask, task):
+async def test_change_without_a_broadcast_is_noticed(ask, task):
     async with ask("wait=60") as request:
         await waits(task)
         await database_sync_to_async(Task.objects.filter(pk=task.pk).update)(state="executing_tool")
         assert (await answer(request))[1]["state"] == "executing_tool"
 
 
-async def test_without_a_change_it_is_answered_in_time(ask, task):
+async def test_request_is_answered_in_time_without_a_change(ask, task):
     async with ask("wait=1") as request:
         assert (await answer(request))[1]["state"] == "thinking"
 
 
-async def test_a_task_that_has_ended_is_not_waited_for(ask, task):
+async def test_ended_task_is_answered_immediately(ask, task):
     await end(task)
     async with ask("wait=60") as request:
         with takes_less_than(5):
@@ -103,13 +103,13 @@ async def test_a_task_that_has_ended_is_not_waited_for(ask, task):
 
 
 @pytest.mark.parametrize("query", ["wait=-1", "wait=61", "wait=long"])
-async def test_how_long_one_waits_has_a_bound(query, ask):
+async def test_wait_seconds_are_limited(query, ask):
     async with ask(query) as request:
         assert (await answer(request))[0] == 422
 
 
 @pytest.mark.parametrize(("loss", "status"), [("token", 401), ("session", 404)])
-async def test_it_is_authorized_again_at_its_end(loss, status, ask, task):
+async def test_request_is_authorized_again_at_its_end(loss, status, ask, task):
     async with ask("wait=60") as request:
         await waits(task)
         lost = ApiToken if loss == "token" else Session
@@ -117,7 +117,7 @@ async def test_it_is_authorized_again_at_its_end(loss, status, ask, task):
         assert (await answer(request))[0] == status
 
 
-async def test_who_waits_has_no_thread(ask, task, monkeypatch):
+async def test_waiting_requests_use_no_thread(ask, task, monkeypatch):
     monkeypatch.setattr(http_application, "_threads", ThreadPoolExecutor(1))
     async with ask("wait=60") as first, ask("wait=60") as second:
         await waits(task)
@@ -127,7 +127,7 @@ async def test_who_waits_has_no_thread(ask, task, monkeypatch):
         assert [(await answer(one))[1]["state"] for one in (first, second)] == ["done", "done"]
 
 
-async def test_nothing_is_left_behind_when_who_waits_goes(ask, task):
+async def test_disconnect_while_waiting_cleans_up(ask, task):
     before = asyncio.all_tasks()
     async with ask("wait=60"):
         await waits(task)
@@ -135,7 +135,7 @@ async def test_nothing_is_left_behind_when_who_waits_goes(ask, task):
     assert asyncio.all_tasks() <= before
 
 
-async def test_a_stream_until_done_ends_with_the_task(open_stream, task):
+async def test_stream_until_done_ends_with_the_task(open_stream, task):
     async with open_stream("until=done") as stream:
         assert (await stream.until("state"))["data"]["state"] == "thinking"
         await change(task, state="executing_tool")
@@ -148,7 +148,7 @@ async def test_a_stream_until_done_ends_with_the_task(open_stream, task):
             await stream.next()
 
 
-async def test_a_stream_until_done_of_a_task_that_has_ended_has_the_record(open_stream, task):
+async def test_stream_until_done_of_an_ended_task_has_the_record(open_stream, task):
     await end(task)
     async with open_stream("until=done") as stream:
         assert await stream.seqs(1) == [1]
@@ -157,7 +157,7 @@ async def test_a_stream_until_done_of_a_task_that_has_ended_has_the_record(open_
             await stream.next()
 
 
-async def test_a_stream_ends_with_nothing_else(open_stream):
+async def test_other_values_of_until_are_422(open_stream):
     async with open_stream("until=never") as stream:
         assert stream.head["status"] == 422
         stream.is_open = False
