@@ -1,4 +1,4 @@
-# One image for the web and for the workers; docker-compose.yml shows both.
+# The image of webs, workers and beat: see docker-compose.yml.
 FROM python:3.12-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
