@@ -40,7 +40,12 @@ def close_open_call(unit: UnitOfWork, workspace: Workspace | None, why: str) -> 
     if workspace and can_have_changed_files:
         changes = stage_file_changes(unit, workspace, call)
         text = "\n".join([text, *file_history.changed_files_note(changes)])
-    unit.stage(rows=[call.log, *_closed_approval(call)])
+    rows: list[Model] = [call.log]
+    approval = getattr(call.log, "approval", None)
+    if approval is not None and approval.decision == Decision.PENDING:
+        approval.decision, approval.note = Decision.REJECTED, "closed: the task went another way"
+        rows.append(approval)
+    unit.stage(rows=rows)
     return call.result(text, status)
 
 
@@ -64,11 +69,3 @@ def _reason_without_not_run(why: str) -> str:
     """Return the reason without "Not run", as a call that has asked or delegated did run."""
     reason = why.removeprefix("Not run: ")
     return reason[0].upper() + reason[1:]
-
-
-def _closed_approval(call: OpenCall) -> list[Model]:
-    approval = getattr(call.log, "approval", None)
-    if approval is None or approval.decision != Decision.PENDING:
-        return []
-    approval.decision, approval.note = Decision.REJECTED, "closed: the task went another way"
-    return [approval]

@@ -87,17 +87,13 @@ def _notices(row: ContextCut, move: Move) -> list[Draft]:
     )
     notices = [notice(text, kind="cut", cut=row.seq)]
     if move.too_big is not None:
-        notices.append(notice(_too_big(move), kind="too_big"))
+        first, line = move.too_big.entries[0], line_of(move.too_big, compact_line)
+        text = (
+            f"Entry {first.seq} is so long that all before it had to be cut short to make room for it: "
+            f"{' '.join((line.short or line.text).split())[:200]}"
+        )
+        notices.append(notice(text, kind="too_big"))
     return notices
-
-
-def _too_big(move: Move) -> str:
-    assert move.too_big is not None
-    first, line = move.too_big.entries[0], line_of(move.too_big, compact_line)
-    return (
-        f"Entry {first.seq} is so long that all before it had to be cut short to make room for it: "
-        f"{' '.join((line.short or line.text).split())[:200]}"
-    )
 
 
 def too_small(window: Window) -> Failed:
