@@ -81,19 +81,13 @@ class Subscriber(Generic[T]):
     async def _next_batch(self, idle_seconds: float | None) -> list[T]:
         if not self._queue and self._error is None and not self._is_behind:
             self._wakeup.clear()
-            await self._wait(idle_seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(idle_seconds):  # without a limit if None
+                    await self._wakeup.wait()
         if self._error is not None:
             raise self._error
         batch, self._queue, self._queued_chars, self._taken_seq = self._queue, [], 0, self._seq
         return batch
-
-    async def _wait(self, idle_seconds: float | None) -> None:
-        if idle_seconds is None:
-            await self._wakeup.wait()
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(idle_seconds):
-                await self._wakeup.wait()
 
     # --- called by the hub --------------------------------------------------------------------------------------------
 
