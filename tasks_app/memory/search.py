@@ -80,18 +80,13 @@ def recall(unit: UnitOfWork, workspace: Workspace, question: str, unread: str, r
     ]
     best = reciprocal_rank_fusion(rankings, MAX_RECALLED)
     new = [item for item in best if not any(str(item) in text for text in reminder_texts)]
-    fitting = _fit(new, max_bytes)
-    return rendered(fitting) if fitting else ""
-
-
-def _fit(best: Sequence[Note | Passage], max_bytes: int) -> list[Note | Passage]:
-    """Select items that fit. Longer ones remain available through the tool `memory`; a shorter one may still fit."""
     fitting: list[Note | Passage] = []
-    for item in best:
-        if (size := len(str(item).encode())) <= max_bytes:
+    for item in new:  # longer ones remain available through the tool `memory`
+        size = len(str(item).encode())
+        if size <= max_bytes:
             fitting.append(item)
             max_bytes -= size
-    return fitting
+    return rendered(fitting) if fitting else ""
 
 
 def text_file(workspace: Workspace, path: str, redactor: Redactor) -> str:
