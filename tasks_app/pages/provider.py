@@ -70,7 +70,10 @@ class KeyForm(forms.Form):
         if (self.cleaned_data.get("input_price") is None) != (self.cleaned_data.get("output_price") is None):
             raise ValidationError({"output_price": _("Enter both prices, or none.")})
         self.known, self.provider = known_provider, known_provider.provider(key, address)
-        self._check_address()
+        try:
+            self.provider.clean_fields(exclude=["listed_models"])
+        except ValidationError as error:
+            raise ValidationError({"address": error.messages}) from error
         return self.cleaned_data
 
     @property
@@ -78,12 +81,6 @@ class KeyForm(forms.Form):
         """The price in USD per million tokens by kind, empty if none was entered."""
         kinds = {"input": self.cleaned_data["input_price"], "output": self.cleaned_data["output_price"]}
         return {} if kinds["input"] is None else kinds
-
-    def _check_address(self) -> None:
-        try:
-            self.provider.clean_fields(exclude=["listed_models"])
-        except ValidationError as error:
-            raise ValidationError({"address": error.messages}) from error
 
 
 def may_set_up(user: Any) -> bool:

@@ -99,18 +99,15 @@ def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> boo
             continue
         match = _BLOCK.fullmatch(state.getLines(first, last + 1, state.blkIndent, False).strip())
         if match:
-            return silent or _push_block(state, match, first, last + 1)
+            if not silent:
+                token = state.push("formula_block", "math", 0)
+                token.content = match["dollars"] or match["bracket"] or match["environment"]
+                token.map, token.block = [first, last + 1], True
+                state.line = last + 1
+            return True
         if last > first:  # more lines do not make it a formula
             return False
     return False
-
-
-def _push_block(state: StateBlock, match: re.Match[str], first: int, end_line: int) -> bool:
-    token = state.push("formula_block", "math", 0)
-    token.content = match["dollars"] or match["bracket"] or match["environment"]
-    token.map, token.block = [first, end_line], True
-    state.line = end_line
-    return True
 
 
 def _display_as_html(self: Any, tokens: Sequence[Token], number: int, *about: Any) -> str:
