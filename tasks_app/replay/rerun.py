@@ -45,7 +45,9 @@ class Rerun:
 def rerun(task: Task) -> Rerun:
     context = RerunContext(task)
     length_before, outcome = len(context.history.entries), Rerun()
-    attempts = _attempts_by_seq(task)
+    attempts: defaultdict[int, list[LLMLog]] = defaultdict(list)  # by the newest entry that they saw
+    for log in LLMLog.objects.filter(task_id=task.pk, purpose=Purpose.STEP).order_by("created_at"):
+        attempts[log.last_seq].append(log)
     compare = Comparison(context)
     try:
         while True:
@@ -59,14 +61,6 @@ def rerun(task: Task) -> Rerun:
         outcome.divergence = str(divergence)
     outcome.entries = len(context.history.entries) - length_before
     return outcome
-
-
-def _attempts_by_seq(task: Task) -> defaultdict[int, list[LLMLog]]:
-    """Return the attempts of each step by the newest entry that they saw."""
-    attempts: defaultdict[int, list[LLMLog]] = defaultdict(list)
-    for log in LLMLog.objects.filter(task_id=task.pk, purpose=Purpose.STEP).order_by("created_at"):
-        attempts[log.last_seq].append(log)
-    return attempts
 
 
 def _step(context: RerunContext, entry: ContextEntry) -> None:
