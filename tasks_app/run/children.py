@@ -82,7 +82,11 @@ def start(parent: Task, call: ToolCallLog, wanted: Delegate, first: int) -> None
             waiting_for=None if index < parallel_limit else WaitingFor.SIBLINGS,
         )
         task.save(force_insert=True)
-        _instruct(task, delegated.instruction, parent.session.acting_agent)
+        # The task's message is the parent agent's, and pages show it so.
+        author = parent.session.acting_agent
+        about = {"author": author.name if author else "Agent", "attachments": [], "delegated": True}
+        message = Draft(context_type=ContextType.USER_MESSAGE, content=delegated.instruction, metadata=about)
+        append_entries(task.session, task, [message])
         if not task.waiting_for:
             wakeup.wake(task.pk)
 
@@ -101,14 +105,6 @@ def _session(origin: Session, spec: DelegatedTask, number: int) -> Session:
         model=None if spec.agent and agent and agent.model_id else origin.model,
         allowed_tools=None if spec.tools is None else sorted(spec.tools),
         off_record=origin.off_record,
-    )
-
-
-def _instruct(task: Task, instruction: str, author: Agent | None) -> None:
-    """Append the task's message. It is the parent agent's, and pages show it so."""
-    about = {"author": author.name if author else "Agent", "attachments": [], "delegated": True}
-    append_entries(
-        task.session, task, [Draft(context_type=ContextType.USER_MESSAGE, content=instruction, metadata=about)]
     )
 
 

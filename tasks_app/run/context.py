@@ -104,9 +104,8 @@ class TaskContext(UnitOfWork):
         self.reply_stream: LiveStream | None = None  # the newest reply's stream, withdrawn if its call is refused
         self.detector = self.settings.loop_detector()
         self.detector.load(_calls_since_last_message(task))
-        self.head_cache: dict[
-            object, tuple[object, Any]
-        ] = {}  # cached prompt heads, with the inputs that they were built from
+        # Cached prompt heads, with the inputs that they were built from.
+        self.head_cache: dict[object, tuple[object, Any]] = {}
         self._blobs: dict[str, str] = {}
         self._visibility_cache: tuple[tuple[object, ...], ToolVisibility, VisibleTools] | None = None
 
