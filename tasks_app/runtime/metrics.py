@@ -44,12 +44,11 @@ def sum_samples(samples: Iterable[Sample]) -> list[Metric]:
     values: dict[str, dict[tuple[tuple[str, str], ...], float]] = defaultdict(lambda: defaultdict(float))
     for name, labels, value in samples:
         values[name][tuple(labels.items())] += value
-    return [_family(metric, values) for metric in ENGINE.collect()]
-
-
-def _family(own: Metric, values: dict[str, dict[tuple[tuple[str, str], ...], float]]) -> Metric:
-    family = Metric(own.name, own.documentation, own.type)
-    for suffix in {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"]}[own.type]:
-        for labels, value in values[own.name + suffix].items():
-            family.add_sample(own.name + suffix, dict(labels), value)
-    return family
+    sums = []
+    for metric in ENGINE.collect():
+        family = Metric(metric.name, metric.documentation, metric.type)
+        for suffix in {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"]}[metric.type]:
+            for pairs, total in values[metric.name + suffix].items():
+                family.add_sample(metric.name + suffix, dict(pairs), total)
+        sums.append(family)
+    return sums
