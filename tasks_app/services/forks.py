@@ -174,9 +174,11 @@ def _copy_record(
         drafts = [_copy_draft(entry).redacted(secrets) for entry in members]
         append_entries(copy, task, drafts, redactor=redactor)
     if entries:
-        append_entries(
-            copy, task, [*_close_open_call(drafts), fork_reminder, _fork_notice(origin, task, note)], redactor=redactor
-        )
+        text = f"Forked from “{origin.title or 'New session'}”.{note}"
+        fork_notice = notice(text)
+        if task.stopped:
+            fork_notice = notice(f"{text} Write a message to go on.", code=FailureCode.STOPPED)
+        append_entries(copy, task, [*_close_open_call(drafts), fork_reminder, fork_notice], redactor=redactor)
 
 
 def _copy_task(copy: Session, original: Task, seq: int) -> Task:
@@ -222,9 +224,3 @@ def _close_open_call(drafts: Sequence[Draft]) -> list[Draft]:
         return []
     rejected = result(last_draft.tool_call.id, NOT_RUN, CallStatus.REJECTED)
     return [rejected, *reminders.deferred(last_draft.metadata.get("deferred", ()))]
-
-
-def _fork_notice(origin: Session, task: Task, note: str) -> Draft:
-    """Return the notice for people about the fork. If the task is stopped, it says how to continue."""
-    text = f"Forked from “{origin.title or 'New session'}”.{note}"
-    return notice(f"{text} Write a message to go on.", code=FailureCode.STOPPED) if task.stopped else notice(text)
