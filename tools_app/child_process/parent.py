@@ -21,16 +21,16 @@ from typing import IO, Any
 
 _START = """
 import resource, sys
-house, module, cpu_s, memory = sys.argv[1:]
-sys.path.append(house)
-for limit, most in ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
-    resource.setrlimit(limit, (int(most), int(most)))
+project_root, module, cpu_s, memory = sys.argv[1:]
+sys.path.append(project_root)
+for resource_id, limit in ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
+    resource.setrlimit(resource_id, (int(limit), int(limit)))
 from tools_app.child_process.child import main
 main(module)
 """
-_HOUSE = str(Path(__file__).resolve().parents[2])
-_AT_ONCE = 4  # concurrent children of a server process for each module; each takes a core and 80 MB or more
-_waiting = threading.BoundedSemaphore(2)  # limits the request threads that run a child
+_PROJECT_ROOT = str(Path(__file__).resolve().parents[2])
+_MAX_CHILDREN = 4  # concurrent children of a server process for each module; each takes a core and 80 MB or more
+_request_slots = threading.BoundedSemaphore(2)  # limits the request threads that run a child
 _Gates = dict[str, asyncio.Semaphore]
 _gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Gates] = weakref.WeakKeyDictionary()
 
@@ -48,16 +48,18 @@ class ChildLimits:
     memory: int = 1024**3
 
 
-_USUAL = ChildLimits()
+_DEFAULT_LIMITS = ChildLimits()
 
 
-async def answer_of(module: str, request: Mapping[str, Any], body: bytes = b"", limits: ChildLimits = _USUAL) -> Any:
+async def answer_of(
+    module: str, request: Mapping[str, Any], body: bytes = b"", limits: ChildLimits = _DEFAULT_LIMITS
+) -> Any:
     """Return the result of `module.answer(request, body)` from a child process. Request and result are JSON values.
 
     Raises NoAnswer. A cancelled call kills the child.
     """
-    gate = _gates.setdefault(asyncio.get_running_loop(), {}).setdefault(module, asyncio.Semaphore(_AT_ONCE))
-    arguments = (_HOUSE, module, str(limits.cpu_s), str(limits.memory))
+    gate = _gates.setdefault(asyncio.get_running_loop(), {}).setdefault(module, asyncio.Semaphore(_MAX_CHILDREN))
+    arguments = (_PROJECT_ROOT, module, str(limits.cpu_s), str(limits.memory))
     async with gate:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-I", "-c", _START, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}
@@ -71,21 +73,21 @@ async def answer_of(module: str, request: Mapping[str, Any], body: bytes = b"", 
 
 
 @contextmanager
-def lines_of(module: str, body: IO[bytes], limits: ChildLimits = _USUAL) -> Iterator[Iterator[Any]]:
+def lines_of(module: str, body: IO[bytes], limits: ChildLimits = _DEFAULT_LIMITS) -> Iterator[Iterator[Any]]:
     """Yield the values of the iterator that `module.answer({}, body)` returns. Blocks the thread.
 
     The output is a temporary file that is parsed line by line, so that it does not block other threads for long.
     Raises NoAnswer.
     """
-    with TemporaryFile() as given, TemporaryFile() as output:
-        given.write(b"{}\n")
-        shutil.copyfileobj(body, given)
-        given.seek(0)
-        command = (sys.executable, "-I", "-c", _START, _HOUSE, module, str(limits.cpu_s), str(limits.memory))
+    with TemporaryFile() as input_file, TemporaryFile() as output:
+        input_file.write(b"{}\n")
+        shutil.copyfileobj(body, input_file)
+        input_file.seek(0)
+        command = (sys.executable, "-I", "-c", _START, _PROJECT_ROOT, module, str(limits.cpu_s), str(limits.memory))
         try:
-            with _waiting:
+            with _request_slots:
                 subprocess.run(
-                    command, stdin=given, stdout=output, stderr=DEVNULL, env={}, timeout=limits.wall_s, check=True
+                    command, stdin=input_file, stdout=output, stderr=DEVNULL, env={}, timeout=limits.wall_s, check=True
                 )
         except subprocess.SubprocessError as error:
             raise NoAnswer from error
