@@ -189,7 +189,7 @@ def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:
 
 
 def _explain_not_found(error: errors.LLMError, model: str) -> str:
-    """Explain a 404. A provider with this API names the model; other servers have no such page."""
+    """Explain a missing model or page. An error that mentions the model comes from a server with this API."""
     if error.status == 403:
         return f"The key may not use the model {model} (HTTP 403)."
     if model and "model" in error.detail.lower():

@@ -10,7 +10,7 @@ _held: dict[str, Mapping[str, str]] = {}
 
 
 def hold(session: str, name: str, description: str) -> None:
-    """Register a resource. `words` describe it to a model, without addresses or content."""
+    """Register a resource. `description` is for the model, without addresses or content."""
     _held[session] = {**resources_of(session), name: description}
 
 

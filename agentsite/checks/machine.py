@@ -36,7 +36,7 @@ def sandbox_works() -> CheckMessage:
 
 
 def packages_are_installed() -> CheckMessage:
-    """Check the Python packages for commands on this machine."""
+    """Check whether commands have additional Python packages."""
     if layer := workshop.layer(settings.WORKSHOP, VAR_DIR):
         return ok(24, "packages", f"Commands have the Python packages in {layer.folder}.")
     if settings.WORKSHOP == workshop.OFF:

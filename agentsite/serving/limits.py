@@ -1,8 +1,8 @@
 """Limits on the size of request bodies and on the number of connections.
 
-A body is accepted by its announced size, its sender and its route, before any of it is stored. Headers only show that
-a cookie or token is presented. So anonymous bodies are small, and a client that announces more waits, unread, until a
-thread has found the session or token in the database. An invented one stays anonymous.
+A body is accepted by its announced size, its sender and its route, before any of it is stored. A cookie or token in the
+headers may be invented. So if a body is larger than an anonymous one may be, the connection is not read until a thread
+has found the session or token in the database. An unknown one counts as anonymous.
 
 Connections are limited in total and per address, below the limit of open files.
 """

@@ -29,7 +29,8 @@ class OpenAINative(Adapter):
     unsupported: fields that are never sent, such as ["temperature", "top_p"].
     tool_choice: the value sent with tools, such as "required"; by default the field is omitted.
     parallel_tool_calls: false to ask for one call at a time; by default the field is omitted.
-    reasoning_effort: the value sent with tools, whatever the thinking budget ("none" if no other value is accepted).
+    reasoning_effort: the value sent with tools, regardless of the thinking budget ("none" if no other value is
+        accepted).
     thinking_field: the field that takes earlier thinking: "reasoning_content" (DeepSeek, Kimi), "reasoning" or
         "reasoning_details" (OpenRouter). By default, thinking is not sent back.
     thinking_budget_field: the field for the thinking budget, such as "reasoning.max_tokens" (OpenRouter) or
@@ -165,7 +166,8 @@ def _declaration(tool: ToolSpec, quirks: Mapping[str, Any], *, null_means_omitte
 
 
 def _signature_fields(message: Message, parameters: RouteParameters, *, is_unchanged: bool) -> dict[str, Any]:
-    """Return the signature of an unchanged call if this model wrote it, or a placeholder.
+    """Return the signature of an unchanged call if this model wrote it, a placeholder if the route requires one, else
+    nothing.
 
     Google documents the placeholder: ai.google.dev/gemini-api/docs/gemini-3#migrating_from_other_models.
     """
@@ -245,7 +247,7 @@ def merge_user_messages(messages: Sequence[bytes]) -> list[bytes]:
 
 
 def _ends_as_user_message(message: bytes) -> bool:
-    """Return whether the message ends as a user message. A result with pictures is a result and a user message."""
+    """Return whether the last message in these bytes is a user's. A result with pictures is encoded as two messages."""
     return message.startswith(_USER_TEXT) or _USER_PARTS in message
 
 

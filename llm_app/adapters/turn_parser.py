@@ -17,7 +17,9 @@ _TRUNCATED = "it reached the output limit before its end; say less in one call."
 
 
 class TurnParser(Parser):
-    """A parser that knows the names of the visible `tools`; `words` decides which part of the content is streamed.
+    """A parser that knows the names of the visible `tools`.
+
+    `reply_stream` decides which part of the content is streamed.
 
     Calls in the content only count if the reply has no native calls.
     """

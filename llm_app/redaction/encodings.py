@@ -100,6 +100,6 @@ def _encoded_forms(value: str) -> set[str]:
 
 
 def _base64_digits(data: bytes, bytes_before: int) -> str:
-    """Return the base64 digits that only depend on `data` when `before` bytes (modulo 3) precede it."""
+    """Return the base64 digits that only depend on `data` when `bytes_before` bytes (modulo 3) precede it."""
     encoded = base64.b64encode(bytes(bytes_before) + data + bytes(3)).decode()
     return encoded[-(-8 * bytes_before // 6) : 8 * (bytes_before + len(data)) // 6]

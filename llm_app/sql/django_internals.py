@@ -25,7 +25,7 @@ class CompiledQuery(NamedTuple):
 
 
 def has_conditions(queryset: "models.QuerySet[Any, Any]") -> bool:
-    """Return whether the queryset differs from the one that the model's manager returns."""
+    """Return whether the queryset is filtered, ordered, annotated or joined."""
     query = queryset.query
     return bool(query.where.children or query.order_by or query.annotations or query.select_related)
 

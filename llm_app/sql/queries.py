@@ -12,9 +12,9 @@ SQL with their own values, and return what the method would have returned:
     task = Task.objects.active_in(session)
 
 Arguments are positional: values, model instances (their keys are sent), and collections of values for `__in` lookups.
-The method must not compare or test them, because it sees placeholders; only None arrives as itself. On a queryset that
-already has conditions, as in `Task.objects.running().active_in(session)`, the method runs as an ordinary one. The
-decorator can also be used for a function that builds its queryset without `self`.
+The method must not compare or test them, because it sees placeholders; only None is passed unchanged. On a queryset
+that already has conditions, as in `Task.objects.running().active_in(session)`, the method runs as an ordinary one.
+The decorator can also be used for a function that builds its queryset without `self`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 Row = TypeVar("Row")
 Conversion = Callable[[Any], Any]
 _COLLECTIONS = frozenset([list, tuple, set, frozenset])
-_class_of = attrgetter("__class__")  # that of the user, for the lazy object in a request
+_class_of = attrgetter("__class__")  # `request.user` is lazy: its `__class__` is the user's, its type is not
 
 
 def cached_sql(function: Callable[P, Result]) -> Callable[P, Result]:
@@ -54,17 +54,17 @@ def cached_sql(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def fetch_all(queryset: "models.QuerySet[Any, Row]") -> list[Row]:
-    """Return all rows, from a function with `@cached_sql`."""
+    """Describe a query for all rows. `@cached_sql` runs it and returns the rows."""
     return cast(list[Row], _Select(queryset, list))
 
 
 def fetch_first(queryset: "models.QuerySet[Any, Row]") -> Row | None:
-    """Return the first row or None, from a function with `@cached_sql`."""
+    """Describe a query for the first row. `@cached_sql` runs it and returns the row or None."""
     return cast("Row | None", _Select(queryset[:1], _first))
 
 
 def update_all(queryset: "models.QuerySet[Any, Any]", **values: Any) -> int:
-    """Update all rows and return their number, from a function with `@cached_sql`."""
+    """Describe an update of all rows. `@cached_sql` runs it and returns their number."""
     return cast(int, _Update(queryset, values))
 
 
@@ -171,7 +171,7 @@ class _CachedStatements:
 
 
 class _Placeholder(RawSQL):
-    """Stands for an argument while a queryset is built."""
+    """A placeholder for an argument."""
 
     def __init__(self, number: int) -> None:
         super().__init__("%s", [self])

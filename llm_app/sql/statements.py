@@ -1,8 +1,7 @@
 """Statements for the rows that every iteration writes. Their SQL is cached by model and columns.
 
-Django takes about ten times as long to build such a statement as the database takes to run it. The fields still
-prepare their values, so the database gets what `save()` would store. Signals are not sent; none of these models has
-any.
+Django takes about ten times as long to build such a statement as the database takes to run it. Values are stored
+as `save()` would store them. Signals are not sent; none of these models has any.
 """
 
 import json
@@ -38,7 +37,7 @@ _PLAIN_TYPES: Mapping[type, type] = {
 
 
 class InsertRows:
-    """An insert of new rows of one model. It sets their keys, and `undo` removes them again."""
+    """An insert of new rows of one model. It sets their keys; `undo` clears the keys."""
 
     def __init__(self, rows: Sequence[models.Model]) -> None:
         self.sql, columns, self._key = _insert(type(rows[0]), len(rows))
@@ -62,7 +61,9 @@ class InsertRows:
 
 
 class UpdateRow:
-    """An update of the one row that matches `where`, in which a tuple lists alternatives for a column.
+    """An update of the one row that matches `where`.
+
+    `where` maps columns to values; a tuple means IN.
 
     `returned` holds the columns of `returning` after the statement has run. `error` is raised if no row matches.
     """
@@ -105,7 +106,7 @@ def save(row: models.Model, update_fields: tuple[str, ...] = ()) -> Statement:
 
 @contextmanager
 def stored(statements: Sequence[Statement]) -> Iterator[None]:
-    """Execute the statements in the caller's transaction, and undo what they set on rows if they or the block fail."""
+    """Execute the statements in the caller's transaction; restore the rows if they or the block fail."""
     try:
         execute(statements)
         yield
@@ -140,8 +141,8 @@ class _Columns:
         self._preparations = lru_cache(maxsize=64)(self._preparations_for)
 
     def values_of(self, row: models.Model, *, add: bool) -> list[Any]:
-        """Return the values that `row.save()` would store, unprepared. None of the row's fields may be deferred."""
-        values = list(self._values(row.__dict__)[:-1])  # reading a foreign key as an attribute would call Django
+        """Return the values that `row.save()` would store, unprepared. Deferred fields are not supported."""
+        values = list(self._values(row.__dict__)[:-1])  # attribute access goes through Django's descriptors
         for place, field in self._saved:
             values[place] = field.pre_save(row, add)
         return values
@@ -153,7 +154,7 @@ class _Columns:
         return values
 
     def _preparations_for(self, types: Sequence[type]) -> Sequence[tuple[int, Preparation]]:
-        """Return the places of the values that need preparation if they have these types, each with its function."""
+        """Return (index, function) for each value whose type needs preparation."""
         preparations = map(_preparation, self._fields, types)
         return [(place, prepare) for place, prepare in enumerate(preparations) if prepare is not None]
 

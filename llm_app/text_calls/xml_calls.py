@@ -17,7 +17,7 @@ _LONGEST_TAG = 200  # characters
 class Dialect:
     """A form of XML calls.
 
-    `sign` begins a call, `begin` patterns have a group `name`, `nested` opens an inner parameter.
+    `sign` begins a call. `call_begin` and `parameter_begin` have a group `name`. `nested` opens an inner parameter.
 
     `trims`: line breaks after the opening and before the closing tag of a parameter are not part of its value.
     """

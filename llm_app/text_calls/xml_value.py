@@ -31,7 +31,7 @@ class XMLValue:
         self.is_complete = False
 
     def read_on(self, text: str, position: int) -> tuple[int, str]:
-        """Read `text` from `at`. Return the position to continue from, and the new part of the value.
+        """Read `text` from `position`. Return the position to continue from, and the new part of the value.
 
         Raises: UnreadableCall.
         """

@@ -8,7 +8,7 @@
 6. `check_call`: arguments, rights, repetition, hooks, approval
 7. `run_tool`: run the call, and let hooks check its result
 8. record the result and its effects
-9. a result for the person ends the task: `finalize`
+9. a result for the person sets `finalizing`; the next iteration ends the task: `finalize`
 """
 
 import logging
@@ -52,7 +52,7 @@ def advance(context: TaskContext) -> None:
 
 
 def step(context: TaskContext) -> None:
-    """Run one tool call, from the model's reply to its recorded result."""
+    """Finalize the task, or run one call: the open one or the model's next one."""
     if context.task.state == TaskState.FINALIZING:
         finalize(context)
         return

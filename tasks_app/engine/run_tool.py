@@ -1,4 +1,4 @@
-"""The run of a cleared call until a person interrupts it, the hooks' check of its result, and the record of it."""
+"""Running a cleared call: its handler, the hooks that check its result, and the entries that record it."""
 
 import logging
 import time
@@ -35,9 +35,9 @@ _REACHING_FILES = (Target.SANDBOX, Target.BROWSER, Target.MCP)
 
 
 def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
-    """Return the result of a cleared call: that of its children if it has delegated, else that of its handler.
+    """Return the children's results if the call delegated tasks. Otherwise run the handler.
 
-    Raises: Aborted if a person comes first.
+    Raises: Aborted if a person interrupts it.
     """
     if cleared.open.log.status == CallStatus.WAITING:
         result = delegation.result_of_children(context, cleared.open)
@@ -88,7 +88,7 @@ def _call_handler(context: TaskContext, cleared: ClearedCall, progress: Progress
     work = _value_or_failure(name, lambda: handler(cleared.arguments, tool_context(context, cleared, progress)))
     if isinstance(work, ToolResult):
         return work
-    with closing(work):
+    with closing(work):  # closes the coroutine if storing the intent fails
         since = held_at or _store_intent(context, cleared.open.log)
         return _value_or_failure(name, lambda: context.interruption.run(lease.run_if_held(work, since)))
 
@@ -115,19 +115,22 @@ def _value_or_failure(tool: str, work: Callable[[], T]) -> T | ToolResult:
 
 
 def _store_intent(context: TaskContext, log: ToolCallLog) -> float:
-    """Store that the call is about to run. Return a time of the monotonic clock at which the lease held."""
+    """Store that the call is about to run. Return the monotonic time at which the lease was last confirmed."""
     log.status = CallStatus.STARTED
     context.stage(rows=[log])
     held_at = time.monotonic()
     context.commit(state=TaskState.EXECUTING_TOOL)
-    if not lease.is_held_since(held_at):  # the database was slow
+    if not lease.is_held_since(held_at):  # the commit took so long that the lease may have expired: renew it
         held_at = time.monotonic()
         lease.write(context.task)
     return held_at
 
 
 def _can_change_files(cleared: ClearedCall) -> bool:
-    """Return whether to compare files around the call. Changes by a safe tool are found at the next comparison."""
+    """Return whether to compare files before and after the call.
+
+    Changes by a safe tool are found at the next comparison.
+    """
     dangers = (cleared.open.log.danger, cleared.definition.danger.word)
     return any(word != Danger.SAFE.word for word in dangers) or cleared.definition.target in _REACHING_FILES
 
@@ -153,7 +156,7 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
 
 
 def _withheld(result: ToolResult, reason: str) -> ToolResult:
-    """Return a result with the same effects, and `words` instead of its content."""
+    """Return a result with the same effects, and `reason` instead of its content."""
     return replace(result, content=reason, images=(), metadata={}, summary="", notes=())
 
 
@@ -170,7 +173,7 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     content = _redacted(context, result)
     redactor = context.secrets.redactor
     changes = effects.apply(result.effects, effects.Changes(task=context.task, call=call, redactor=redactor))
-    if call.log.pk is None and changes.state != TaskState.THINKING:  # a call that ends its task must be in the record
+    if call.log.pk is None and changes.state != TaskState.THINKING:  # `finalizing` only follows `executing_tool`
         _store_intent(context, call.log)
         call.log.status = CallStatus(result.status)
         context.stage(rows=[call.log])
@@ -197,10 +200,9 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
 
 
 def _redacted(context: TaskContext, result: ToolResult) -> str:
-    """Return the redacted content. It uses the newest secrets if the commit cannot redact it again.
+    """Return the redacted content.
 
-    That is so with effects, and for content that is cut, since half a secret is not found. All other content is
-    redacted by the commit, which looks for new secrets.
+    Refresh the secrets first if the result has effects or will be truncated: the commit cannot redact those again.
     """
     content = context.secrets.redactor.redacted(result.content)
     if not result.effects and estimate(content) <= context.settings.result_tokens:
@@ -229,5 +231,5 @@ def _drafts(
 
 
 def _shown(context: TaskContext, call: OpenCall, result: ToolResult, content: str) -> str:
-    """Return the part of the content that fits into a result."""
+    """Return the content, shortened to the limit of a result."""
     return within_budget(result, content, context.workspace, call.call, context.settings.result_tokens)

@@ -78,7 +78,7 @@ class SessionHub:
         self._listener.start()
 
     async def _resume_streams(self, task: str) -> None:
-        """Send the stored text of running streams, except text that is already in an entry."""
+        """Load the buffered text of running streams that no entry holds yet."""
         for stream in {delta["stream"] for delta in await self._streams.unsent_stored(task)}:
             if await in_thread(partial(self.snapshot.is_recorded, stream)):
                 self._streams.end(stream)
@@ -184,7 +184,7 @@ class SessionHub:
         return (self._refresh_due.is_set() or self._is_refreshing) and not self._streams.is_known(delta["stream"])
 
     async def _release_held_deltas(self) -> None:
-        """Send the held deltas, with text that a lost message has left out."""
+        """Send the held deltas, and the text of lost messages."""
         held, self._held_deltas = self._held_deltas, []
         for delta in held:
             if self._must_wait(delta):
@@ -203,7 +203,7 @@ class SessionHub:
         self._markdown.add(delta)
 
     def _send(self, event: Event) -> None:
-        for subscriber in list(self.subscribers):  # a subscriber may leave in the loop
+        for subscriber in list(self.subscribers):  # a subscriber may unsubscribe during the loop
             if not subscriber.is_new:
                 subscriber.receive(event)
 
@@ -231,7 +231,7 @@ class SessionHub:
             self._is_refreshing = False
         self._publish(update, pending_events, present)
         await self._release_held_deltas()
-        if len(update.appended) == BACKLOG_ENTRIES:
+        if len(update.appended) == BACKLOG_ENTRIES:  # more entries may be waiting
             self._refresh_due.set()
         if self._delayed_refresh is not None:
             self._delayed_refresh.cancel()
@@ -270,7 +270,10 @@ ACCESS_CHECK_SECONDS = 0.6  # upper bound for delivery after access is revoked, 
 
 
 class HubRegistry:
-    """The hubs of one event loop. It ends when the last subscriber leaves."""
+    """A registry of one event loop's hubs, discarded with the last subscriber.
+
+    `hub.subscribers` get live updates; the registry also counts those that read the backlog.
+    """
 
     _by_loop: ClassVar[dict[asyncio.AbstractEventLoop, "HubRegistry"]] = {}
 
@@ -285,7 +288,7 @@ class HubRegistry:
 
     def subscribe(self, session_id: UUID, subscriber: Any) -> SessionHub:
         hub = self._hubs.get(session_id)
-        if hub is None or hub.error is not None:  # a slow subscriber may still be in the failed one
+        if hub is None or hub.error is not None:  # a slow subscriber may still belong to the failed hub
             hub = self._hubs[session_id] = SessionHub(session_id)
         self._subscribers.setdefault(hub, {})[subscriber] = None
         if self._checks is None:

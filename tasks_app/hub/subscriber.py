@@ -21,10 +21,10 @@ from tasks_app.pages.fragments import Viewer
 from tasks_app.runtime import broadcast
 from tasks_app.runtime.event_loop import in_thread
 
-NO_ENTRIES = 2**31  # higher than every entry: a subscriber from here gets no backlog
+NO_ENTRIES = 2**31  # higher than every entry: a subscriber that starts here gets no backlog
 MAX_QUEUED_MESSAGES, MAX_QUEUED_CHARS = 500, 1024**2  # per subscriber. A slower one catches up from the record
 AWAY_SECONDS = 2.0  # before a long poll is answered while Redis is away
-_PAGE_EVENTS = ("delta", "prose", "reset", "title")  # pages get HTML for all other events
+_PAGE_EVENTS = ("delta", "prose", "reset", "title")  # pages get HTML for all others, and for Markdown deltas
 T = TypeVar("T", str, bytes)
 
 
@@ -95,7 +95,7 @@ class Subscriber(Generic[T]):
         raise NotImplementedError
 
     def receive_update(self, update: Update, viewer: Viewer) -> bool:
-        """Queue an update. Return False if entries before it are missing: the subscriber then catches up."""
+        """Queue an update. Return False if the subscriber must catch up first."""
         if not self._accepts(update):
             self.fall_behind()
             return False
@@ -184,7 +184,7 @@ class StateSubscriber(Subscriber[str]):
         super().__init__(user, session_id, NO_ENTRIES, credential)
 
     async def wait_for_change(self, task: Task, seconds: float) -> None:
-        """Return when the task's state differs, after `seconds`, or when the client loses access."""
+        """Return when the newest task's state differs from `task`'s, after `seconds`, or when access is lost."""
         current = Event({"type": "state", **broadcast.state_of(task)}).as_json
         with suppress(TimeoutError, SessionGone, SignedOut, AuthenticationFailed):
             async with asyncio.timeout(seconds):

@@ -296,8 +296,7 @@ class PromptSection(models.Model):
     on.
 
     An empty text restores the built-in one. The text is not a template. The text of `guardrails` is added to the
-    built-in
-    text; the others replace it.
+    built-in text; the others replace it.
     """
 
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="sections")

@@ -54,10 +54,8 @@ class ContextEntry(models.Model):
     """An entry. `content`, `thinking` and `tool_call` are the texts as they were received, after redaction.
 
     `tool_call` is JSON of {id, name, arguments}; the arguments are the received text. `thinking` is JSON of {text,
-    protocol, model, blocks}. `images` is JSON of a list of {sha256, media_type, path, width, height}; the blob
-    `sha256`
-    holds the bytes as base64. `hash` links the entry to its predecessor. Only `metadata` may change later, and
-    requests
+    protocol, model, blocks}. `images` is JSON of a list of {sha256, media_type, path, width, height}; the blob `sha256`
+    holds the bytes as base64. `hash` links the entry to its predecessor. Only `metadata` may change later, and requests
     never depend on it.
     """
 
@@ -173,9 +171,8 @@ class ContextCutQuerySet(models.QuerySet["ContextCut"]):
 class ContextCut(models.Model):
     """A cut of a session for models of one window. `blob` is the address of its text, in the form of `Cut.text`.
 
-    The text replaces all entries up to `seq`. `masked_with` is the version of the secrets redacted in it.
-    `summary_seq` is
-    the entry with a model's summary of the replaced entries, for agents that ask for one.
+    The text replaces all entries up to `seq`. `masked_with` is the version of the secrets redacted in it. `summary_seq`
+    is the entry with a model's summary of the replaced entries, for agents that ask for one.
     """
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="cuts")

@@ -123,7 +123,7 @@ class SessionSearch:
         return self == SessionSearch(words=self.words)
 
     def apply(self, sessions: SessionQuerySet, user: Any) -> Any:
-        """Return the matching sessions, annotated by `filed`."""
+        """Return the matching sessions, annotated by `with_filing`."""
         matches = with_filing(sessions.matching(self.words), user)
         filings = Filing.objects.filter(session=OuterRef("pk"), user=user)
         for tag in self.tags:

@@ -40,15 +40,12 @@ class LibraryFile(models.Model):
     """A file of a project. `key` is its name in the storage. `name` is the uploader's name for it, and never part of a
     path.
 
-    The file has `count` parts, each called a `unit`, of which `pages_read` have been read. A process that reads it
-    sets
+    The file has `count` parts, each called a `unit`, of which `pages_read` have been read. A process that reads it sets
     `held_by` and `held_until`. `tries` counts the attempts to read it.
 
     A ready file gets vectors for its passages. `vectors_of` is the model of all vectors, empty if no model is set up,
-    or
-    null while vectors may be missing. `vectors_problem` is the reason why some are missing. `held_by` and `held_until`
-    also
-    serve this phase: without a holder, the next attempt waits until `held_until`.
+    or null while vectors may be missing. `vectors_problem` is the reason why some are missing. `held_by` and
+    `held_until` also serve this phase: without a holder, the next attempt waits until `held_until`.
     """
 
     class State(models.TextChoices):

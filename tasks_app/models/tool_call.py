@@ -123,8 +123,7 @@ class ApprovalQuerySet(models.QuerySet["Approval"]):
         """Filter approvals that this person may decide, by the current settings of the tools.
 
         The setting of a tool may name an approver role. Without one, everyone with write access to the session can
-        decide.
-        With four eyes, people who have instructed the task cannot.
+        decide. With four eyes, people who have instructed the task cannot.
         """
         setting = ToolSetting.objects.filter(name=OuterRef("tool_call__name"))
         by_role = Exists(setting.filter(approvers__user=user))

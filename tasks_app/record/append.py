@@ -1,4 +1,4 @@
-"""Appending to the record: numbers, redaction, hash chain and lock. Nothing else writes entries."""
+"""Appending to the record: numbers, redaction, hash chain and lock. Nothing else inserts entries."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -27,7 +27,10 @@ class ChainHead(NamedTuple):
 
 
 def lock(session: Session) -> ChainHead:
-    """Lock the session's row until the transaction ends. Every writer of a session takes this lock first."""
+    """Lock the session's row until the transaction ends.
+
+    Writers that read before they write take this lock. `append_statements` locks by its update.
+    """
     row = Session.objects.lock_head(session.pk)
     if row is None:
         raise Session.DoesNotExist
@@ -53,11 +56,11 @@ def append_entries(
 
 
 class HeadMoved(Exception):
-    """Another process has appended to the session since its head was read."""
+    """The head or the secrets that a commit was composed with are outdated."""
 
 
 def is_lost_race(error: Exception) -> bool:
-    """Return whether the error means that another process appended first.
+    """Return whether the error means that the commit's head or secrets were outdated.
 
     PostgreSQL receives all statements together, and so reports the duplicate `seq` instead of HeadMoved.
     """

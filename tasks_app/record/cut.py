@@ -23,8 +23,7 @@ class Cut:
     """A replacement of old entries: `block` stands for all entries up to `seq`, `views` shorten some later ones.
 
     `views` maps the `seq` of an entry to the text that is sent instead. `masked_with` is the version of the secrets
-    that
-    were redacted in both.
+    that were redacted in both.
     """
 
     seq: int = 0

@@ -70,7 +70,7 @@ def _first_and_last_lines(content: str, max_bytes: int, workspace: Workspace, ca
 
 
 def _last_lines(text: str, max_bytes: int) -> int:
-    """Return the offset of the last whole lines within `room` bytes, or the length of the text if no line fits."""
+    """Return the offset of the last whole lines within `max_bytes` bytes, or the length of the text if no line fits."""
     tail = text.encode(errors="replace")[-max_bytes:].decode(errors="ignore")
     return text.find("\n", len(text) - len(tail) - 1) + 1 or len(text)
 

@@ -49,8 +49,7 @@ def group(entries: Iterable[TurnEntryT]) -> list[Turn[TurnEntryT]]:
     """Return the turns of the entries in the context, oldest first.
 
     All entries stay, in order, and a call stays with its result. Appending changes only the last turn. Raises
-    ValueError
-    for a result without its call, which `append` never writes.
+    ValueError for a result without its call, which `append` never writes.
     """
     turns: list[tuple[TurnKind, list[TurnEntryT]]] = []
     open_call = ""

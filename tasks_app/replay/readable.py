@@ -29,7 +29,7 @@ class RequestField:
 class RequestItem:
     """A message, a tool or another field of a request.
 
-    `number` is its position from 1. Pieces with equal `sign` are the same. `gist` is the beginning of its text.
+    `number` is its position from 1. Items with equal `fingerprint` are the same. `gist` is the beginning of its text.
     """
 
     number: int

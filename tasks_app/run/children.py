@@ -1,6 +1,6 @@
 """Children, the tasks that a call has delegated, each in its own session, and the tree of tasks.
 
-A parent waits without a thread. The process that ends a child then calls `look_after` for the parent's call, and the
+A parent waits without a thread. The process that ends a child then calls `advance_call` for the parent's call, and the
 reaper repeats lost calls. Locks are taken from the top down: the holder of a child's lock never waits for its parent's.
 """
 

@@ -1,6 +1,6 @@
 """Interrupts: exceptions that end an iteration early. They carry the entries to append and the next state.
 
-`advance` has one `except` for all of them, so everything that the engine says is in the record.
+The loop has one `except` for all of them, so the record has all messages of the engine.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ class NoToolCall(Continue):
 
 
 class Aborted(Continue):
-    """A person came first: the LLM call or tool that ran was ended."""
+    """A person interrupted the running LLM call or tool."""
 
 
 class Refused(Continue):

@@ -75,10 +75,9 @@ class LoopDetector:
         return ids if len(ids) >= self._threshold else []
 
     def is_repetition(self, runs: Sequence[EarlierRun], changed: int) -> bool:
-        """Return whether another run after these would show nothing new.
+        """Return whether enough of the newest runs had the same outcome since files last changed.
 
-        `changed` is the newest entry of the record when files were last changed. A run that changes files itself is
-        progress, so the next one repeats nothing.
+        `changed` is the number of the newest entry at that change. A run that changes files counts as progress.
         """
         alike = 0
         for run in reversed(runs):

@@ -30,7 +30,7 @@ def make_side_call(
 ) -> Completion:
     """Ask a logical model on behalf of the task's person, and store the log of the call.
 
-    `say` shows the person what the call waits for.
+    `on_wait` receives the reason that the call waits, to show it to the person.
 
     Raises: LLMError, BudgetExceeded, and the exceptions that interrupt `run`.
     """

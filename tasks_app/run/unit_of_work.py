@@ -36,7 +36,7 @@ class _Commit(NamedTuple):
 
 
 class UnitOfWork:
-    """Staged changes that the next commit writes together: at most two commits an iteration."""
+    """Staged changes, written together by the next commit."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -68,7 +68,7 @@ class UnitOfWork:
                                                                 │ yes: done
                                                                 ▼ no (HeadMoved, or a lost race)
           waits or ends ► _write_locked: transaction: lock the session, read everything again, compose, write
-                                           a wait ends early if a person has come in
+                                           a wait ends early if a person has stopped the task or sent a message
                                            an end starts the next task from the inbox
 
         Raises: StaleLease if another worker has taken the task over.
@@ -103,7 +103,10 @@ class UnitOfWork:
         return commit
 
     def _write_locked(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
-        """Write under the session's lock, with session and secrets read again: people's actions in between count."""
+        """Write under the session's lock.
+
+        Session and secrets are read again, so that no stop, message or new secret is missed.
+        """
         with transaction.atomic(durable=True):
             self._head = lock(self.session)
             self.secrets.refresh()
@@ -121,7 +124,9 @@ class UnitOfWork:
             with stored(commit.statements):
                 self._write_rest(also)
             if ends:
-                was_stopped = TaskSnapshot.of_row(commit.task.returned).stop_requested  # even if it ends otherwise
+                was_stopped = TaskSnapshot.of_row(
+                    commit.task.returned
+                ).stop_requested  # a stop counts even if the task ended for another reason
                 next_task.start_next(self.session, self.task, stopped=was_stopped)
             if ends and (parent := self.task.parent_call_id):  # a lambda: Django cannot log a failed partial
                 transaction.on_commit(lambda: children.advance_call(parent), robust=True)
@@ -203,14 +208,14 @@ class UnitOfWork:
             broadcast.entry_appended(self.session, entries[-1].seq)
 
     def discard_staged(self) -> None:
-        """Drop the changes that a failed iteration has staged."""
+        """Drop all staged changes."""
         self._drafts: list[Draft] = []
         self._rows: list[models.Model] = []
         self._fields: dict[str, Any] = {}
         self._reserves_next_call = False
 
     def snapshot(self, *, fresh: bool) -> TaskSnapshot:
-        """Return what may have changed in the database. Unless `fresh`, the state as of the newest commit is enough.
+        """Return the task's snapshot. Unless `fresh`, the one of the newest commit is enough.
 
         Raises: Task.DoesNotExist.
         """
@@ -219,7 +224,7 @@ class UnitOfWork:
         return self._snapshot
 
     def is_interrupted(self) -> bool:
-        """Return whether the task should leave what it is doing."""
+        """Return whether the task must stop its current work."""
         try:
             return self.snapshot(fresh=True).interrupts(self.task)
         except Task.DoesNotExist:

@@ -33,7 +33,7 @@ class InProcessLayer(InMemoryChannelLayer):
         self._listeners: dict[str, Callable[[dict[str, Any]], None]] = {}
 
     def listen(self, channel: str, on_message: Callable[[dict[str, Any]], None]) -> None:
-        """Call `hear` with the messages that wait, and with each later message."""
+        """Call `on_message` with each waiting message and each later one."""
         waiting = self._queue(channel)
         while not waiting.empty():
             on_message(waiting.get_nowait()[1])

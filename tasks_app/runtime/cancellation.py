@@ -1,8 +1,8 @@
 """Cancellation of a running task's work when a person stops it or writes a message.
 
 The task's thread waits for its socket, its coroutine or a signal, whichever comes first. A signal can come without a
-cause, so the rows decide whether the work is cancelled. `services.stop` writes the row; `engine.preflight` then ends
-the task.
+cause, so the rows decide whether the work is cancelled. `services.messages` writes the row; `engine.preflight`
+then ends the task.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ class WakeupPipe:
 
     def set(self) -> None:
         """Wake the thread, from any thread."""
-        with suppress(BlockingIOError):  # the pipe is full of rings
+        with suppress(BlockingIOError):  # the pipe is full of signals
             os.write(self._writer, b"\0")
 
     def wait(self, seconds: float | None = None, descriptor: int = -1, events: int = 0) -> bool:
-        """Wait for a ring, an event of the descriptor (as in `select.poll`), or the timeout.
+        """Wait for a signal, an event of the descriptor (as in `select.poll`), or the timeout.
 
         Return whether the descriptor has an event.
         """
@@ -56,7 +56,7 @@ _running: dict[UUID, "Interruption"] = {}
 
 
 class WorkAborted(Exception):
-    """The work was ended because a person came first."""
+    """The work was ended because a person interrupted it."""
 
 
 class Interruption:

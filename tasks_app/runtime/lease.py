@@ -87,7 +87,7 @@ def is_held_since(since: float) -> bool:
 
 
 async def run_if_held(work: Coroutine[Any, Any, T], since: float) -> T:
-    """Await `work`, unless the process was suspended since `asked` for so long that its lease may be lost.
+    """Await `work`, unless the process was suspended since `since` for so long that its lease may be lost.
 
     Raises: StaleLease.
     """

@@ -19,11 +19,11 @@ class Stream(Protocol):
     is_queued: bool
 
     async def send_batch(self) -> None:
-        """Send all pending text and set `waits` to false."""
+        """Send all pending text and set `is_queued` to false."""
 
 
 class Pump:
-    """The queue of streams with pending text. `put` is called from any thread, other methods on the event loop.
+    """The queue of streams with pending text. `enqueue` is called from any thread, other methods on the event loop.
 
     It holds the newest stream of each task: the rest of an older one is already in the record. The references are weak,
     as a stream that nobody holds has ended as well. Streams without followers stay in the queue and are neither
@@ -74,12 +74,12 @@ class Pump:
             self._runs_on = None
 
     def _due_or_last(self, loop: asyncio.AbstractEventLoop) -> list[UUID]:
-        """Return the tasks with text to send. After an empty list, the next `put` starts the pump again."""
+        """Return the tasks with text to send. After an empty list, the next `enqueue` starts the pump again."""
         self._runs_on = loop
         if due := self._due():
             return due
         self._runs_on = None
-        return self._due()  # a stream put between the two lines above
+        return self._due()  # a stream enqueued between the two lines above
 
     async def _send(self, task_id: UUID) -> None:
         try:

@@ -35,7 +35,7 @@ class Store(Protocol):
     async def add(self, task_id: UUID, chunk: Chunk, *, continues: bool = False) -> None:
         """Add a chunk. The first chunk of a new stream replaces the previous stream.
 
-        A chunk that `goes_on` with a dropped or replaced stream is too late and is ignored.
+        A chunk that `continues` a dropped or replaced stream is too late and is ignored.
         """
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:

@@ -74,8 +74,7 @@ def fork(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) 
     """Create a session of `owner` with the entries of `origin` up to `seq` (0: none), and the files of that time.
 
     `files_at` names another entry for the files. `owner` must be able to see `origin`, which does not change. The copy
-    is
-    redacted with the current secrets of `origin` and of the owner. Raises SessionsQuotaFull, NoSuchEntry, DiskFull,
+    is redacted with the current secrets of `origin` and of the owner. Raises SessionsQuotaFull, NoSuchEntry, DiskFull,
     FilesQuotaFull and ToolError.
     """
     with prepare(origin, seq, owner, files_at=files_at) as store:

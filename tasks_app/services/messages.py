@@ -44,15 +44,12 @@ def post_message(
     """Start a task, answer the question of the running one, or put the message into the inbox.
 
     An interjection reaches the task immediately, a steer before its next step or instead of a call that waits for
-    approval.
-    Messages after a stop wait for the next task.
+    approval. Messages after a stop wait for the next task.
 
     Pass `pictures` (of the attachments) if the caller has a transaction: encoding them takes time. The data of the
-    task's
-    result must match `output_schema`. `workflow` has the steps that the task takes. With a `terminal`, only that
-    process
-    advances the task. Raises InvalidMessage, MessageTooLong, SchemaTooLate, WorkflowTooLate, AgentWithheld, QueueFull,
-    DiskFull or FilesQuotaFull.
+    task's result must match `output_schema`. `workflow` has the steps that the task takes. With a `terminal`, only that
+    process advances the task. Raises InvalidMessage, MessageTooLong, SchemaTooLate, WorkflowTooLate, AgentWithheld,
+    QueueFull, DiskFull or FilesQuotaFull.
     """
     content, schema = checked_text(session, content, attachments), schema_text(output_schema, session)
     if pictures is None:

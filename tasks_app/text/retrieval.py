@@ -57,7 +57,7 @@ def singular(word: str) -> str:
 
 
 def bm25(query: Collection[str], texts: Sequence[T], terms: Callable[[T], Sequence[str]], limit: int) -> list[T]:
-    """Return the best texts first, without texts that have no term of the query."""
+    """Return up to `limit` texts that contain a term of the query, best first."""
     counted = [Counter(terms(text)) for text in texts]
     average = sum(count.total() for count in counted) / len(counted) if counted else 0
     document_counts = {term: sum(term in count for count in counted) for term in set(query)}

@@ -120,8 +120,8 @@ def _is_settled() -> bool:
     """Return whether no entry can still be committed with an id below the newest one.
 
     SQLite has one writer at a time. On PostgreSQL, a transaction may take an id and commit after one with a later id.
-    It
-    locks the table before it takes an id, until it ends. So wait until all current holders of such a lock have ended.
+    It locks the table before it takes an id, until it ends. So wait until all current holders of such a lock have
+    ended.
     """
     if connection.vendor != "postgresql":
         return True

@@ -1,4 +1,4 @@
-"""The program in the child process. It holds one connection to one server and answers requests, a line of JSON each.
+"""The child process of one MCP server's connection. It reads requests and writes answers, each a line of JSON.
 
 The answer to `{"do": "list"}` or `{"do": "call", "name", "arguments"}` is `{"tools"}`, `{"result"}` or `{"error"}`,
 with `"ended"` if no more answers will come. `{"progress"}` lines with messages of the server precede the answer to a

@@ -1,4 +1,4 @@
-"""The handlers of effects: changes of the task, and rows that are stored."""
+"""The handlers of effects. They collect `Changes`, which `run_tool.record` commits."""
 
 import json
 from dataclasses import asdict, replace

@@ -9,7 +9,7 @@ from tasks_app.record import Draft, reminder
 def missing_call(remaining: int) -> Draft:
     """Ask for a tool call after a reply without one.
 
-    `left` is how many more such replies get a reminder.
+    `remaining` is the number of further such replies that get a reminder.
     """
     warning = (
         f"{remaining} more such replies and the task fails."
