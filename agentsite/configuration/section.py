@@ -34,17 +34,14 @@ def _reject_bool(value: Any) -> Any:
 
 
 def _check_web_address(value: str) -> str:
-    if not _is_web_address(value):
-        raise ValueError("should be a whole address that begins with http:// or https://")
-    return value
-
-
-def _is_web_address(value: str) -> bool:
     try:
         parts = urlsplit(value)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_web_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # unbalanced brackets, or an invalid port
-        return False
+        is_web_address = False
+    if not is_web_address:
+        raise ValueError("should be a whole address that begins with http:// or https://")
+    return value
 
 
 # The bounds are those of the database columns.

@@ -161,23 +161,15 @@ def answer(task: Task, user: Any, ask: Ask | None) -> None:
     call = newest and redact_entry(newest, redactor_of(task.session))
     arguments = call.arguments if call else {}
     if task.waiting_for == WaitingFor.REPLY:
-        services.reply(task, user, ask(_reply_prompt(arguments)) if ask else DECIDE_YOURSELF)
+        options = arguments.get("options") if isinstance(arguments, dict) else None
+        prompt = f"({' / '.join(options)}) > " if options else "> "
+        services.reply(task, user, ask(prompt) if ask else DECIDE_YOURSELF)
     elif ask is None:
         services.decide(task, user, Decision.REJECTED, note=DECIDE_YOURSELF)
     else:
         name = call.call["name"] if call and call.call else "?"
         reply = ask(f"Run {name} {arguments}? [y/N] ").strip().lower()
-        _decide(task, user, Decision.APPROVED if reply in ("y", "yes") else Decision.REJECTED)
-
-
-def _decide(task: Task, user: Any, decision: Decision) -> None:
-    """Decide the call, or reject it if only another user is allowed to approve it."""
-    try:
-        services.decide(task, user, decision)
-    except MayNotDecide as error:
-        services.decide(task, user, Decision.REJECTED, note=str(error))
-
-
-def _reply_prompt(arguments: Any) -> str:
-    options = arguments.get("options") if isinstance(arguments, dict) else None
-    return f"({' / '.join(options)}) > " if options else "> "
+        try:
+            services.decide(task, user, Decision.APPROVED if reply in ("y", "yes") else Decision.REJECTED)
+        except MayNotDecide as error:  # only another user is allowed to approve this call
+            services.decide(task, user, Decision.REJECTED, note=str(error))

@@ -19,7 +19,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, check: bool, **options: Any) -> None:
         from agentsite import configuration
 
-        _require_tables()
+        missing = infrastructure.migrations_are_applied()
+        if missing.is_serious():
+            raise CommandError(f"{missing.msg} {missing.hint}")
         try:
             loaded = configuration.load(file)
         except configuration.ConfigurationError as error:
@@ -34,9 +36,3 @@ class Command(BaseCommand):
             self.stdout.write(f"  {change}")
         for remark in remarks:
             self.stdout.write(f"note: {remark}")
-
-
-def _require_tables() -> None:
-    missing = infrastructure.migrations_are_applied()
-    if missing.is_serious():
-        raise CommandError(f"{missing.msg} {missing.hint}")

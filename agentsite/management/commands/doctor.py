@@ -24,16 +24,14 @@ class Command(BaseCommand):
             report = {"ok": _all_ok(findings), "checks": [finding.as_json() for finding in findings]}
             self.stdout.write(json.dumps(report, indent=2))
         else:
+            styles = {Status.OK: self.style.SUCCESS, Status.NOTE: self.style.WARNING, Status.BROKEN: self.style.ERROR}
             for finding in findings:
-                self._show(finding)
+                status = styles[finding.status](f"{finding.status:8}")
+                self.stdout.write(f"{status}{finding.name}: {finding.sentence}")
+                if finding.hint:
+                    self.stdout.write(f"{'':8}→ {finding.hint}")
         if not _all_ok(findings):
             sys.exit(1)
-
-    def _show(self, finding: Finding) -> None:
-        style = {Status.OK: self.style.SUCCESS, Status.NOTE: self.style.WARNING, Status.BROKEN: self.style.ERROR}
-        self.stdout.write(f"{style[finding.status](f'{finding.status:8}')}{finding.name}: {finding.sentence}")
-        if finding.hint:
-            self.stdout.write(f"{'':8}→ {finding.hint}")
 
 
 def _all_ok(findings: Iterable[Finding]) -> bool:
