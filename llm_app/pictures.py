@@ -130,15 +130,11 @@ def _encoded(image: Image.Image, kind: str) -> EncodedPicture:
 def _image_bytes(image: Image.Image, kind: str) -> bytes:
     out = BytesIO()
     if kind == "JPEG":
-        _on_white(image).save(out, "JPEG", quality=_QUALITY)
+        if image.mode != "RGB":
+            background = Image.new("RGB", image.size, "white")
+            background.paste(image, mask=image.getchannel("A"))
+            image = background
+        image.save(out, "JPEG", quality=_QUALITY)
     else:
         image.save(out, "PNG")
     return out.getvalue()
-
-
-def _on_white(image: Image.Image) -> Image.Image:
-    if image.mode == "RGB":
-        return image
-    background = Image.new("RGB", image.size, "white")
-    background.paste(image, mask=image.getchannel("A"))
-    return background

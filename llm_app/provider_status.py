@@ -106,7 +106,9 @@ def _status_after_call(provider: Provider, log: LLMLog) -> ProviderStatus:
     if log.status == LLMCallStatus.SUCCEEDED:
         sentence = f"Its last call was answered in {answer_time(log.duration_ms)}."
         return ProviderStatus(works=True, sentence=sentence, at=log.created_at)
-    error = _error(log)
+    kind = getattr(errors, log.error_type, errors.LLMError) if log.error_type in errors.NAMES else errors.LLMError
+    status = re.match(r"HTTP (\d{3})", log.error)
+    error = kind(log.error, status=int(status[1]) if status else 0)
     route = provider.routes.filter(provider_model=log.provider_model).select_related("model").first()
     try:
         needs_key = bool(fault_of_account(error, has_key=bool(provider.api_key)))
@@ -114,10 +116,3 @@ def _status_after_call(provider: Provider, log: LLMLog) -> ProviderStatus:
     except ImproperlyConfigured as fault:  # its key cannot be decrypted
         needs_key, sentence = True, str(fault)
     return ProviderStatus(works=False, sentence=sentence, at=log.created_at, needs_key=needs_key)
-
-
-def _error(log: LLMLog) -> errors.LLMError:
-    """Return the failure with the details that its log contains."""
-    kind = getattr(errors, log.error_type, errors.LLMError) if log.error_type in errors.NAMES else errors.LLMError
-    status = re.match(r"HTTP (\d{3})", log.error)
-    return kind(log.error, status=int(status[1]) if status else 0)

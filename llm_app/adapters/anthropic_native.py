@@ -12,7 +12,7 @@ from llm_app.adapters.schema_forms import strict_form
 from llm_app.cache_boundary import split_at_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
-from llm_app.types import Message, Prompt, ToolCall, ToolMode, ToolSpec
+from llm_app.types import Message, Prompt, ToolMode
 
 
 def signed_blocks(message: Message, model: str, protocol: str = "anthropic") -> list[dict[str, Any]]:
@@ -88,13 +88,17 @@ class AnthropicNative(Adapter):
         if message.content.strip():
             blocks.append({"type": "text", "text": message.content})
         if call := message.tool_call:
-            blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": _call_input(call)})
+            arguments: Any = object_in(call.arguments)
+            if "unreadable_arguments" not in arguments:
+                arguments = orjson.Fragment(call.arguments)  # exactly as the model wrote them
+            blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments})
         return blocks + picture_blocks(message)
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         messages = self.encoded(prompt, parameters)
         if messages and _has_cache_points(parameters):
-            messages[-1] = _mark_cache_point(messages[-1])
+            # Mark the last block. An encoded message ends in "}]}".
+            messages[-1] = messages[-1][:-3] + b',"cache_control":{"type":"ephemeral"}}]}'
         return self.cached_prefix(prompt, parameters) + b",".join(messages) + b"]}"
 
     def prefix(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
@@ -130,10 +134,11 @@ class AnthropicNative(Adapter):
     def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """Return the request fields that declare the tools."""
         is_strict = bool(parameters.quirks.get("strict_tools"))
-        null_means_omitted = self.null_means_omitted
-        tools = [
-            _declaration(tool, is_strict=is_strict, null_means_omitted=null_means_omitted) for tool in prompt.tools
-        ]
+        tools = []
+        for tool in prompt.tools:
+            strict = strict_form(tool.parameters, null_means_omitted=self.null_means_omitted) if is_strict else None
+            schema = {"input_schema": strict, "strict": True} if strict else {"input_schema": tool.parameters}
+            tools.append({"name": tool.name, "description": tool.description, **schema})
         return {"tools": tools} if tools else {}
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
@@ -183,25 +188,8 @@ def _tool_choice_fields(parameters: RouteParameters, *, is_thinking: bool) -> di
     return {"tool_choice": fields | ({"disable_parallel_tool_use": True} if is_single else {})}
 
 
-def _declaration(tool: ToolSpec, *, is_strict: bool, null_means_omitted: bool) -> dict[str, Any]:
-    strict = strict_form(tool.parameters, null_means_omitted=null_means_omitted) if is_strict else None
-    schema = {"input_schema": strict, "strict": True} if strict else {"input_schema": tool.parameters}
-    return {"name": tool.name, "description": tool.description, **schema}
-
-
-def _call_input(call: ToolCall) -> Any:
-    """Return the arguments as an object. Valid objects are sent exactly as the model wrote them."""
-    value = object_in(call.arguments)
-    return value if "unreadable_arguments" in value else orjson.Fragment(call.arguments)
-
-
 def _has_cache_points(parameters: RouteParameters) -> bool:
     return bool(parameters.quirks.get("cache_points", True))
-
-
-def _mark_cache_point(message: bytes) -> bytes:
-    """Mark the last block of an encoded message, whose bytes end in '}]}'."""
-    return message[:-3] + b',"cache_control":{"type":"ephemeral"}}]}'
 
 
 def picture_blocks(message: Message) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from llm_app.adapters.responses_parser import ResponsesParser
 from llm_app.adapters.schema_forms import strict_form
 from llm_app.cache_boundary import without_marker
 from llm_app.transport import wire
-from llm_app.types import Message, Prompt, ToolSpec
+from llm_app.types import Message, Prompt
 
 _MIN_TOKENS = 16  # the API rejects less ("integer below minimum value")
 # Fields that would store the conversation at the provider, remove items or end the stream, and fields that are ours.
@@ -82,7 +82,12 @@ class OpenAIResponses(OpenAINative):
         if not prompt.tools:
             return {}
         is_strict = bool(parameters.quirks.get("strict_tools", True))
-        tools = [_declaration(tool, is_strict=is_strict) for tool in prompt.tools]
+        tools = []
+        for tool in prompt.tools:
+            strict = strict_form(tool.parameters, null_means_omitted=True) if is_strict else None
+            # The API treats tools as strict by default, and rejects other schemas then.
+            schema = {"parameters": strict or tool.parameters, "strict": strict is not None}
+            tools.append({"type": "function", "name": tool.name, "description": tool.description, **schema})
         return {"tools": tools} | tool_use_fields(parameters)
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
@@ -90,13 +95,6 @@ class OpenAIResponses(OpenAINative):
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> ResponsesParser:
         return ResponsesParser(parameters.model, prompt.tool_names)
-
-
-def _declaration(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
-    """Return the declaration of a tool. The API treats tools as strict by default, and rejects other schemas then."""
-    strict = strict_form(tool.parameters, null_means_omitted=True) if is_strict else None
-    schema = {"parameters": strict or tool.parameters, "strict": strict is not None}
-    return {"type": "function", "name": tool.name, "description": tool.description, **schema}
 
 
 def _text_items(message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:

@@ -68,13 +68,10 @@ class ResponsesParser(TurnParser):
             if not (self._fragmented or self._reasoning or self._calls):
                 for index, item in enumerate(objects(response.get("output"))):
                     yield from self._complete_item(index, item)
-            self._finish(response)
-
-    def _finish(self, response: dict[str, Any]) -> None:
-        self.usage = _usage(dictionary(response.get("usage")))
-        incomplete_reason = text(dictionary(response.get("incomplete_details")).get("reason"))
-        self._finish_reason = incomplete_reason or text(response.get("status")) or "completed"
-        self.done = True
+            self.usage = _usage(dictionary(response.get("usage")))
+            incomplete_reason = text(dictionary(response.get("incomplete_details")).get("reason"))
+            self._finish_reason = incomplete_reason or text(response.get("status")) or "completed"
+            self.done = True
 
     # --- items --------------------------------------------------------------------------------------------------
 

@@ -102,7 +102,9 @@ class Attempt:
         try:
             result = redacted_turn(self._receive(run), self._redactor)
         except LLMError as error:
-            error.detail = self._redacted_error(error.detail)
+            key = self._endpoint.api_key  # providers may repeat a rejected key, and parts of the request
+            detail = error.detail.replace(key, "[key]") if key else error.detail
+            error.detail = self._redactor.redacted_beginning(detail)
             self._end_log(LLMCallStatus.FAILED, error.detail, type(error).__name__)
             self._settle_without_answer(was_read=isinstance(error, ProviderTimeout))
             raise
@@ -210,11 +212,6 @@ class Attempt:
         log.input_tokens, log.cached_tokens = usage.input_tokens, usage.cached_tokens
         log.output_tokens, log.thinking_tokens = usage.output_tokens, usage.thinking_tokens
         log.cost_usd = prices.cost(usage, self._price)
-
-    def _redacted_error(self, detail: str) -> str:
-        """Return the redacted beginning of an error. Providers may repeat the rejected key or parts of the request."""
-        key = self._endpoint.api_key
-        return self._redactor.redacted_beginning(detail.replace(key, "[key]") if key else detail)
 
     def _elapsed_ms(self) -> int:
         return round((time.monotonic() - self._started) * 1000)

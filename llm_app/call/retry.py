@@ -50,14 +50,11 @@ def decide_retry(
     if isinstance(error, _ONLY_ANOTHER_ROUTE_HELPS):
         return onward
     if isinstance(error, Overloaded):
-        may_wait = not has_next_route and attempt < ATTEMPTS_OVERLOADED
-        return _wait(_overload_delay(error, attempt), jitter) if may_wait else onward
+        if has_next_route or attempt >= ATTEMPTS_OVERLOADED:
+            return onward
+        delay = min(error.retry_after, LONGEST_RETRY_AFTER) if error.retry_after else min(2.0**attempt, 32.0)
+        return _wait(delay, jitter)
     return _wait(0.5 * 2 ** (attempt - 1), jitter) if attempt < ATTEMPTS else onward
-
-
-def _overload_delay(error: Overloaded, attempt: int) -> float:
-    """Return the delay in seconds. A Retry-After of 0 is ignored."""
-    return min(error.retry_after, LONGEST_RETRY_AFTER) if error.retry_after else min(2.0**attempt, 32.0)
 
 
 def _wait(delay: float, jitter: Callable[[], float]) -> RetryDecision:

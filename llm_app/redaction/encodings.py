@@ -30,16 +30,13 @@ class Forms:
 @lru_cache(maxsize=4096)
 def forms_of(value: str) -> Forms:
     """Return all forms of a value and of each of its lines. Surrounding white space is not part of it."""
-    values = _values_to_encode(value.strip())
+    value = value.strip()
+    lines = (line.strip() for line in value.splitlines())
+    values = {value, *(line for line in lines if len(line) >= SHORTEST_LINE and not _HEADING.fullmatch(line))} - {""}
     return Forms(
         written=frozenset().union(*map(_escaped_forms, values)),
         packed=frozenset().union(*map(_encoded_forms, values)),
     )
-
-
-def _values_to_encode(value: str) -> set[str]:
-    lines = (line.strip() for line in value.splitlines())
-    return {value, *(line for line in lines if len(line) >= SHORTEST_LINE and not _HEADING.fullmatch(line))} - {""}
 
 
 # --- escaped ----------------------------------------------------------------------------------------------------

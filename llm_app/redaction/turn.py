@@ -37,14 +37,10 @@ def redacted_thinking(thinking: Thinking, redactor: Redactor) -> Thinking:
     Signed parts are removed if one needs redaction, because the signature would be invalid.
     """
     text = redactor.redacted(thinking.text)
-    if text == thinking.text and _is_clean(thinking, redactor):
+    blocks = [dict(block) for block in thinking.blocks]
+    if text == thinking.text and redactor.redacted_json(blocks) == blocks:
         return thinking
     return replace(thinking, text=text, blocks=())
-
-
-def _is_clean(thinking: Thinking, redactor: Redactor) -> bool:
-    blocks = [dict(block) for block in thinking.blocks]
-    return bool(redactor.redacted_json(blocks) == blocks)
 
 
 def redacted_arguments(text: str, redactor: Redactor) -> str:

@@ -132,7 +132,9 @@ class FragmentedText:
     def add(self, fragment: str) -> str:
         """Add a fragment, and return its complete characters. Surrogates are joined; a single one becomes U+FFFD."""
         if self._half or not fragment.isascii():
-            fragment, self._half = _split_half_character(self._half + fragment)
+            fragment, self._half = self._half + fragment, ""
+            if "\ud800" <= fragment[-1:] <= "\udbff":  # a first surrogate, whose second one may follow
+                fragment, self._half = fragment[:-1], fragment[-1]
             fragment = join_surrogates(fragment)
         if fragment:
             self._parts.append(fragment)
@@ -152,8 +154,3 @@ def join_surrogates(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
-
-
-def _split_half_character(text: str) -> tuple[str, str]:
-    """Return the text, and separately a first surrogate at its end, whose second one may follow."""
-    return (text[:-1], text[-1]) if "\ud800" <= text[-1:] <= "\udbff" else (text, "")

@@ -35,7 +35,10 @@ def xml_call(call: ToolCall) -> str:
     arguments = object_in(call.arguments)
     if not all(map(_PLAIN_NAME.fullmatch, arguments)):
         arguments = {"unreadable_arguments": call.arguments}
-    lines = [f'<parameter name="{name}">{_value(value)}</parameter>' for name, value in arguments.items()]
+    lines = []
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else orjson.dumps(value).decode()
+        lines.append(f'<parameter name="{name}">{_with_cdata(text, _PARAMETER_TAGS)}</parameter>')
     return "\n".join(["<function_calls>", f'<invoke name="{call.name}">', *lines, "</invoke>", "</function_calls>"])
 
 
@@ -49,10 +52,6 @@ def json_call(call: ToolCall) -> str:
 def tool_result_text(content: str) -> str:
     """Return a tool result inside a tag that its content cannot close."""
     return f"<tool_result>\n{_with_cdata(content, ('</tool_result', CDATA_BEGIN))}\n</tool_result>"
-
-
-def _value(value: Any) -> str:
-    return _with_cdata(value if isinstance(value, str) else orjson.dumps(value).decode(), _PARAMETER_TAGS)
 
 
 def _with_cdata(text: str, ambiguous_tags: tuple[str, ...]) -> str:

@@ -60,7 +60,10 @@ class SSEDecoder:
         if line.endswith(b"\r") or line.startswith(_BYTE_ORDER_MARK):
             return self._decode_line(line.rstrip(b"\r").removeprefix(_BYTE_ORDER_MARK))
         if not line:
-            return self._end_event()
+            event = ServerEvent(self._name, "\n".join(self._data)) if self._data else None
+            self._has_event = self._has_event or event is not None
+            self._name, self._data = "", []
+            return event
         if line.startswith(b"data:"):
             self._data.append(line[5:].removeprefix(b" ").decode(errors="replace"))
         elif line.startswith(b"event:"):
@@ -68,9 +71,3 @@ class SSEDecoder:
         elif line.strip() and not line.startswith((b":", b"id:", b"retry:")):
             self._first_invalid_line = self._first_invalid_line or line[:200].decode(errors="replace")
         return None
-
-    def _end_event(self) -> ServerEvent | None:
-        event = ServerEvent(self._name, "\n".join(self._data)) if self._data else None
-        self._has_event = self._has_event or event is not None
-        self._name, self._data = "", []
-        return event
