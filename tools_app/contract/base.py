@@ -301,12 +301,9 @@ def validate(definition: ToolDefinition, value: Mapping[str, Any]) -> Arguments:
     try:
         return definition.arguments.model_validate(value, strict=True)
     except ValidationError as error:
-        faults = "; ".join(_fault(item) for item in error.errors()[:5])
-        raise InvalidArguments(f"Invalid arguments for {definition.name}: {faults}.") from error
-
-
-def _fault(error: Any) -> str:
-    """Return one of pydantic's errors as a phrase."""
-    path = ".".join(str(name) for name in error["loc"])
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return f"{path}: {message}" if path else message
+        faults = []
+        for item in error.errors()[:5]:
+            path = ".".join(map(str, item["loc"]))
+            message = item["msg"].removeprefix("Value error, ")
+            faults.append(f"{path}: {message}" if path else message)
+        raise InvalidArguments(f"Invalid arguments for {definition.name}: {'; '.join(faults)}.") from error

@@ -35,11 +35,13 @@ async def write(
     Raises: ToolError, with the progress so far and how to continue.
     """
     text = await asyncio.to_thread(_unfinished_text, path, workspace)
-    outline = _stored_outline(text) if text else await _new_outline(prompt, ask)
-    if not text:
+    if text:
+        outline = _sections(text.removeprefix(_BEGIN).partition(_END)[0])
+    else:
+        outline = await _new_outline(prompt, ask)
         text = "\n".join([_BEGIN, *map(str, outline), _END, ""])
         await asyncio.to_thread(workspace.write_bytes, path, text.encode())
-    before = _count_sections(text)
+    before = len(re.findall(r"^## ", text.partition(_END)[2], re.MULTILINE))
     for number, section in enumerate(outline[before:], before + 1):
         report(f"Section {number} of {len(outline)}: {section.heading}\n")
         try:
@@ -82,14 +84,6 @@ def _sections(text: str) -> list[DocumentSection]:
         if match and (heading := match["heading"].strip(" *")):
             sections.append(DocumentSection(heading=heading, about=(match["about"] or "").strip()))
     return sections[:MAX_SECTIONS]
-
-
-def _stored_outline(text: str) -> list[DocumentSection]:
-    return _sections(text.removeprefix(_BEGIN).partition(_END)[0])
-
-
-def _count_sections(text: str) -> int:
-    return len(re.findall(r"^## ", text.partition(_END)[2], re.MULTILINE))
 
 
 def _section_prompt(prompt: str, outline: Sequence[DocumentSection], section: DocumentSection, text: str) -> str:

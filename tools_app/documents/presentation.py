@@ -12,17 +12,12 @@ from tools_app.documents.document import ParsedDocument, ParsedPart, row
 def open_document(body: bytes) -> ParsedDocument:
     deck = pptx.Presentation(BytesIO(body))
     count = len(deck.slides)
-    parts = [
-        ParsedPart(title=f"slide {number} of {count}{_hidden_mark(slide)}", lines=_lines(slide))
-        for number, slide in enumerate(deck.slides, 1)
-    ]
+    parts = []
+    for number, slide in enumerate(deck.slides, 1):
+        hidden = " (hidden)" if slide.element.get("show") in ("0", "false") else ""  # ISO 29500-1, 19.3.1.38
+        parts.append(ParsedPart(title=f"slide {number} of {count}{hidden}", lines=_lines(slide)))
     title = deck.core_properties.title or ""
     return ParsedDocument(kind="PowerPoint presentation", unit="slide", title=title, parts=parts)
-
-
-def _hidden_mark(slide: Any) -> str:
-    """Return the mark of a slide that is not shown (ISO 29500-1, 19.3.1.38), or ""."""
-    return " (hidden)" if slide.element.get("show") in ("0", "false") else ""
 
 
 def _lines(slide: Any) -> Iterator[str]:

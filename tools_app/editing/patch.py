@@ -30,8 +30,10 @@ def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
 
     Raises: ToolError, and then nothing has changed.
     """
+    lines = text.strip().replace("\r\n", "\n").split("\n")
+    file_patches = parse_envelope(lines) if lines[0].rstrip() == BEGIN else parse_patch(text)
     files: dict[str, _PatchedFile] = {}
-    for file_patch in _parse(text):
+    for file_patch in file_patches:
         _change(files, folder, file_patch, workspace)
     _store(files, workspace)
     diffs = [difference(path, file.before or b"", file.after or b"") for path, file in files.items()]
@@ -41,11 +43,6 @@ def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
         + "\n".join(f"- {path}: {_outcome(file)}" for path, file in files.items()),
         metadata={"diff": diff} if diff else {},
     )
-
-
-def _parse(text: str) -> list[FilePatch]:
-    lines = text.strip().replace("\r\n", "\n").split("\n")
-    return parse_envelope(lines) if lines[0].rstrip() == BEGIN else parse_patch(text)
 
 
 def _change(files: dict[str, _PatchedFile], folder: str, file_patch: FilePatch, workspace: Workspace) -> None:

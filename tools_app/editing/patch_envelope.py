@@ -43,19 +43,16 @@ def _file(lines: Sequence[str]) -> FilePatch:
     if kind == "Delete":
         return FilePatch(old=path, new=None)
     if kind == "Add":
-        return FilePatch(old=None, new=path, hunks=[_added(path, body)])
+        if invalid := next((line for line in body if line and not line.startswith("+")), ""):
+            raise ToolError(f"Each line of the new file {path} begins with +: {invalid[:100]!r}")
+        hunk = Hunk(start=0, old=[], new=[line[1:] for line in body if line])
+        return FilePatch(old=None, new=path, hunks=[hunk])
     is_moved = bool(body) and body[0].startswith(_MOVE)
     new_path = body.pop(0).strip().removeprefix(_MOVE).strip() if is_moved else path
     hunks = _hunks(path, body)
     if not hunks and new_path == path:
         raise ToolError(f"The patch of {path} holds no change: a change begins with a line `@@`.")
     return FilePatch(old=path, new=new_path, hunks=hunks)
-
-
-def _added(path: str, body: Sequence[str]) -> Hunk:
-    if invalid := next((line for line in body if line and not line.startswith("+")), ""):
-        raise ToolError(f"Each line of the new file {path} begins with +: {invalid[:100]!r}")
-    return Hunk(start=0, old=[], new=[line[1:] for line in body if line])
 
 
 def _hunks(path: str, body: Sequence[str]) -> list[Hunk]:
@@ -70,7 +67,9 @@ def _hunks(path: str, body: Sequence[str]) -> list[Hunk]:
         if anchor := header.strip("@ "):
             anchors.append(anchor)
         if any(line.strip() for line in lines):
-            hunk = hunk_of("@@", _trimmed(lines), path)
+            while not lines[-1]:  # empty lines between two parts of a patch are not context
+                lines.pop()
+            hunk = hunk_of("@@", lines, path)
             hunks.append(replace(hunk, anchors=tuple(anchors), at_end=not (hunk.old or anchors)))
             anchors = []
     return sorted(hunks, key=lambda hunk: hunk.at_end)
@@ -84,10 +83,3 @@ def _parts(body: Sequence[str]) -> list[tuple[str, list[str]]]:
         elif line.strip() != _LAST:
             parts[-1][1].append(line)
     return parts
-
-
-def _trimmed(lines: list[str]) -> list[str]:
-    """Remove empty lines at the end: lines between two parts of a patch are not context."""
-    while not lines[-1]:
-        lines.pop()
-    return lines

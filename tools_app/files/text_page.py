@@ -104,16 +104,13 @@ class _NumberedLines:
         if not fits and is_new and self.shown:
             return position
         end = len(text) if fits else end_of_page(text, 0, room)
-        self._append(position.line, text[:end])
+        if is_new:
+            self.shown.append(f"{position.line:6}\t{text[:end]}")
+            self._line = position.line
+        else:
+            self.shown[-1] += text[:end]
         self._room = room - size(text[:end])
         return None if fits else replace(position, offset=position.offset + end)
-
-    def _append(self, line: int, text: str) -> None:
-        if line == self._line:
-            self.shown[-1] += text
-        else:
-            self.shown.append(f"{line:6}\t{text}")
-            self._line = line
 
 
 def media_type(path: str) -> str:

@@ -93,18 +93,14 @@ class TerminationReview(Hook):
             return None
         if self._by_model:
             prompt = _review_prompt(call, past, around.request())
-            return _refusal(await around.ask_model(prompt, purpose="review"))
+            answer = await around.ask_model(prompt, purpose="review")
+            match = _CODE_AND_REASON.match(answer.strip())
+            if match is None:  # any other answer is no objection
+                return None
+            code, reason = match.groups()
+            return Refuse(reason=f"{ADVICE[code]} {reason[:500]}".strip(), code=code)
         code = fault_code(str(call.arguments.get("text", "")), _attachments(call), past)
         return Refuse(reason=ADVICE[code], code=code) if code else None
-
-
-def _refusal(answer: str) -> Refuse | None:
-    """Return a refusal if the reviewer's answer begins with a code. Any other answer is no objection."""
-    match = _CODE_AND_REASON.match(answer.strip())
-    if match is None:
-        return None
-    code, reason = match.groups()
-    return Refuse(reason=f"{ADVICE[code]} {reason[:500]}".strip(), code=code)
 
 
 def _review_prompt(call: Call, past: Sequence[PastCall], request: str) -> str:

@@ -92,8 +92,13 @@ class MatchingLines:
         end = 0
         for hit in shown_hits:
             block, next_end = self._block(lines, hit, end)
-            if not self._add_block(block if end else [path, *block]):
+            if not end:
+                block = [path, *block]
+            self._room -= sum(size(line) + 1 for line in block)
+            if self._room < 0 and self.lines:
                 return
+            self.lines += block
+            self.shown += 1
             end = next_end
 
     def _block(self, lines: Sequence[str], hit: int, end: int) -> tuple[list[str], int]:
@@ -106,15 +111,6 @@ class MatchingLines:
             separator, position = (":", match.start()) if match else ("-", 0)
             block.append(f"{number + 1}{separator}{_clipped(lines[number], position)}")
         return block, max(end, stop)
-
-    def _add_block(self, block: Sequence[str]) -> bool:
-        """Add a block if there is room, and return whether there was."""
-        self._room -= sum(size(line) + 1 for line in block)
-        if self._room < 0 and self.lines:
-            return False
-        self.lines += block
-        self.shown += 1
-        return True
 
 
 def _clipped(line: str, position: int) -> str:

@@ -73,16 +73,13 @@ class McpServer(models.Model):
         if not _is_list_of_texts(self.loop_exempt):
             raise ValidationError({"loop_exempt": 'Write the names of tools as a list: ["status"].'})
         for name in ("environment", "headers"):
-            if not _is_mapping_of_texts(getattr(self, name)):
+            value = getattr(self, name)
+            if not (isinstance(value, dict) and _is_list_of_texts([*value.keys(), *value.values()])):
                 raise ValidationError({name: 'Write names and values as an object: {"NAME": "value"}.'})
 
 
 def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) and "\0" not in text for text in value)
-
-
-def _is_mapping_of_texts(value: Any) -> bool:
-    return isinstance(value, dict) and _is_list_of_texts([*value.keys(), *value.values()])
 
 
 class McpToolQuerySet(models.QuerySet["McpTool"]):

@@ -42,7 +42,8 @@ class SearchAdapter:
         policy = policy.with_host_of(engine.base_url) if engine.base_url else policy
         fetched = await send(request, policy, max_bytes=_MAX_BYTES, timeout_s=TIMEOUT_S)
         if fetched.status != 200:
-            raise SearchFailed(_refusal(fetched.status))
+            hint = _HINTS.get(fetched.status, "it has a fault" if fetched.status >= 500 else "")
+            raise SearchFailed(f"HTTP {fetched.status}, {hint}" if hint else f"HTTP {fetched.status}")
         return [result for result in self.results(_answer(fetched)) if result]
 
     def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
@@ -62,11 +63,6 @@ def items(answer: Any, *path: str) -> list[dict[str, Any]]:
     for name in path:
         answer = answer.get(name) if isinstance(answer, dict) else None
     return [item for item in answer if isinstance(item, dict)] if isinstance(answer, list) else []
-
-
-def _refusal(status: int) -> str:
-    hint = _HINTS.get(status, "it has a fault" if status >= 500 else "")
-    return f"HTTP {status}, {hint}" if hint else f"HTTP {status}"
 
 
 def _answer(fetched: FetchedResponse) -> Any:

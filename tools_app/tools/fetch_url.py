@@ -74,7 +74,10 @@ async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolR
             arguments.url, context.network, max_bytes=_MAX_DOCUMENT, timeout_s=_TIMEOUT_S, headers=_HEADERS
         )
         if not 200 <= fetched.status < 300:
-            return ToolResult(content=_refusal(fetched), status="failed")
+            fault = "The site has a fault. Try again later, or another source." if fetched.status >= 500 else ""
+            hint = _HINTS.get(fetched.status, fault)
+            sentence = f"{fetched.url} answered with HTTP status {fetched.status}. {hint}".strip()
+            return ToolResult(content=sentence, status="failed")
         source = web_document(fetched) or await _read(truncated(fetched, _MAX_BYTES), context)
     if isinstance(source, WebDocument):
         return await _document_page(source, arguments, context)
@@ -114,12 +117,6 @@ async def _read(fetched: FetchedResponse, context: ToolContext) -> ReadPage:
     if needs_javascript(page, fetched):
         page = await read_with_javascript(fetched, context.network, context.reader, context.started) or page
     return ReadPage(page=page, url=fetched.url, truncated=fetched.truncated)
-
-
-def _refusal(fetched: FetchedResponse) -> str:
-    fault = "The site has a fault. Try again later, or another source." if fetched.status >= 500 else ""
-    hint = _HINTS.get(fetched.status, fault)
-    return f"{fetched.url} answered with HTTP status {fetched.status}. {hint}".strip()
 
 
 def _page_end(read: ReadPage, arguments: FetchURLArguments, max_bytes: int) -> int:

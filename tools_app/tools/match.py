@@ -4,7 +4,7 @@ import asyncio
 import json
 import signal
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -128,7 +128,9 @@ async def search(query: MatchRequest, on_start: Callable[[ProcessIdentity], None
             f"The search took over {TIMEOUT_S:.0f} seconds and was stopped. Use a simpler pattern or a smaller folder."
         ) from error
     finally:
-        await _end(process)
+        if process.returncode is None:
+            supervision.signal_group(process.pid, signal.SIGKILL)
+            await process.wait()
     if process.returncode:
         reason = errors.decode(errors="replace").strip().rpartition("\n")[2] or "it was killed"
         raise ToolError(f"The search failed: {reason}.")
@@ -136,9 +138,3 @@ async def search(query: MatchRequest, on_start: Callable[[ProcessIdentity], None
     if answer.error:
         raise ToolError(answer.error)
     return answer
-
-
-async def _end(process: Process) -> None:
-    if process.returncode is None:
-        supervision.signal_group(process.pid, signal.SIGKILL)
-        await process.wait()

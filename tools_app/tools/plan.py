@@ -46,7 +46,10 @@ def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
         steps = [PlanStep(title=step.title, status=step.status) for step in arguments.steps]
     else:
         steps = advanced(context.plan)
-    return ToolResult(content=_listing(steps), effects=[SetPlan(steps=steps)])
+    marks = {"pending": "[ ]", "in_progress": "[>]", "done": "[x]"}
+    lines = [f"{marks[step.status]} {step.title}" for step in steps]
+    content = "\n".join(lines) or "The plan is empty: set it with update."
+    return ToolResult(content=content, effects=[SetPlan(steps=steps)])
 
 
 def advanced(steps: Sequence[PlanStep]) -> list[PlanStep]:
@@ -54,8 +57,3 @@ def advanced(steps: Sequence[PlanStep]) -> list[PlanStep]:
     open_indices = [index for index, step in enumerate(steps) if step.status != "done"]
     new_status: dict[int, StepStatus] = dict(zip(open_indices, ("done", "in_progress"), strict=False))
     return [PlanStep(title=step.title, status=new_status.get(index, step.status)) for index, step in enumerate(steps)]
-
-
-def _listing(steps: Sequence[PlanStep]) -> str:
-    marks = {"pending": "[ ]", "in_progress": "[>]", "done": "[x]"}
-    return "\n".join(f"{marks[step.status]} {step.title}" for step in steps) or "The plan is empty: set it with update."

@@ -49,7 +49,12 @@ class VisionArguments(Arguments):
 async def vision(arguments: VisionArguments, context: ToolContext) -> ToolResult:
     name = arguments.path or arguments.url or ""
     if arguments.url:
-        data = await _fetched(name, context)
+        fetched = await fetch(name, context.network, max_bytes=_MAX_BYTES, timeout_s=_TIMEOUT_S, headers=_HEADERS)
+        if fetched.status != 200:
+            raise FetchFailed(f"{fetched.url} answered with HTTP status {fetched.status}.")
+        if fetched.truncated:
+            raise FetchFailed(f"{fetched.url} is larger than {_MAX_BYTES // 1000**2} MB.")
+        data = fetched.body
     else:
         data = await asyncio.to_thread(context.workspace.read_bytes, name, _MAX_BYTES)
     if is_pdf(data):
@@ -59,12 +64,3 @@ async def vision(arguments: VisionArguments, context: ToolContext) -> ToolResult
     picture = NamedPicture(name=name, data=data)
     answer = await context.ask_model(arguments.question, purpose="vision", pictures=[picture])
     return ToolResult(content=enclose(name, answer) if arguments.url else answer)
-
-
-async def _fetched(url: str, context: ToolContext) -> bytes:
-    fetched = await fetch(url, context.network, max_bytes=_MAX_BYTES, timeout_s=_TIMEOUT_S, headers=_HEADERS)
-    if fetched.status != 200:
-        raise FetchFailed(f"{fetched.url} answered with HTTP status {fetched.status}.")
-    if fetched.truncated:
-        raise FetchFailed(f"{fetched.url} is larger than {_MAX_BYTES // 1000**2} MB.")
-    return fetched.body

@@ -129,7 +129,8 @@ def decode_text(body: bytes, declared: str = "", *, truncated: bool = False) -> 
         for charset in charsets:
             text = body.decode(charset, errors="replace")
             text = text.rstrip(_REPLACEMENT) if truncated else text
-            if text.count(_REPLACEMENT) <= flaws_allowed * _beyond_ascii(text):
+            non_ascii_count = len(text) - len(text.encode("ascii", errors="ignore"))
+            if text.count(_REPLACEMENT) <= flaws_allowed * non_ascii_count:
                 return text
     return body.decode("cp1252", errors="replace")
 
@@ -152,10 +153,6 @@ def _codec_name(name: str) -> str:
         return codecs.lookup(name).name if _CHARSET.match(name) else ""
     except LookupError:
         return ""
-
-
-def _beyond_ascii(text: str) -> int:
-    return len(text) - len(text.encode("ascii", errors="ignore"))
 
 
 async def extract_page(html: str, url: str) -> dict[str, str]:
