@@ -40,29 +40,24 @@ class JSONSchema(OpenAINative):
 
     def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """Return the constraint. The prompt describes the tools themselves."""
-        fields: dict[str, Any] = {}
-        if prompt.tools:
-            schema, is_strict = _schema(prompt.tools, parameters.quirks)
-            if field := parameters.quirks.get("schema_field"):
-                extra_body.set_field(fields, field, schema)
-            else:
-                json_schema = {"name": "tool_call", "strict": is_strict, "schema": schema}
-                fields["response_format"] = {"type": "json_schema", "json_schema": json_schema}
-        return fields
+        if not prompt.tools:
+            return {}
+        quirks = parameters.quirks
+        schema, is_strict = reply_schema(prompt.tools, keywords=quirks.get("schema_keywords", ())), True
+        if quirks.get("schema_root") == "object":
+            schema = _with_object_at_root(schema)
+            strict = strict_form(schema, null_means_omitted=True)
+            schema, is_strict = strict or schema, strict is not None
+        if field := quirks.get("schema_field"):
+            fields: dict[str, Any] = {}
+            extra_body.set_field(fields, field, schema)
+            return fields
+        json_schema = {"name": "tool_call", "strict": is_strict, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> OpenAIParser:
         open_with = parameters.quirks.get("thinking_end", "")
         return OpenAIParser(parameters.model, prompt.tool_names, JSONReplyStream(), open_with)
-
-
-def _schema(tools: Sequence[ToolSpec], quirks: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return the schema of a reply, and whether it is strict."""
-    schema = reply_schema(tools, keywords=quirks.get("schema_keywords", ()))
-    if quirks.get("schema_root") != "object":
-        return schema, True
-    schema = _with_object_at_root(schema)
-    strict = strict_form(schema, null_means_omitted=True)
-    return strict or schema, strict is not None
 
 
 def _with_object_at_root(schema: Mapping[str, Any]) -> dict[str, Any]:

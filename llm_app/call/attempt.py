@@ -127,9 +127,8 @@ class Attempt:
             for event in events:
                 for delta in self._parser.feed(event):
                     self._delta(delta)
-                self._usage_meter.event(
-                    event
-                )  # after parsing: a stream that begins with an error was rejected and costs nothing
+                # Counted after parsing: a stream that begins with an error was rejected and costs nothing.
+                self._usage_meter.event(event)
                 if self._parser.done:
                     break
         return self._parser.result()

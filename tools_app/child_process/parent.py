@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,11 +61,16 @@ async def answer_of(
     gate = _gates.setdefault(asyncio.get_running_loop(), {}).setdefault(module, asyncio.Semaphore(_MAX_CHILDREN))
     arguments = (_PROJECT_ROOT, module, str(limits.cpu_s), str(limits.memory))
     async with gate:
+        message = json.dumps(request).encode() + b"\n" + body
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-I", "-c", _START, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}
         )
         try:
-            return await _answer(process, json.dumps(request).encode() + b"\n" + body, limits.wall_s)
+            async with asyncio.timeout(limits.wall_s):
+                output, _ = await process.communicate(message)
+            return json.loads(output)
+        except (TimeoutError, ValueError) as error:  # a child that a limit killed leaves no JSON
+            raise NoAnswer from error
         finally:
             if process.returncode is None:
                 process.kill()
@@ -93,12 +98,3 @@ def lines_of(module: str, body: IO[bytes], limits: ChildLimits = _DEFAULT_LIMITS
             raise NoAnswer from error
         output.seek(0)
         yield map(json.loads, output)
-
-
-async def _answer(process: Process, message: bytes, wall_s: float) -> Any:
-    try:
-        async with asyncio.timeout(wall_s):
-            output, _ = await process.communicate(message)
-        return json.loads(output)
-    except (TimeoutError, ValueError) as error:  # a child that a limit killed leaves no JSON
-        raise NoAnswer from error

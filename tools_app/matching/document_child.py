@@ -23,14 +23,10 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
     for path, size in request["documents"]:
         data, body = body[:size], body[size:]
         try:
-            _search(path, data, matches)
+            # Each part counts as a separate file, named by the offset at which the tool `file` reads it.
+            for number, part in enumerate(open_document(data, path).parts, 1):
+                text = "\n".join(tidy(unless_damaged(part.lines)))
+                matches.add(f"{as_text(path)} offset={number} ({part.title})", text)
         except DocumentParseError as error:
             unreadable.append([path, str(error)])
     return {"lines": matches.lines, "shown": matches.shown, "total": matches.total, "unreadable": unreadable}
-
-
-def _search(path: str, data: bytes, matches: MatchingLines) -> None:
-    """Search each part of a document as a separate file, named by the offset at which the tool `file` reads it."""
-    for number, part in enumerate(open_document(data, path).parts, 1):
-        text = "\n".join(tidy(unless_damaged(part.lines)))
-        matches.add(f"{as_text(path)} offset={number} ({part.title})", text)

@@ -45,9 +45,8 @@ def main() -> None:
         _require_mounted(*folder.split(":", 2))
     inner = _create_inner_namespace(*sys.argv[2:4])
     listener = socket.socket()
-    listener.bind(
-        ("127.0.0.1", int(sys.argv[4]))
-    )  # before any command can bind it; refuses connections until it listens
+    # Bound before any command can bind it. It refuses connections until it listens.
+    listener.bind(("127.0.0.1", int(sys.argv[4])))
     control.send(b"ready")
     while True:
         letter, descriptors = _receive(control)

@@ -42,8 +42,8 @@ def cpu_seconds(pid: int) -> float:
 
 def group_members(pid: int) -> list[int]:
     """Return the pids of the group without its leader."""
-    found = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal() and entry.name != str(pid))
-    return [each for each in found if _group_id(each) == pid]
+    others = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal() and entry.name != str(pid))
+    return [other for other in others if _group_id(other) == pid]
 
 
 def _group_id(pid: int) -> int:

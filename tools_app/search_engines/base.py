@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from tools_app.contract import Engine
 from tools_app.errors import ToolError
-from tools_app.network import FetchedResponse, NetworkPolicy, OutgoingRequest
+from tools_app.network import NetworkPolicy, OutgoingRequest
 from tools_app.network.fetch import send
 from tools_app.search_engines.query import SearchQuery, SearchResult
 
@@ -44,7 +44,11 @@ class SearchAdapter:
         if fetched.status != 200:
             hint = _HINTS.get(fetched.status, "it has a fault" if fetched.status >= 500 else "")
             raise SearchFailed(f"HTTP {fetched.status}, {hint}" if hint else f"HTTP {fetched.status}")
-        return [result for result in self.results(_answer(fetched)) if result]
+        try:
+            answer = json.loads(fetched.body)
+        except (ValueError, RecursionError) as error:
+            raise SearchFailed("its answer is no JSON") from error
+        return [result for result in self.results(answer) if result]
 
     def request(self, query: SearchQuery, base_url: str, key: str) -> OutgoingRequest:
         """Return the request of the search.
@@ -63,10 +67,3 @@ def items(answer: Any, *path: str) -> list[dict[str, Any]]:
     for name in path:
         answer = answer.get(name) if isinstance(answer, dict) else None
     return [item for item in answer if isinstance(item, dict)] if isinstance(answer, list) else []
-
-
-def _answer(fetched: FetchedResponse) -> Any:
-    try:
-        return json.loads(fetched.body)
-    except (ValueError, RecursionError) as error:
-        raise SearchFailed("its answer is no JSON") from error
