@@ -99,7 +99,10 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Return the problem response for an error, as DRF's exception handler. Log unknown errors and return 500."""
     problem = problem_of(error)
     if problem.detail.startswith(_CSRF):
-        problem = _refused_origin(problem, context["request"]._request)
+        request: HttpRequest = context["request"]._request
+        origins.log_untrusted_proxy(request)
+        advice = origins.csrf_sentence(request, problem.detail.removeprefix(_CSRF))
+        problem = replace(problem, detail=advice or problem.detail)
     if problem.status == 503:
         logger.warning("a request was not served: %s", error)
         if isinstance(error, (OperationalError, InterfaceError)):
@@ -109,22 +112,22 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     return Response(problem.body, problem.status, headers=dict(problem.headers), content_type=CONTENT_TYPE)
 
 
-def _refused_origin(problem: Problem, request: HttpRequest) -> Problem:
-    """Replace the reason of a CSRF error by advice that names the missing setting, if there is any."""
-    origins.log_untrusted_proxy(request)
-    sentence = origins.csrf_sentence(request, problem.detail.removeprefix(_CSRF))
-    return replace(problem, detail=sentence) if sentence else problem
-
-
 def problem_of(error: Exception) -> Problem:
     match error:
         case Refusal():
+            errors: Mapping[str, Any] = {error.field: [str(error)]} if error.field else {}
             headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
-            return Problem(status=error.status, detail=str(error), errors=_by_field(error), headers=headers)
+            return Problem(status=error.status, detail=str(error), errors=errors, headers=headers)
         case ValidationError():
-            return _invalid(error)
+            errors = error.detail if isinstance(error.detail, dict) else {"non_field_errors": error.detail}
+            names = ", ".join(str(name) for name in errors if name != "non_field_errors")
+            detail = f"Invalid: {names}." if names else "The request is invalid."
+            return Problem(status=422, detail=detail, errors=errors)
         case APIException():
-            return Problem(status=error.status_code, detail=_sentence(error), headers=_headers(error))
+            detail = "This method is not allowed here." if isinstance(error, MethodNotAllowed) else str(error.detail)
+            challenge = getattr(error, "auth_header", None)  # set by DRF on 401
+            headers = {"WWW-Authenticate": challenge} if challenge else {}
+            return Problem(status=error.status_code, detail=detail, headers=headers)
         case django.PermissionDenied():
             return Problem(status=403, detail=str(error) or "You may not do this.")
         case OperationalError() | InterfaceError():
@@ -144,27 +147,6 @@ def is_target_deleted(error: Exception) -> bool:
     if not isinstance(error, IntegrityError):
         return isinstance(error, (Session.DoesNotExist, Task.DoesNotExist, Project.DoesNotExist))
     return getattr(error.__cause__, "sqlstate", "") == _NO_SUCH_ROW or "FOREIGN KEY" in str(error)  # PostgreSQL, SQLite
-
-
-def _by_field(error: Refusal) -> Mapping[str, Any]:
-    return {error.field: [str(error)]} if error.field else {}
-
-
-def _invalid(error: ValidationError) -> Problem:
-    errors = error.detail if isinstance(error.detail, dict) else {"non_field_errors": error.detail}
-    names = ", ".join(str(name) for name in errors if name != "non_field_errors")
-    return Problem(status=422, detail=f"Invalid: {names}." if names else "The request is invalid.", errors=errors)
-
-
-def _sentence(error: APIException) -> str:
-    if isinstance(error, MethodNotAllowed):
-        return "This method is not allowed here."
-    return str(error.detail)
-
-
-def _headers(error: APIException) -> dict[str, str]:
-    challenge = getattr(error, "auth_header", None)  # set by DRF on 401
-    return {"WWW-Authenticate": challenge} if challenge else {}
 
 
 def add_problem_responses(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
