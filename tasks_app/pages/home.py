@@ -72,15 +72,18 @@ def _start(request: Request) -> HttpResponse:
         attachments = uploads.attach(session, request.FILES.getlist("files"))
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
         with transaction.atomic():
-            original = _original_session(request, content, session)
-            if original == session:
+            # The session of an earlier submission of the same form, if there was one.
+            row = earlier_submission(request, content, answer=str(session.pk))
+            original = Session.objects.visible_to(request.user).filter(pk=str(row.answer)).first() if row else None
+            if original is None:
                 services.post_message(session, request.user, content, workflow=workflow, **attachments)
     except (Refusal, ToolError) as error:
         services.delete_session(session)
         return refused(request, "home", error)
-    if original != session:
+    if original is not None:
         services.delete_session(session)
-    return HttpResponseClientRedirect(original.get_absolute_url()) if request.htmx else redirect(original)
+    target = original or session
+    return HttpResponseClientRedirect(target.get_absolute_url()) if request.htmx else redirect(target)
 
 
 def _posted_project(request: Request) -> Project | None:
@@ -93,10 +96,3 @@ def _posted_project(request: Request) -> Project | None:
         return writable_project(request.user, UUID(project_id)) if project_id else None
     except ValueError as error:
         raise Http404() from error
-
-
-def _original_session(request: Request, content: str, session: Session) -> Session:
-    """Return the session of an earlier submission of the same form, or this session if there was none."""
-    row = earlier_submission(request, content, answer=str(session.pk))
-    original = Session.objects.visible_to(request.user).filter(pk=str(row.answer)).first() if row else None
-    return original or session
