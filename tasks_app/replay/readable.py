@@ -62,19 +62,18 @@ def request_items(body: bytes) -> Sequence[RequestItem]:
             named_values += [(_name(name, item), item) for item in value]
         elif name not in parameters:
             named_values.append((name, value))
-    return [_request_item(number, name, value) for number, (name, value) in enumerate(named_values, 1)]
+    items = []
+    for number, (name, value) in enumerate(named_values, 1):
+        words = " ".join(" ".join(_strings(value)).split())
+        gist = words[:MAX_GIST_CHARS].removeprefix(f"{name.removeprefix('tool ')} ")
+        fingerprint = json.dumps(_without_cache_marks(value))
+        items.append(RequestItem(number=number, name=name, text=text_of(value), fingerprint=fingerprint, gist=gist))
+    return items
 
 
 def _is_short_text(value: Any) -> bool:
     """Return whether a value fits into the line of a parameter, unlike a system prompt."""
     return isinstance(value, str) and len(value) <= MAX_GIST_CHARS
-
-
-def _request_item(number: int, name: str, item: Any) -> RequestItem:
-    gist = " ".join(" ".join(_strings(item)).split())[:MAX_GIST_CHARS].removeprefix(f"{name.removeprefix('tool ')} ")
-    return RequestItem(
-        number=number, name=name, text=text_of(item), fingerprint=json.dumps(_without_cache_marks(item)), gist=gist
-    )
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -58,10 +58,12 @@ def turn_of(entry: ContextEntry, following: ContextEntry | None) -> LLMTurnResul
     thinking = thinking_of(entry)
     if entry.call is None:
         return LLMTurnResult(content=entry.content, thinking=thinking, unreadable=_unreadable_reason(following))
-    deferred_calls = [_parse_call(text) for text in entry.metadata.get("deferred", ())]
-    calls = (ToolCall(**entry.call), *deferred_calls)
+    calls = [ToolCall(**entry.call)]
+    for text in entry.metadata.get("deferred", ()):  # "name(arguments)"
+        name, _, rest = text.partition("(")
+        calls.append(ToolCall(id="", name=name, arguments=rest.removesuffix(")")))
     return LLMTurnResult(
-        content=entry.content, tool_calls=calls, thinking=thinking, origin=entry.metadata.get("origin", "native")
+        content=entry.content, tool_calls=tuple(calls), thinking=thinking, origin=entry.metadata.get("origin", "native")
     )
 
 
@@ -82,12 +84,6 @@ def _is_other_reminder(entry: ContextEntry, draft: Draft) -> bool:
 def _is_closed_from_outside(entry: ContextEntry, draft: Draft) -> bool:
     """Return whether a person, a crash or a fork ended the call before the engine could answer it."""
     return entry.tool_call_id == draft.tool_call_id != "" and entry.metadata.get("status") in _FROM_OUTSIDE
-
-
-def _parse_call(text: str) -> ToolCall:
-    """Parse "name(arguments)"."""
-    name, _, rest = text.partition("(")
-    return ToolCall(id="", name=name, arguments=rest.removesuffix(")"))
 
 
 def _unreadable_reason(following: ContextEntry | None) -> str:
