@@ -62,15 +62,15 @@ def bm25(query: Collection[str], texts: Sequence[T], terms: Callable[[T], Sequen
     average = sum(count.total() for count in counted) / len(counted) if counted else 0
     document_counts = {term: sum(term in count for count in counted) for term in set(query)}
     weights = {term: math.log1p((len(counted) - n + 0.5) / (n + 0.5)) for term, n in document_counts.items() if n}
-    scores = [_score(count, weights, average) for count in counted]
+    scores = []
+    for count in counted:
+        norm = _SATURATION * (1 - _LENGTH + _LENGTH * count.total() / max(average, 1))
+        matching_terms = (term for term in weights if term in count)
+        scores.append(
+            sum(weights[term] * count[term] * (_SATURATION + 1) / (count[term] + norm) for term in matching_terms)
+        )
     best = sorted((index for index, score in enumerate(scores) if score), key=lambda index: -scores[index])
     return [texts[index] for index in best[:limit]]
-
-
-def _score(count: "Counter[str]", weights: dict[str, float], average: float) -> float:
-    norm = _SATURATION * (1 - _LENGTH + _LENGTH * count.total() / max(average, 1))
-    found_terms = (term for term in weights if term in count)
-    return sum(weights[term] * count[term] * (_SATURATION + 1) / (count[term] + norm) for term in found_terms)
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[H]], limit: int) -> list[H]:
