@@ -113,8 +113,9 @@ def prepared(name: str) -> Path | None:
         hashed = hashed_name(name)
         if not hashed:
             return None
-        if _is_complete(FOLDER / hashed):
-            return FOLDER / hashed
+        copy = FOLDER / hashed
+        if copy.exists() and (copy.suffix not in _COMPRESSED or _compressed(copy).exists()):
+            return copy
         if (content := _content(name)) is None:
             return None
         _hashed_names[name] = _named_by(content, name)  # an upgrade may have changed the file since it was named
@@ -127,10 +128,6 @@ def prepared(name: str) -> Path | None:
             logger.warning("could not store the prepared copy of %s: %s", name, error)
             return _source(name)
         return copy
-
-
-def _is_complete(copy: Path) -> bool:
-    return copy.exists() and (copy.suffix not in _COMPRESSED or _compressed(copy).exists())
 
 
 def _compressed(copy: Path) -> Path:

@@ -1,7 +1,7 @@
 """The sections `providers` and `models`: providers, and the logical models that are routed to them."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from django.db.models import Q
 from pydantic import AfterValidator, Field, JsonValue, SecretStr, StringConstraints, model_validator
@@ -148,9 +148,11 @@ def _apply_routes(model: LogicalModel, routes: Sequence[RouteSection]) -> Iterat
         row = _take_matching_row(present, item, routes) or Route(
             model=model, provider=Provider.objects.get(name=item.provider)
         )
-        yield from save_changes(
-            row, _values(item) | {"priority": priority}, f"route {model} → {item.provider}/{item.model}"
-        )
+        values = item.values_in_file("provider", "model", "price", "priority") | {"provider_model": item.model}
+        if "price" in item.model_fields_set:
+            values["price"] = item.price.model_dump(exclude_unset=True) if item.price else {}
+        values["priority"] = priority
+        yield from save_changes(row, values, f"route {model} → {item.provider}/{item.model}")
     if routes:
         yield from _remove_demo(model, present)
         for row in present:
@@ -171,13 +173,6 @@ def _take_matching_row(present: list[Route], item: RouteSection, routes: Sequenc
 
 def _target(row: Route) -> tuple[str, str]:
     return row.provider.name, row.provider_model
-
-
-def _values(item: RouteSection) -> dict[str, Any]:
-    values = item.values_in_file("provider", "model", "price", "priority") | {"provider_model": item.model}
-    if "price" in item.model_fields_set:
-        values["price"] = item.price.model_dump(exclude_unset=True) if item.price else {}
-    return values
 
 
 def _remove_demo(model: LogicalModel, present: list[Route]) -> Iterator[str]:
