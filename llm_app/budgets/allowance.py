@@ -45,7 +45,8 @@ class Allowance:
         if self._limits is None:
             self.refresh()
         self._size = size
-        if not self._limits or self._is_reserved(size.upper_bound):
+        is_reserved = self._reserved_in == self._limits and self._reserved.covers(size.upper_bound)
+        if not self._limits or is_reserved:
             return None
         with transaction.atomic():
             blocking = self._try_to_reserve(size.upper_bound)
@@ -79,9 +80,6 @@ class Allowance:
         if self._reserved_in:
             Reservation.objects.filter(allowance=self._id).delete()
             self._reserved_in = ()
-
-    def _is_reserved(self, amount: Amount) -> bool:
-        return self._reserved_in == self._limits and self._reserved.covers(amount)
 
     def _try_to_reserve(self, amount: Amount) -> LimitState | None:
         """Reserve an amount, or return the limit that blocks it.
