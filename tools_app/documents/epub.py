@@ -24,7 +24,9 @@ def open_document(body: bytes) -> ParsedDocument:
     package = opendocument.part(archive, path)
     if package is None:
         raise DocumentParseError("It is damaged: it does not say what it holds.")
-    chapters = [normpath(join(dirname(path), name)) for name in _spine(package)]
+    hrefs = {item.get("id"): unquote(item.get("href", "")) for item in package.iterfind(".//{*}manifest/{*}item")}
+    spine = (item.get("idref") for item in package.iterfind(".//{*}spine/{*}itemref"))
+    chapters = [normpath(join(dirname(path), hrefs[item_id])) for item_id in spine if item_id in hrefs]
     if _encrypted(archive) & set(chapters):
         raise DocumentParseError("It is encrypted (DRM).")
     parts = [
@@ -33,12 +35,6 @@ def open_document(body: bytes) -> ParsedDocument:
     ]
     title = "".join(package.xpath("string(.//*[local-name()='title'])"))
     return ParsedDocument(kind="EPUB book", unit="chapter", title=title, parts=parts)
-
-
-def _spine(package: opendocument.Element) -> list[str]:
-    hrefs = {item.get("id"): unquote(item.get("href", "")) for item in package.iterfind(".//{*}manifest/{*}item")}
-    ids = (item.get("idref") for item in package.iterfind(".//{*}spine/{*}itemref"))
-    return [hrefs[item_id] for item_id in ids if item_id in hrefs]
 
 
 def _encrypted(archive: ZipFile) -> set[str]:

@@ -79,17 +79,12 @@ def open_document(body: bytes) -> ParsedDocument:
         return ParsedDocument(
             kind="OpenDocument presentation", unit="slide", title=title, parts=pages_of(slides, "slide")
         )
-    pages = _pages([*_headers_and_footers(part(archive, "styles.xml")), *_blocks(inner)])
-    return ParsedDocument(kind="OpenDocument text", unit="page", title=title, parts=pages_of(pages, "page"))
-
-
-def _pages(lines: list[str]) -> list[list[str]]:
     pages: list[list[str]] = [[]]
-    for line in lines:
+    for line in (*_headers_and_footers(part(archive, "styles.xml")), *_blocks(inner)):
         before, *others = line.split(_PAGE_BREAK)
         pages[-1].append(before)
         pages += [[text] for text in others]
-    return pages
+    return ParsedDocument(kind="OpenDocument text", unit="page", title=title, parts=pages_of(pages, "page"))
 
 
 def _blocks(element: Element) -> Iterator[str]:

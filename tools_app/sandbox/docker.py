@@ -87,9 +87,8 @@ def _script(command: ShellCommand) -> str:
     """Return the script that the container's shell reads, which keeps the command and its environment out of `ps`."""
     values = command_environment(command, home=_HOME if command.home else TEMPORARY, has_network=False).items()
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values)
-    timeout = (
-        f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # ends it if the server dies and cannot remove the container
-    )
+    # The timeout ends the command if the server dies and cannot remove the container.
+    timeout = f"timeout -s KILL {command.limits.wall_s + 5:.0f}"
     return f"{exports}exec {timeout} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"
 
 
