@@ -97,7 +97,7 @@ class AgentSerializer(serializers.ModelSerializer[Agent]):
 
 
 class AgentList(ListAPIView[Agent]):
-    """What a session's `agent` may be. Without any, each session has the agent as it ships."""
+    """The agents that a session's `agent` can name. Without one, a session has the agent as it ships."""
 
     serializer_class = AgentSerializer
     pagination_class = SinglePage
@@ -117,7 +117,7 @@ class WorkflowSerializer(serializers.ModelSerializer[Workflow]):
 
 
 class WorkflowList(ListAPIView[Workflow]):
-    """What a message's `workflow` may be, each with the titles of its steps."""
+    """The workflows that a message's `workflow` can name, each with the titles of its steps."""
 
     serializer_class = WorkflowSerializer
     pagination_class = SinglePage

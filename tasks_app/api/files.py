@@ -162,7 +162,7 @@ class VersionQuery(serializers.Serializer[Any]):
 
 
 class VersionList(ListAPIView[FileChange]):
-    """What files held before each change, newest first; `?path=` gives the versions of one file."""
+    """The contents of files before each change, newest first. `?path=` lists the versions of one file."""
 
     serializer_class = FileVersionSerializer
     pagination_class = ByNumber

@@ -63,7 +63,7 @@ class ProjectList(ListCreateAPIView[Project]):
 
 
 class ProjectDetail(GenericAPIView[Project]):
-    """Who may write changes it; only its owner deletes it. Its sessions are kept, each by its owner."""
+    """Members who can write change a project; only its owner deletes it. Its sessions stay with their owners."""
 
     queryset = Project.objects.all()
     serializer_class = ProjectSerializer

@@ -173,8 +173,8 @@ class SessionList(ListCreateAPIView[Session]):
 
 
 class SessionDetail(GenericAPIView[Session]):
-    """Who may write may change the title and the model; only the owner can deny it tools, and delete it. Everybody
-    who sees it pins, archives and tags it in their own list.
+    """Members who can write change title and model. Only the owner denies tools and deletes the session. Everybody
+    who sees it can pin, archive and tag it in their own list.
     """
 
     queryset = Session.objects.all()

@@ -121,7 +121,7 @@ class ProjectMemberDetail(_MemberDetail):
 
 
 class LinkSerializer(serializers.ModelSerializer[ShareLink]):
-    """`url` is told once, when the link is made."""
+    """A share link. Its `url` is returned once, when the link is made."""
 
     days = serializers.ChoiceField(sharing.DAYS, default=sharing.DAYS[0], write_only=True)
     url = serializers.SerializerMethodField()

@@ -171,7 +171,7 @@ class TaskDetail(GenericAPIView[Task]):
 
     @extend_schema(parameters=[WaitQuery])
     def get(self, request: Request, task_id: UUID) -> Response:
-        """With `wait`, the server asks again once something has changed: `change` is what it awaits, in no thread."""
+        """Return the task. With `wait`, answer when it changes, at the latest after so many seconds."""
         seconds = validated_query(WaitQuery, request)["wait"]
         task = visible_task(request.user, task_id)
         response = Response(self.get_serializer(task).data)

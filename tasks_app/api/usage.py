@@ -93,8 +93,8 @@ def _each_day(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class LLMCallSerializer(serializers.ModelSerializer[LLMLog]):
-    """One attempt. `agent` is whose step it was, in which version; null for the agent as it ships and for a call beside
-    the conversation. `cost_usd` is null where no price is known; `cut_seq` and `last_seq` say which entries it saw.
+    """One attempt. `agent` is the acting agent with its version, null for the agent as it ships and for calls outside
+    of the conversation. `cost_usd` is null without a known price. `cut_seq` and `last_seq` bound the entries it saw.
     """
 
     agent = serializers.SerializerMethodField()

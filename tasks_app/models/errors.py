@@ -59,7 +59,7 @@ class SchemaTooLate(Refusal):
 
 
 class WorkflowTooLate(Refusal):
-    """A workflow needs a task of its own. Send this message with the mode “queue”, or after the task has ended."""
+    """A workflow needs its own task. Send this message with the mode “queue”, or after the task has ended."""
 
 
 class InvalidMessage(Refusal):

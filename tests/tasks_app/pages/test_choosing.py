@@ -97,7 +97,7 @@ def test_writer_without_access_to_a_sessions_agent_keeps_it(auditor, session, ca
 def test_workflow_for_a_running_task_is_refused(alices, session, task, release):
     answer = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": "Now.", "workflow": "Release"})
     assert answer.status_code == 409
-    assert "A workflow needs a task of its own." in answer.content.decode()
+    assert "A workflow needs its own task." in answer.content.decode()
 
 
 def test_blocked_step_is_a_question_on_the_page(alices, session, called):
