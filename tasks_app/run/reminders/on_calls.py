@@ -76,7 +76,11 @@ def cycle(fingerprints: Sequence[str], newest: ToolCallLog, times: int) -> list[
         return []
     logs = [*ToolCallLog.objects.filter(task=newest.task_id, fingerprint__in=fingerprints), newest]
     calls = {log.fingerprint: f"{log.name}({log.arguments})" for log in logs}
-    sequence = "\n".join(f"- {_cut(calls[fingerprint])}" for fingerprint in fingerprints)
+    lines = []
+    for fingerprint in fingerprints:
+        line = " ".join(calls[fingerprint].split())
+        lines.append(f"- {line}" if len(line) <= LONGEST_CALL else f"- {line[: LONGEST_CALL - 1]}…")
+    sequence = "\n".join(lines)
     text = (
         f"Your last calls repeat the same sequence of {len(fingerprints)}, with the same arguments, {times} times:\n"
         f"{sequence}\n"
@@ -84,8 +88,3 @@ def cycle(fingerprints: Sequence[str], newest: ToolCallLog, times: int) -> list[
         "different: another tool, other arguments, or tell the person what the problem is."
     )
     return [reminder(text, "cycle")]
-
-
-def _cut(call: str) -> str:
-    line = " ".join(call.split())
-    return line if len(line) <= LONGEST_CALL else line[: LONGEST_CALL - 1] + "…"
