@@ -147,7 +147,11 @@ def show(request: Request) -> HttpResponse:
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and len(number) < 6 and int(number) else 1
     try:
-        sessions, problem = _page(request.user, query, page), ""
+        problem = ""
+        if page == 1 and not query:
+            sessions = _first_page(request.user)  # its SQL is cached
+        else:
+            sessions = list(_found(request.user, query)[(page - 1) * ON_PAGE : page * ON_PAGE + 1])
         _set_found_lines(sessions[:ON_PAGE], SessionSearch.parse(query).words)
     except ImpossibleSearch as error:
         sessions, problem = [], str(error)
@@ -184,13 +188,6 @@ def _show_suggestions(request: Request, query: str) -> HttpResponse:
     except ImpossibleSearch as error:
         sessions, problem = [], str(error)
     return render(request, "sessions/_found.html", {"groups": grouped(sessions), "query": query, "problem": problem})
-
-
-def _page(user: Any, query: str, page: int) -> list[Any]:
-    """Return the sessions of a page and one more. The SQL of the first page without a search is cached."""
-    if page == 1 and not query:
-        return _first_page(user)
-    return list(_found(user, query)[(page - 1) * ON_PAGE : page * ON_PAGE + 1])
 
 
 def _found(user: Any, query: str) -> Any:
