@@ -65,7 +65,7 @@ class Check:
 class ClearedCall:
     """A call that is cleared to run. `note` is added to its result: who approved it, and remarks of hooks."""
 
-    open: OpenCall
+    call: OpenCall
     definition: ToolDefinition
     arguments: Arguments
     note: str = ""
@@ -73,10 +73,10 @@ class ClearedCall:
     @property
     def described(self) -> Call:
         """Return the call as hooks see it."""
-        return _describe(self.open, self.definition, self.arguments)
+        return _describe(self.call, self.definition, self.arguments)
 
 
-def clear(context: TaskContext, call: OpenCall) -> ClearedCall:
+def check(context: TaskContext, call: OpenCall) -> ClearedCall:
     """Check the call and return it cleared.
 
     Raises: Refused, Aborted, LoopDetected, ReplyNeeded, ChildrenNeeded, ApprovalNeeded.
@@ -116,7 +116,7 @@ def clear(context: TaskContext, call: OpenCall) -> ClearedCall:
         with Check(call.log, "approval"):
             approval = require_approval(context, call, judgement.danger, "; ".join(filter(None, reasons)))
     note = " ".join(filter(None, [approval, *opinion.notes]))
-    return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
+    return ClearedCall(call=call, definition=definition, arguments=arguments, note=note)
 
 
 def _unknown_outcome(context: TaskContext, call: OpenCall) -> Interrupt:
@@ -139,7 +139,7 @@ def _resume_delegation(context: TaskContext, call: OpenCall) -> ClearedCall:
     if any(states):
         raise ChildrenNeeded()
     definition, arguments = _read_call(context, call)
-    return ClearedCall(open=call, definition=definition, arguments=arguments)
+    return ClearedCall(call=call, definition=definition, arguments=arguments)
 
 
 def _judge(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:

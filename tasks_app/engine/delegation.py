@@ -89,7 +89,7 @@ def start_children(task: Task, call: OpenCall, effect: Delegate) -> ChildrenNeed
     if workspace.is_folder(children.FOLDER):
         numbers += [entry.name for entry in workspace.entries(children.FOLDER)]
     first_number = 1 + max((int(name) for name in numbers if name.isdecimal()), default=0)
-    return ChildrenNeeded(also=partial(children.start, task, call.log, effect, first_number))
+    return ChildrenNeeded(extra_write=partial(children.start, task, call.log, effect, first_number))
 
 
 def result_of_children(context: TaskContext, call: OpenCall) -> ToolResult:

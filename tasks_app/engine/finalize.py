@@ -31,7 +31,7 @@ def finalize(unit: UnitOfWork) -> None:
             fields = {"metadata": answer.metadata}
             execute([UpdateRow(ContextEntry, fields, where={"pk": answer.pk}, error=ContextEntry.DoesNotExist())])
 
-    unit.commit(state=TaskState.DONE, also=store_summary)
+    unit.commit(state=TaskState.DONE, extra_write=store_summary)
 
 
 def _steps(unit: UnitOfWork, redactor: Redactor) -> list[dict[str, Any]]:

@@ -48,7 +48,8 @@ def advance(context: TaskContext) -> None:
     try:
         step(context)
     except Interrupt as interrupt:
-        context.commit(*interrupt.entries, also=interrupt.also, **{"crashes": 0} | interrupt.fields)
+        fields = {"crashes": 0, **interrupt.fields}
+        context.commit(*interrupt.entries, extra_write=interrupt.extra_write, **fields)
 
 
 def step(context: TaskContext) -> None:
@@ -59,7 +60,7 @@ def step(context: TaskContext) -> None:
     ITERATIONS.inc()
     preflight.check(context)
     call = context.history.open_call() or think.think(context)
-    cleared = check_call.clear(context, call)
+    cleared = check_call.check(context, call)
     result = run_tool.run(context, cleared)
     result = run_tool.filter_result(context, cleared, result)
     run_tool.record(context, cleared, result)

@@ -156,7 +156,7 @@ def _report_changes_by_people(context: TaskContext) -> None:
     drafts = [reminders.undone(sorted(undone))] if undone else []
     drafts += [reminders.deleted(sorted(deleted))] if deleted else []
     if drafts:
-        context.commit(*drafts, also=lambda: WorkspaceChange.objects.filter(pk__in=pks).update(told=True))
+        context.commit(*drafts, extra_write=lambda: WorkspaceChange.objects.filter(pk__in=pks).update(told=True))
 
 
 def _check_limits(context: TaskContext) -> None:

@@ -48,7 +48,7 @@ def stage_first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObs
         status=CallStatus.PENDING,
     )
     context.stage(draft, rows=[log], calls_made=context.task.calls_made + (call.name != "message"))
-    context.reply_stream = observer.stream
+    context.live_stream = observer.stream
     return OpenCall(call=call, log=log, deferred=deferred, text=turn.content)
 
 

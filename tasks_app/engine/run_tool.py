@@ -31,7 +31,7 @@ from tools_app.hooks import CallOutcome
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-_REACHING_FILES = (Target.SANDBOX, Target.BROWSER, Target.MCP)
+_TARGETS_WITH_FILE_ACCESS = (Target.SANDBOX, Target.BROWSER, Target.MCP)
 
 
 def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
@@ -39,9 +39,9 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
 
     Raises: Aborted if a person interrupts it.
     """
-    if cleared.open.log.status == CallStatus.WAITING:
-        result = delegation.result_of_children(context, cleared.open)
-        stage_file_changes(context, context.workspace, cleared.open)
+    if cleared.call.log.status == CallStatus.WAITING:
+        result = delegation.result_of_children(context, cleared.call)
+        stage_file_changes(context, context.workspace, cleared.call)
         return result
     return _run_handler(context, cleared)
 
@@ -51,7 +51,7 @@ def _run_handler(context: TaskContext, cleared: ClearedCall) -> ToolResult:
 
     A safe call of a plain handler stores no intent, as it leaves nothing to recover after a crash.
     """
-    call, can_change_files = cleared.open, _can_change_files(cleared)
+    call, can_change_files = cleared.call, _can_change_files(cleared)
     if can_change_files:
         file_history.record_before(context.task, context.workspace)
     needs_intent = not cleared.definition.is_plain or can_change_files or bool(context.settings.hooks)
@@ -66,7 +66,7 @@ def _run_handler(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         result = _aborted_result(output, time.monotonic() - started_at)
     finally:
         call.log.duration_ms = round((time.monotonic() - started_at) * 1000)
-        context.reply_stream = progress.stream
+        context.live_stream = progress.stream
     if can_change_files:
         changes = stage_file_changes(context, context.workspace, call)
         if result.status in ("failed", "interrupted"):
@@ -74,7 +74,7 @@ def _run_handler(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     if is_aborted:
         call.log.status = CallStatus.INTERRUPTED
         context.stage(rows=[call.log])
-        text = "\n".join([_shown(context, call, result, _redacted(context, result)), *result.notes])
+        text = "\n".join([_within_limit(context, call, result, _redacted(context, result)), *result.notes])
         raise Aborted(*call.result(text, CallStatus.INTERRUPTED, stream=progress.stream.id))
     return result
 
@@ -85,12 +85,13 @@ def _call_handler(context: TaskContext, cleared: ClearedCall, progress: Progress
     Raises: WorkAborted.
     """
     name, handler = cleared.definition.name, cleared.definition.handler
-    work = _value_or_failure(name, lambda: handler(cleared.arguments, tool_context(context, cleared, progress)))
-    if isinstance(work, ToolResult):
-        return work
-    with closing(work):  # closes the coroutine if storing the intent fails
-        since = held_at or _store_intent(context, cleared.open.log)
-        return _value_or_failure(name, lambda: context.interruption.run(lease.run_if_held(work, since)))
+    returned = _value_or_failure(name, lambda: handler(cleared.arguments, tool_context(context, cleared, progress)))
+    if isinstance(returned, ToolResult):
+        return returned
+    with closing(returned):  # closes the coroutine if storing the intent fails
+        held_at = held_at or _store_intent(context, cleared.call.log)
+        work = lease.run_if_held(returned, held_at)
+        return _value_or_failure(name, lambda: context.interruption.run(work))
 
 
 def _aborted_result(output: str, seconds: float) -> ToolResult:
@@ -101,10 +102,10 @@ def _aborted_result(output: str, seconds: float) -> ToolResult:
     return ToolResult(content=text, cut="middle", status="interrupted")
 
 
-def _value_or_failure(tool: str, work: Callable[[], T]) -> T | ToolResult:
-    """Return the value of `work`, or a result that reports the tool's error."""
+def _value_or_failure(tool: str, function: Callable[[], T]) -> T | ToolResult:
+    """Return the value of `function`, or a result that reports the tool's error."""
     try:
-        return work()
+        return function()
     except (WorkAborted, lease.StaleLease):
         raise
     except ToolError as error:
@@ -131,8 +132,8 @@ def _can_change_files(cleared: ClearedCall) -> bool:
 
     Changes by a safe tool are found at the next comparison.
     """
-    dangers = (cleared.open.log.danger, cleared.definition.danger.word)
-    return any(word != Danger.SAFE.word for word in dangers) or cleared.definition.target in _REACHING_FILES
+    dangers = (cleared.call.log.danger, cleared.definition.danger.word)
+    return any(word != Danger.SAFE.word for word in dangers) or cleared.definition.target in _TARGETS_WITH_FILE_ACCESS
 
 
 def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> ToolResult:
@@ -148,7 +149,7 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
     except WorkAborted:
         reason = "It ran. The user interrupted before its result was checked, so the result is withheld."
         return replace(_withheld(result, reason), status="interrupted")
-    opinion.write_to(cleared.open.log, context.secrets.redactor)
+    opinion.write_to(cleared.call.log, context.secrets.redactor)
     if opinion.refusal:
         reason = f"[The tool ran. Its result is withheld by {opinion.words}]"
         return replace(_withheld(result, reason), status="blocked", metadata={"withheld_by": opinion.refused_by})
@@ -165,7 +166,7 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
 
     Raises: ReplyNeeded, ChildrenNeeded, Refused, Failed.
     """
-    call = cleared.open
+    call = cleared.call
     call.log.status = CallStatus(result.status)
     if call.log.status == CallStatus.SUCCEEDED:
         context.detector.note_success()
@@ -192,11 +193,11 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
         raise changes.failure
 
     def write_other_tables() -> None:
-        for write in changes.also:
+        for write in changes.extra_writes:
             write()
 
     context.reserve_next_call()
-    context.commit(also=write_other_tables if changes.also else None)
+    context.commit(extra_write=write_other_tables if changes.extra_writes else None)
 
 
 def _redacted(context: TaskContext, result: ToolResult) -> str:
@@ -214,13 +215,14 @@ def _drafts(
     context: TaskContext, cleared: ClearedCall, result: ToolResult, content: str, redactor: Redactor
 ) -> list[Draft]:
     """Return the result's entry, whose redacted content is `content`, and the reminders that follow it."""
-    call = cleared.open
+    call = cleared.call
     pictures, faults = images.store(context.workspace, result.images)
     notes = [redactor.redacted(note) for note in result.notes]
-    text = "\n".join(
-        [_shown(context, call, result, content), *notes, *faults, *([f"[{cleared.note}]"] if cleared.note else [])]
-    )
-    metadata: dict[str, Any] = {"stream": context.reply_stream.id} if context.reply_stream else {}
+    lines = [_within_limit(context, call, result, content), *notes, *faults]
+    if cleared.note:
+        lines.append(f"[{cleared.note}]")
+    text = "\n".join(lines)
+    metadata: dict[str, Any] = {"stream": context.live_stream.id} if context.live_stream else {}
     metadata |= result.metadata
     if result.summary:
         metadata["summary"] = result.summary
@@ -230,6 +232,6 @@ def _drafts(
     ]
 
 
-def _shown(context: TaskContext, call: OpenCall, result: ToolResult, content: str) -> str:
+def _within_limit(context: TaskContext, call: OpenCall, result: ToolResult, content: str) -> str:
     """Return the content, shortened to the limit of a result."""
     return within_budget(result, content, context.workspace, call.call, context.settings.result_tokens)

@@ -74,7 +74,7 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
     try:
         observer = LLMObserver(context, streams_text=False)
         call = reply.stage_first_call(context, turn_of(entry, context.recorded.peek(1)), observer, "")
-        check_call.clear(context, call)
+        check_call.check(context, call)
         context.commit()
         _accept_result(context, call)
     except Interrupt as interrupt:

@@ -41,7 +41,7 @@ class RerunContext(TaskContext):
         step_settings.refresh_all(self, self.snapshot(fresh=True))
         self.settings = replace(self.settings, hooks=())
 
-    def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
+    def commit(self, *drafts: Draft, extra_write: Callable[[], object] | None = None, **fields: Any) -> None:
         """Compare the drafts with the record, and continue with the recorded entries. Raises Divergence."""
         fields = self._fields | fields
         for draft in [*self._drafts, *drafts]:

@@ -137,8 +137,8 @@ class SessionAffinity:
         if self._row != previous:
             Session.objects.filter(pk=self._session.pk).update(held=self._row[0], held_by=self._row[1])
 
-    def take_over_commit(self) -> None:
-        """Take over the state after the commit. A failed commit has stored and reported nothing."""
+    def apply_commit(self) -> None:
+        """Update the state in memory after a commit. A failed commit has stored and reported nothing."""
         self._session.held, self._session.held_by = self._row
         self._losses = self._pending_losses
         if self._reported_names:

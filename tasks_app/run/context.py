@@ -101,7 +101,7 @@ class TaskContext(UnitOfWork):
         self.untold_mark = -1  # mark of the file history when it was last read
         # Weak, so that an ended task is freed immediately, with its pipes and messages.
         self.interruption = Interruption(partial(type(self).is_interrupted, proxy(self)))
-        self.reply_stream: LiveStream | None = None  # the newest reply's stream, withdrawn if its call is refused
+        self.live_stream: LiveStream | None = None  # of the newest reply or tool output
         self.detector = self.settings.loop_detector()
         self.detector.load(_calls_since_last_message(task))
         # Cached prompt heads, with the inputs that they were built from.
@@ -111,8 +111,8 @@ class TaskContext(UnitOfWork):
 
     def withdraw_stream(self) -> None:
         """Remove the stream of a call that will not run from people's pages."""
-        if self.reply_stream is not None:
-            self.reply_stream.withdraw()
+        if self.live_stream is not None:
+            self.live_stream.withdraw()
 
     def blob(self, text: str) -> str:
         """Return the address of a text that is part of requests, and store it if it is new."""

@@ -13,13 +13,13 @@ from tasks_app.record import Draft, notice
 class Interrupt(Exception):
     """An early end of an iteration.
 
-    In one transaction, `entries` are appended, `fields` set on the task, and `also` runs.
+    In one transaction, `entries` are appended, `fields` set on the task, and `extra_write` runs.
     """
 
-    def __init__(self, *entries: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
+    def __init__(self, *entries: Draft, extra_write: Callable[[], object] | None = None, **fields: Any) -> None:
         super().__init__(type(self).__name__)
         self.entries: Sequence[Draft] = entries
-        self.also = also
+        self.extra_write = extra_write
         self.fields: dict[str, Any] = fields
 
 
@@ -57,10 +57,10 @@ class ApprovalNeeded(Interrupt):
 
 
 class ChildrenNeeded(Interrupt):
-    """A call that waits for the tasks that it has delegated; `also` starts them."""
+    """A call that waits for the tasks that it has delegated; `extra_write` starts them."""
 
-    def __init__(self, also: Callable[[], object] | None = None) -> None:
-        super().__init__(also=also, state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.CHILDREN)
+    def __init__(self, extra_write: Callable[[], object] | None = None) -> None:
+        super().__init__(extra_write=extra_write, state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.CHILDREN)
 
 
 class Failed(Interrupt):

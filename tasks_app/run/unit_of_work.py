@@ -21,17 +21,17 @@ from tasks_app.runtime import broadcast, lease
 from tools_app.held_resources import JOB
 
 Fields = dict[str, Any]  # fields of the task
-Also = Callable[[], object] | None
+ExtraWrite = Callable[[], object] | None
 # The columns that change while a call runs. Saving the other ones would write their indexes again.
 _OUTCOME = ("arguments", "fingerprint", "danger", "status", "looped", "duration_ms", "checks")
 
 
 class _Commit(NamedTuple):
-    """The writes of one commit. `task` is the statement that verifies the lease."""
+    """The writes of one commit. `task_update` verifies the lease."""
 
     entries: Sequence[ContextEntry]
     fields: Fields
-    task: UpdateRow
+    task_update: UpdateRow
     statements: Sequence[Statement]
 
 
@@ -57,10 +57,10 @@ class UnitOfWork:
         self._rows.extend(row for row in rows if row not in self._rows)
         self._fields |= fields
 
-    def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
+    def commit(self, *drafts: Draft, extra_write: Callable[[], object] | None = None, **fields: Any) -> None:
         """Write the staged changes, the drafts and the fields in one transaction: all or nothing.
 
-        `also` runs in the transaction. As it may change other tables, the next `snapshot` is then a fresh one.
+        `extra_write` runs in the transaction. As it may change other tables, the next `snapshot` is then a fresh one.
 
         There are two paths:
 
@@ -77,32 +77,32 @@ class UnitOfWork:
         fields = self._fields | self.calls.totals(self.task) | fields
         try:
             if fields.get("waiting_for") or fields.get("state") in ENDED:
-                commit = self._write_locked(all_drafts, fields, also)
+                commit = self._write_locked(all_drafts, fields, extra_write)
             else:
-                commit = self._write(all_drafts, fields, also)
+                commit = self._write(all_drafts, fields, extra_write)
         except (HeadMoved, IntegrityError) as error:
             lease.write(self.task)  # raises StaleLease if the other writer has taken the task over
             if not is_lost_race(error):
                 raise
-            commit = self._write_locked(all_drafts, fields, also)
-        self._affinity.take_over_commit()
-        self._take_over(commit.entries, commit.fields)
-        if self.task.state == TaskState.THINKING and also is None:
-            self._snapshot = TaskSnapshot.of_row(commit.task.returned)
+            commit = self._write_locked(all_drafts, fields, extra_write)
+        self._affinity.apply_commit()
+        self._apply_commit(commit.entries, commit.fields)
+        if self.task.state == TaskState.THINKING and extra_write is None:
+            self._snapshot = TaskSnapshot.of_row(commit.task_update.returned)
 
-    def _write(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
+    def _write(self, drafts: Sequence[Draft], fields: Fields, extra_write: ExtraWrite) -> "_Commit":
         """Write without a lock: compose from the known session and secrets, before the transaction.
 
         Raises: HeadMoved if they are outdated.
         """
         commit = self._compose(drafts, fields)
         with transaction.atomic(durable=True), stored(commit.statements):
-            if commit.task.returned[0] != self.secrets.version:
+            if commit.task_update.returned[0] != self.secrets.version:
                 raise HeadMoved
-            self._write_rest(also)
+            self._write_rest(extra_write)
         return commit
 
-    def _write_locked(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
+    def _write_locked(self, drafts: Sequence[Draft], fields: Fields, extra_write: ExtraWrite) -> "_Commit":
         """Write under the session's lock.
 
         Session and secrets are read again, so that no stop, message or new secret is missed.
@@ -122,10 +122,10 @@ class UnitOfWork:
                 fields["admitted_at"] = None
             commit = self._compose(drafts, fields)
             with stored(commit.statements):
-                self._write_rest(also)
+                self._write_rest(extra_write)
             if ends:
                 was_stopped = TaskSnapshot.of_row(
-                    commit.task.returned
+                    commit.task_update.returned
                 ).stop_requested  # a stop counts even if the task ended for another reason
                 next_task.start_next(self.session, self.task, stopped=was_stopped)
             if ends and (parent := self.task.parent_call_id):  # a lambda: Django cannot log a failed partial
@@ -138,28 +138,28 @@ class UnitOfWork:
         fields = redactor.redacted_json(fields)
         entries = chained_entries(self.session, self.task, drafts, self._head, redactor)
         head_update, *inserts = append_statements(self.session, self._head, entries)
-        is_looked_at = fields.get("state", self.task.state) in (TaskState.THINKING, *ENDED)
-        task = lease.guarded_update(self.task, fields, returning=COLUMNS if is_looked_at else VERSION)
+        needs_snapshot = fields.get("state", self.task.state) in (TaskState.THINKING, *ENDED)
+        task_update = lease.guarded_update(self.task, fields, returning=COLUMNS if needs_snapshot else VERSION)
         logs = [row for row in self._rows if isinstance(row, ToolCallLog)]
         for log in logs:  # an argument may have become secret while the call ran
             log.arguments = redacted_arguments(log.arguments, redactor)
         statements = [
             head_update,
-            task,
+            task_update,
             *inserts,
             *(save(log, _OUTCOME) for log in logs),
             *map(save, self.calls.unsaved),
         ]
-        return _Commit(entries, fields, task, statements)
+        return _Commit(entries, fields, task_update, statements)
 
-    def _write_rest(self, also: Also) -> None:
+    def _write_rest(self, extra_write: ExtraWrite) -> None:
         for row in self._rows:
             if not isinstance(row, ToolCallLog):
                 row.save()
         self.calls.settle()
         self._affinity.save()
-        if also is not None:
-            also()
+        if extra_write is not None:
+            extra_write()
         if self._reserves_next_call and self._fields.get("state") == TaskState.THINKING:
             self.allowance.reserve_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
 
@@ -184,14 +184,14 @@ class UnitOfWork:
             lease.write(self.task, state=TaskState.THINKING)
             entries = next_task.deliver(self.session, self.task, messages)
             entries += append_entries(self.session, self.task, following)
-        self._take_over(entries, {"state": TaskState.THINKING})
+        self._apply_commit(entries, {"state": TaskState.THINKING})
         return True
 
     def reserve_next_call(self) -> None:
         """Reserve the cost of the next LLM call with the next commit, so that the call needs no commit for it."""
         self._reserves_next_call = True
 
-    def _take_over(self, entries: Sequence[ContextEntry], fields: Fields) -> None:
+    def _apply_commit(self, entries: Sequence[ContextEntry], fields: Fields) -> None:
         """Update the state in memory after a commit, and notify followers."""
         self.discard_staged()
         self._snapshot = None

@@ -78,20 +78,20 @@ def write(task: Task, **fields: Any) -> None:
     execute([guarded_update(task, fields)])
 
 
-def is_held_since(since: float) -> bool:
-    """Return whether a lease that held at `since`, on the monotonic clock, still holds.
+def is_held_since(held_at: float) -> bool:
+    """Return whether a lease that was held at `held_at`, on the monotonic clock, still holds.
 
     It is renewed every third of its time.
     """
-    return bool(time.monotonic() - since < settings.LEASE_SECONDS * 2 / 3)
+    return bool(time.monotonic() - held_at < settings.LEASE_SECONDS * 2 / 3)
 
 
-async def run_if_held(work: Coroutine[Any, Any, T], since: float) -> T:
-    """Await `work`, unless the process was suspended since `since` for so long that its lease may be lost.
+async def run_if_held(work: Coroutine[Any, Any, T], held_at: float) -> T:
+    """Await `work`, unless the process was suspended for so long since `held_at` that its lease may be lost.
 
     Raises: StaleLease.
     """
-    if not is_held_since(since):
+    if not is_held_since(held_at):
         work.close()
         raise StaleLease("it woke up too late")
     return await work

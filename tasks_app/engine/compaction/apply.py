@@ -71,11 +71,11 @@ def _planner(agent: Agent | None, measured: Measured, cause: Cause, *, is_summed
 
 
 def _store(unit: UnitOfWork, row: ContextCut, cut: Cut, drafts: list[Draft]) -> None:
-    def also() -> None:
+    def store_row() -> None:
         row.blob = Blob.store(cut.text)
         row.save()
 
-    unit.commit(*drafts, also=also)
+    unit.commit(*drafts, extra_write=store_row)
     unit.history.set_cut(row.window, cut)
 
 

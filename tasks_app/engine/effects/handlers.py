@@ -114,7 +114,7 @@ def hand_on(effect: HandOn, changes: Changes) -> None:
     receiver, session = Agent.objects.get(name=effect.agent), Session.objects.filter(pk=changes.task.session_id)
     changes.drafts.append(reminders.handoff(effect.sender, receiver.name, effect.note))
     changes.fields["handoffs"] = changes.task.handoffs + 1
-    changes.also.append(lambda: session.update(active_agent=receiver))
+    changes.extra_writes.append(lambda: session.update(active_agent=receiver))
 
 
 def _require_agents(names: set[str], changes: Changes) -> None:
@@ -152,7 +152,7 @@ def keep_search(effect: CacheSearch, changes: Changes) -> None:
 def count_job(effect: JobStarted, changes: Changes) -> None:
     session = changes.task.session
     session.last_job = max(session.last_job, effect.number)
-    changes.also.append(lambda: Session.objects.filter(pk=session.pk).update(last_job=session.last_job))
+    changes.extra_writes.append(lambda: Session.objects.filter(pk=session.pk).update(last_job=session.last_job))
 
 
 @handles(LoadGroup)
@@ -163,7 +163,7 @@ def load_group(effect: LoadGroup, changes: Changes) -> None:
 @handles(UnloadGroup)
 def unload_group(effect: UnloadGroup, changes: Changes) -> None:
     loaded = Loaded.objects.filter(session=changes.task.session, kind=LoadedKind.GROUP, name=effect.group)
-    changes.also.append(loaded.delete)
+    changes.extra_writes.append(loaded.delete)
 
 
 @handles(LoadSkill)
@@ -197,4 +197,4 @@ def forget_note(effect: DeleteNote, changes: Changes) -> None:
         notes = MemoryNote.objects.of_projects(projects) if projects else MemoryNote.objects.of_user(person)
         notes.filter(pk=effect.number).delete()
 
-    changes.also.append(delete_note)
+    changes.extra_writes.append(delete_note)

@@ -20,7 +20,7 @@ E = TypeVar("E", bound=Effect)
 class Changes:
     """Additions of a call's effects to the transaction of its result.
 
-    `drafts` come after the result. `also` runs in the transaction, too. A `failure` ends the task.
+    `drafts` come after the result. `extra_writes` run in the same transaction. A `failure` ends the task.
     """
 
     task: Task
@@ -30,7 +30,7 @@ class Changes:
     drafts: list[Draft] = field(default_factory=list)
     rows: list[models.Model] = field(default_factory=list)
     fields: dict[str, Any] = field(default_factory=dict)
-    also: list[Callable[[], object]] = field(default_factory=list)
+    extra_writes: list[Callable[[], object]] = field(default_factory=list)
     failure: Failed | None = None
 
 

@@ -230,7 +230,7 @@ def test_a_provider_that_never_counts_is_counted_by_an_estimate(ask_http, http_p
 
 def test_a_call_is_counted_despite_a_later_server_error(play, owner, monkeypatch):
     budget(user=owner, tokens_per_day=10**9)
-    monkeypatch.setattr("tasks_app.engine.check_call.clear", lambda *_: 1 / 0)
+    monkeypatch.setattr("tasks_app.engine.check_call.check", lambda *_: 1 / 0)
     task = play(result()).advance()
     assert task.failure_code == "internal"
     assert Spending.objects.get().tokens == task.input_tokens + task.output_tokens > 0

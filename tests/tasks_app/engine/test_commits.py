@@ -105,14 +105,14 @@ def test_a_changed_setting_loses_nothing_of_a_commit(context: TaskContext) -> No
 def test_a_failed_commit_can_be_repeated(context: TaskContext) -> None:
     context.stage(rows=[log_of(context)])
     with pytest.raises(ZeroDivisionError):
-        context.commit(notice("One."), also=lambda: 1 / 0)
+        context.commit(notice("One."), extra_write=lambda: 1 / 0)
     assert (said(context), ToolCallLog.objects.count()) == (["Begin."], 0)
     context.commit(notice("One."))
     assert (said(context), ToolCallLog.objects.count()) == (["Begin.", "One."], 1)
 
 
 def test_a_duplicate_row_is_not_retried(context: TaskContext) -> None:
-    """A duplicate row is no lost race, so `also` does not run again."""
+    """A duplicate row is no lost race, so `extra_write` does not run again."""
     tries: list[bool] = []
 
     def twice() -> None:
@@ -121,7 +121,7 @@ def test_a_duplicate_row_is_not_retried(context: TaskContext) -> None:
 
     context.stage(rows=[log_of(context)])
     with pytest.raises(IntegrityError):
-        context.commit(notice("One."), also=twice)
+        context.commit(notice("One."), extra_write=twice)
     assert len(tries) == 1
     assert (said(context), ToolCallLog.objects.count()) == (["Begin."], 0)
 
@@ -143,7 +143,7 @@ def test_held_resources_are_stored_after_a_failed_commit(
     monkeypatch.setattr(held_resources, "resources_of", lambda session: {"job": "a job"})
     told = Draft(context_type=ContextType.TOOL_RESULT, content="Opened.", tool_call_id="c1")
     with pytest.raises(ZeroDivisionError):
-        context.commit(told, also=lambda: 1 / 0)
+        context.commit(told, extra_write=lambda: 1 / 0)
     context.commit(told)
     row = Session.objects.get(pk=context.session.pk)
     assert (row.held, row.held_by) == ({"job": "a job"}, process.name())
