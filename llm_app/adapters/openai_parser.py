@@ -79,8 +79,12 @@ class OpenAIParser(TurnParser):
         """Yield the deltas of a content: a text, or a list of parts, some of which may be thinking."""
         for part in content if isinstance(content, list) else [content]:
             thinking = dictionary(part).get("thinking")
-            for fragment in strings(thinking or part):
-                yield from self._think(fragment) if thinking else self._say(fragment)
+            if thinking:
+                for fragment in strings(thinking):
+                    yield from self._think(fragment)
+            else:
+                for fragment in strings(part):
+                    yield from self._say(fragment)
 
     def _call_fragment(self, position: int, call: dict[str, Any]) -> Iterable[Delta]:
         index, function = call.get("index"), dictionary(call.get("function"))

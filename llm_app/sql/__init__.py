@@ -2,7 +2,7 @@
 
 from llm_app.sql.django_internals import with_rows
 from llm_app.sql.queries import cached_sql, fetch_all, fetch_first, update_all
-from llm_app.sql.statements import InsertRows, Statement, UpdateRow, execute, save, stored
+from llm_app.sql.statements import InsertRows, Statement, UpdateRow, execute, executed, save
 
 __all__ = [
     "InsertRows",
@@ -10,10 +10,10 @@ __all__ = [
     "UpdateRow",
     "cached_sql",
     "execute",
+    "executed",
     "fetch_all",
     "fetch_first",
     "save",
-    "stored",
     "update_all",
     "with_rows",
 ]

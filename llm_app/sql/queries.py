@@ -109,7 +109,7 @@ def _first(rows: Sequence[Any]) -> Any:
 class _Statement(NamedTuple):
     operation: _Select | _Update
     query: CompiledQuery | None  # None if no row can match
-    places: Sequence[tuple[int, int, Conversion | None]]  # place among the parameters, number of the argument
+    substitutions: Sequence[tuple[int, int, Conversion | None]]  # index of the parameter, number of the argument
 
 
 class _CachedStatements:
@@ -129,35 +129,37 @@ class _CachedStatements:
                 return self._function(*arguments).run()
         key = (model, *map(_class_of, values))
         if key not in self._statements:
-            key, values = self._prepare(owner, values, key)
-        operation, query, places = self._statements[key]
+            # A collection always needs this, as its size is part of the key.
+            key, values = self._prepare(owner, model, values)
+        operation, query, substitutions = self._statements[key]
         if query is None:
             return operation.empty_result()
         connection = connections[DEFAULT_DB_ALIAS]
         if query.locks_rows and connection.get_autocommit():
-            raise TransactionManagementError("Rows are locked in a transaction only.")
+            raise TransactionManagementError("A query that locks rows needs a transaction.")
         parameters = list(query.parameters)
-        for place, number, convert in places:
-            parameters[place] = convert(values[number]) if convert else values[number]
+        for index, number, convert in substitutions:
+            parameters[index] = convert(values[number]) if convert else values[number]
         with connection.cursor() as cursor:
             cursor.execute(query.sql, parameters)
             return operation.result(cursor, query)
 
     def _prepare(
-        self, owner: tuple[Any, ...], arguments: tuple[Any, ...], classes: tuple[Any, ...]
+        self, owner: tuple[Any, ...], model: Any, arguments: tuple[Any, ...]
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Compile the statement for these arguments. Return its key, and the arguments with unpacked collections.
 
         A collection is filled up to a power of two with its first value, so that few statements are compiled.
         """
-        parts: list[Any] = list(classes[:1])
+        parts: list[Any] = [model]
         unpacked: list[Any] = []
         placeholders: list[Any] = []
-        for argument, kind in zip(arguments, classes[1:], strict=True):
+        for argument in arguments:
+            kind = _class_of(argument)
             if kind in _COLLECTIONS:
                 values = list(argument)
                 values += values[:1] * (2 ** (len(values) - 1).bit_length() - len(values)) if values else []
-                placeholders.append([_Placeholder(len(unpacked) + place) for place in range(len(values))])
+                placeholders.append([_Placeholder(len(unpacked) + index) for index in range(len(values))])
                 parts.append(tuple(map(_class_of, values)))
                 unpacked += values
             else:
@@ -187,12 +189,12 @@ def _compiled(operation: _Select | _Update, arguments: Sequence[Any]) -> _Statem
         query = operation.compile()
     except EmptyResultSet:
         return _Statement(operation, None, ())
-    places = [
-        (place, value.number, _conversion(arguments[value.number]))
-        for place, value in enumerate(query.parameters)
+    substitutions = [
+        (index, value.number, _conversion(arguments[value.number]))
+        for index, value in enumerate(query.parameters)
         if isinstance(value, _Placeholder)
     ]
-    return _Statement(operation, query, places)
+    return _Statement(operation, query, substitutions)
 
 
 def _conversion(argument: Any) -> Conversion | None:

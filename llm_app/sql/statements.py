@@ -105,7 +105,7 @@ def save(row: models.Model, update_fields: tuple[str, ...] = ()) -> Statement:
 
 
 @contextmanager
-def stored(statements: Sequence[Statement]) -> Iterator[None]:
+def executed(statements: Sequence[Statement]) -> Iterator[None]:
     """Execute the statements in the caller's transaction; restore the rows if they or the block fail."""
     try:
         execute(statements)
@@ -136,27 +136,27 @@ class _Columns:
     def __init__(self, fields: Sequence[Field]) -> None:
         names = [field.attname for field in fields]
         self._values = itemgetter(*names, names[0])  # with one name only, it would not return a tuple
-        self._saved = [(place, field) for place, field in enumerate(fields) if _has_own_pre_save(field)]
+        self._saved = [(index, field) for index, field in enumerate(fields) if _has_own_pre_save(field)]
         self._fields = fields
         self._preparations = lru_cache(maxsize=64)(self._preparations_for)
 
     def values_of(self, row: models.Model, *, add: bool) -> list[Any]:
         """Return the values that `row.save()` would store, unprepared. Deferred fields are not supported."""
         values = list(self._values(row.__dict__)[:-1])  # attribute access goes through Django's descriptors
-        for place, field in self._saved:
-            values[place] = field.pre_save(row, add)
+        for index, field in self._saved:
+            values[index] = field.pre_save(row, add)
         return values
 
     def prepare(self, values: list[Any]) -> list[Any]:
         """Replace the values by those for the database."""
-        for place, prepare in self._preparations(tuple(map(type, values))):
-            values[place] = prepare(values[place])
+        for index, prepare in self._preparations(tuple(map(type, values))):
+            values[index] = prepare(values[index])
         return values
 
     def _preparations_for(self, types: Sequence[type]) -> Sequence[tuple[int, Preparation]]:
         """Return (index, function) for each value whose type needs preparation."""
         preparations = map(_preparation, self._fields, types)
-        return [(place, prepare) for place, prepare in enumerate(preparations) if prepare is not None]
+        return [(index, prepare) for index, prepare in enumerate(preparations) if prepare is not None]
 
 
 def _has_own_pre_save(field: Field) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from tasks_app.hub.access_watch import AccessWatch, SessionStatus
-from tasks_app.hub.fragments import EXPENSIVE_SECONDS
+from tasks_app.hub.live_fragments import EXPENSIVE_SECONDS
 from tasks_app.hub.snapshot import BACKLOG_ENTRIES, SessionGone, SessionSnapshot
 from tasks_app.hub.streams import MarkdownStreams, OpenStreams
 from tasks_app.hub.updates import DeltaBatcher, Event, Update
@@ -220,16 +220,16 @@ class SessionHub:
         self._refresh_due.clear()
         pending_events, self._pending_events = self._pending_events, []
         inbox_changed, self._inbox_changed = self._inbox_changed, False
-        present = set(self.subscribers)
-        identities = {subscriber.identity for subscriber in present if subscriber.needs_html}
-        has_newcomers = any(subscriber.is_new for subscriber in present)
+        subscribers_at_start = set(self.subscribers)
+        identities = {subscriber.identity for subscriber in subscribers_at_start if subscriber.needs_html}
+        has_newcomers = any(subscriber.is_new for subscriber in subscribers_at_start)
         self._is_refreshing = True
         try:
             refresh = partial(self.snapshot.refresh, inbox_changed=inbox_changed, has_newcomers=has_newcomers)
             update = await in_thread(partial(refresh, identities))
         finally:
             self._is_refreshing = False
-        self._publish(update, pending_events, present)
+        self._publish(update, pending_events, subscribers_at_start)
         await self._release_held_deltas()
         if len(update.appended) == BACKLOG_ENTRIES:  # more entries may be waiting
             self._refresh_due.set()
@@ -238,7 +238,9 @@ class SessionHub:
         if self.snapshot.fragments.needs_refresh:
             self._delayed_refresh = asyncio.get_running_loop().call_later(EXPENSIVE_SECONDS, self._refresh_due.set)
 
-    def _publish(self, update: Update, pending_events: list[Hint], present: "set[Subscriber[Any]]") -> None:
+    def _publish(
+        self, update: Update, pending_events: list[Hint], subscribers_at_start: "set[Subscriber[Any]]"
+    ) -> None:
         self._batcher.flush()
         for appended in update.appended:
             self._streams.end(appended.entry.metadata.get("stream", ""))
@@ -250,7 +252,7 @@ class SessionHub:
             viewer = self.snapshot.viewer_of(subscriber.identity)
             if viewer is None:
                 subscriber.end(SessionGone())
-            elif subscriber in present:
+            elif subscriber in subscribers_at_start:
                 self._deliver(subscriber, viewer, update, events)
             elif update.appended:
                 subscriber.fall_behind()
@@ -329,5 +331,6 @@ class HubRegistry:
                 if subscriber.credential in errors:
                     subscriber.end(errors[subscriber.credential])
                 elif subscriber.credential in credentials:  # subscribed before the check began
+                    # The user was loaded when the subscription began.
                     subscriber.identity.user.is_staff = subscriber.credential.user_id in watch.staff_ids
             hub.refresh_if_outdated(statuses.get(hub.session_id))

@@ -11,7 +11,7 @@ from llm_app import active_secrets
 from llm_app.redaction import Redactor
 from llm_app.sql import cached_sql, fetch_all, fetch_first
 from tasks_app.hub import new_entries
-from tasks_app.hub.fragments import PageFragments, RefreshedRows
+from tasks_app.hub.live_fragments import PageFragments, RefreshedRows
 from tasks_app.hub.updates import AppendedEntry, Event, SubscriberIdentity, Update
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.pages.fragments import Viewer

@@ -29,7 +29,7 @@ T = TypeVar("T", str, bytes)
 
 
 class Subscriber(Generic[T]):
-    """A page or event stream of one user that follows a session from the entry after `after`.
+    """A page or event stream of one user that gets the entries after `last_seq`.
 
     `is_new` says that it has had no update since it subscribed. Methods that the hub calls never block.
     """
@@ -37,12 +37,12 @@ class Subscriber(Generic[T]):
     needs_html = False
 
     def __init__(
-        self, user: Any, session_id: UUID, after: int, credential: Credential, language: str = settings.LANGUAGE_CODE
+        self, user: Any, session_id: UUID, last_seq: int, credential: Credential, language: str = settings.LANGUAGE_CODE
     ) -> None:
         self.identity, self.credential = SubscriberIdentity(user, language), credential
         self.is_new = True
-        self._session_id, self._seq = session_id, after
-        self._taken_seq = after  # the last entry whose message was taken
+        self._session_id, self._seq = session_id, last_seq
+        self._delivered_seq = last_seq  # the last entry that the client was given
         self._queue: list[T] = []
         self._queued_chars = 0
         self._wakeup = asyncio.Event()
@@ -75,7 +75,7 @@ class Subscriber(Generic[T]):
         read = partial(backlog, self._session_id, self.identity, with_html=self.needs_html)
         update, viewer = await in_thread(partial(read, self._seq, hub.snapshot.seq))
         message = self._backlog_message(update, viewer)
-        self._seq = self._taken_seq = update.last_seq
+        self._seq = self._delivered_seq = update.last_seq
         return [message]
 
     async def _next_batch(self, idle_seconds: float | None) -> list[T]:
@@ -86,7 +86,7 @@ class Subscriber(Generic[T]):
                     await self._wakeup.wait()
         if self._error is not None:
             raise self._error
-        batch, self._queue, self._queued_chars, self._taken_seq = self._queue, [], 0, self._seq
+        batch, self._queue, self._queued_chars, self._delivered_seq = self._queue, [], 0, self._seq
         return batch
 
     # --- called by the hub --------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class Subscriber(Generic[T]):
     def fall_behind(self) -> None:
         """Drop the queue and live updates. The subscriber catches up from the record."""
         self._hub.unsubscribe(self)
-        self._queue, self._queued_chars, self._seq = [], 0, self._taken_seq
+        self._queue, self._queued_chars, self._seq = [], 0, self._delivered_seq
         self._is_behind = True
         self._wakeup.set()
 
@@ -132,7 +132,7 @@ class Subscriber(Generic[T]):
         self._queued_chars += len(message)
         self._wakeup.set()
         is_full = len(self._queue) > MAX_QUEUED_MESSAGES or self._queued_chars > MAX_QUEUED_CHARS
-        if is_full and len(self._queue) > 1:
+        if is_full and len(self._queue) > 1:  # one large message must pass
             self.fall_behind()
 
 

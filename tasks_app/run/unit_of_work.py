@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from llm_app.budgets import Allowance
 from llm_app.redaction import redacted_arguments
-from llm_app.sql import Statement, UpdateRow, save, stored
+from llm_app.sql import Statement, UpdateRow, executed, save
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import Draft, SessionSecrets, append_entries, lock
 from tasks_app.record.append import ChainHead, HeadMoved, append_statements, chained_entries, is_lost_race
@@ -96,7 +96,7 @@ class UnitOfWork:
         Raises: HeadMoved if they are outdated.
         """
         commit = self._compose(drafts, fields)
-        with transaction.atomic(durable=True), stored(commit.statements):
+        with transaction.atomic(durable=True), executed(commit.statements):
             if commit.task_update.returned[0] != self.secrets.version:
                 raise HeadMoved
             self._write_rest(extra_write)
@@ -121,12 +121,11 @@ class UnitOfWork:
             if waiting_for:
                 fields["admitted_at"] = None
             commit = self._compose(drafts, fields)
-            with stored(commit.statements):
+            with executed(commit.statements):
                 self._write_rest(extra_write)
             if ends:
-                was_stopped = TaskSnapshot.of_row(
-                    commit.task_update.returned
-                ).stop_requested  # a stop counts even if the task ended for another reason
+                # A stop counts even if the task ended for another reason.
+                was_stopped = TaskSnapshot.of_row(commit.task_update.returned).stop_requested
                 next_task.start_next(self.session, self.task, stopped=was_stopped)
             if ends and (parent := self.task.parent_call_id):  # a lambda: Django cannot log a failed partial
                 transaction.on_commit(lambda: children.advance_call(parent), robust=True)

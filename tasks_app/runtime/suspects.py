@@ -22,7 +22,7 @@ def is_suspect(task: Task) -> bool:
     return FEWEST_CRASHES <= task.crashes <= MOST_CRASHES
 
 
-class Admissions:
+class SuspectIsolation:
     """The tasks that run in this process. While a suspect waits or runs, no other task begins, within `PATIENCE`."""
 
     def __init__(self) -> None:
@@ -68,16 +68,16 @@ class Admissions:
             return postponed
 
 
-_admissions = Admissions()
+_isolation = SuspectIsolation()
 
 
 @contextmanager
-def admitted(task: Task) -> Iterator[bool]:
+def isolating_suspects(task: Task) -> Iterator[bool]:
     """Yield whether the task can run now. When it leaves, wake the postponed tasks."""
-    can_run = _admissions.enter(task)
+    can_run = _isolation.enter(task)
     try:
         yield can_run
     finally:
         if can_run:
-            for postponed in _admissions.leave(task.pk):
+            for postponed in _isolation.leave(task.pk):
                 enqueue(postponed)

@@ -101,7 +101,7 @@ def _retry(task_id: UUID, task: Task | None) -> None:
 
 def _advance_isolated(task: Task) -> None:
     """Run a suspect alone. A task that must wait for a suspect returns its lease, so that no crash counts for it."""
-    with suspects.admitted(task) as can_run:
+    with suspects.isolating_suspects(task) as can_run:
         if can_run:
             _advance(task)
         else:

@@ -158,8 +158,8 @@ class Window:
     size: int
     head: int
     reserve: int
-    full_percent: int = 80
-    tail_percent: int = 15
+    full_percent: int
+    tail_percent: int
 
     @property
     def usable(self) -> int:

@@ -90,7 +90,7 @@ def body(messages: Sequence[Message]) -> bytes:
 
 
 def window(size: int) -> Window:
-    return Window(size=size, head=size // 8, reserve=size // 8)
+    return Window(size=size, head=size // 8, reserve=size // 8, full_percent=80, tail_percent=15)
 
 
 def turns_of(history: History) -> Iterator[Sequence[ContextEntry]]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from tasks_app.models import Task
 from tasks_app.runtime import process, suspects
-from tasks_app.runtime.suspects import MOST_CRASHES, PATIENCE, Admissions
+from tasks_app.runtime.suspects import MOST_CRASHES, PATIENCE, SuspectIsolation
 from tasks_app.worker import jobs, reaper
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result
@@ -30,14 +30,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_tasks_run_in_parallel_without_a_suspect() -> None:
-    here = Admissions()
+    here = SuspectIsolation()
     assert here.enter(task(A))
     assert here.enter(task(B, crashes=1))
     assert here.leave(A) == set()
 
 
 def test_a_suspect_waits_for_the_others_and_runs_alone() -> None:
-    here = Admissions()
+    here = SuspectIsolation()
     here.enter(task(A))
     assert not here.enter(task(B, crashes=2))
     assert not here.enter(task(C))
@@ -50,7 +50,7 @@ def test_a_suspect_waits_for_the_others_and_runs_alone() -> None:
 
 
 def test_suspects_and_others_wait_at_most_a_minute(clock: list[float]) -> None:
-    here = Admissions()
+    here = SuspectIsolation()
     here.enter(task(A))
     assert not here.enter(task(B, crashes=2))
     clock[0] += PATIENCE + 1
@@ -64,13 +64,13 @@ def test_suspects_and_others_wait_at_most_a_minute(clock: list[float]) -> None:
     "fields", [{"crashes": MOST_CRASHES + 1}, {"crashes": 2, "stop_requested_at": datetime.now(UTC)}]
 )
 def test_an_ending_task_waits_for_no_suspect(fields: Any) -> None:
-    here = Admissions()
+    here = SuspectIsolation()
     here.enter(task(A, crashes=2))
     assert here.enter(task(B, **fields))
 
 
 def test_a_lost_suspect_is_forgotten(clock: list[float]) -> None:
-    here = Admissions()
+    here = SuspectIsolation()
     here.enter(task(A))
     here.enter(task(B, crashes=2))
     here.leave(A)
@@ -101,7 +101,7 @@ def test_a_suspects_slice_ends_with_its_first_result(play: Any, woken: list[UUID
 
 def test_a_task_that_waits_for_a_suspect_holds_no_lease(play: Any, woken: list[UUID]) -> None:
     run: Run = play(result())
-    with suspects.admitted(task(A, crashes=2)) as may_run:
+    with suspects.isolating_suspects(task(A, crashes=2)) as may_run:
         assert may_run
         run.advance()
         assert (run.task.state, run.task.lease_owner, run.task.crashes) == ("initializing", "", 0)
