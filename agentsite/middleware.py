@@ -50,14 +50,14 @@ class ContentSecurityPolicyMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not (settings.DEBUG and response.status_code in (404, 500)):
-            response.headers.setdefault(CSP_HEADER, _policy_of(request.path_info))
+            if request.path_info.startswith("/admin/"):
+                policy = _ADMIN
+            elif request.path_info.startswith("/api/docs/"):
+                policy = _DOCS
+            else:
+                policy = _STRICT
+            response.headers.setdefault(CSP_HEADER, policy)
         return response
-
-
-def _policy_of(path: str) -> str:
-    if path.startswith("/admin/"):
-        return _ADMIN
-    return _DOCS if path.startswith("/api/docs/") else _STRICT
 
 
 _ADMIN, _DOCS, _STRICT = map(build_policy, (ADMIN_POLICY, DOCS_POLICY, None))  # None: the settings' policy
