@@ -117,7 +117,10 @@ class AnthropicNative(Adapter):
         if "thinking" in fields and not self.may_think(prompt, parameters):
             del fields["thinking"]
         if parameters.quirks.get("thinking_is_bound") and self.tool_mode is ToolMode.NATIVE:
-            fields = _bind_thinking(fields)
+            # Models that bind thinking also think by default, so `adaptive` changes nothing else.
+            thinking = fields.get("thinking", {"type": "adaptive"})
+            if thinking.get("type") != "disabled":
+                fields["thinking"] = thinking | _BINDING
         tools = self._tool_fields(prompt, parameters)
         if tools and "tool_choice" not in fields:
             tools |= _tool_choice_fields(parameters, is_thinking="thinking" in fields)
@@ -172,12 +175,6 @@ def _thinking_fields(parameters: RouteParameters, budget: int) -> dict[str, Any]
         adaptive = {"type": "adaptive", "display": "summarized"}
         return {"thinking": adaptive, "output_config": {"effort": parameters.thinking_effort}}
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
-
-
-def _bind_thinking(fields: dict[str, Any]) -> dict[str, Any]:
-    """Add the binding behavior. Models that bind thinking also think by default, so `adaptive` changes nothing else."""
-    thinking = fields.get("thinking", {"type": "adaptive"})
-    return fields if thinking.get("type") == "disabled" else fields | {"thinking": thinking | _BINDING}
 
 
 def _tool_choice_fields(parameters: RouteParameters, *, is_thinking: bool) -> dict[str, Any]:

@@ -91,7 +91,12 @@ def limits_for_call(user_id: int | None, task_id: UUID | None, now: datetime | N
 
 
 def limits_of(budget: Budget, task_id: UUID | None, now: datetime) -> Iterator[Limit]:
-    scope, name = _owner_of(budget)
+    if budget.user is not None:
+        scope, name = BudgetScope.USER, budget.user.get_username()
+    elif budget.role is not None:
+        scope, name = BudgetScope.ROLE, budget.role.name
+    else:
+        scope, name = BudgetScope.SYSTEM, ""
     for period in Period:
         for unit in Unit:
             maximum = getattr(budget, f"{unit}_per_{period}")
@@ -105,12 +110,6 @@ def limits_of(budget: Budget, task_id: UUID | None, now: datetime) -> Iterator[L
                     counter=_counter(budget, task_id, period, now),
                     renews_at=period.end(now),
                 )
-
-
-def _owner_of(budget: Budget) -> tuple[BudgetScope, str]:
-    if budget.user is not None:
-        return BudgetScope.USER, budget.user.get_username()
-    return (BudgetScope.ROLE, budget.role.name) if budget.role is not None else (BudgetScope.SYSTEM, "")
 
 
 def _counter(budget: Budget, task_id: UUID | None, period: Period, now: datetime) -> Counter:
