@@ -38,7 +38,6 @@ EXAMPLES = {
         r"[r'\A#++\s*+A[^\S\n]*+\n']"
     ),
     "tools_app/shell/secrets.py: '|'.join(map(re.escape, secrets))": "[placeholders({'[secret:A]': '', '[[': ''}).pattern]",
-    "tools_app/shell/syntax.py: f'^\\\\t*{re.escape(document.end)}$'": r"[r'(?m)^\t*EOF$', r'(?m)^\t*$']",
 }
 # Patterns written by people. They are only compiled for validation, or have a timeout, or run in a child process.
 BY_PEOPLE = {
@@ -56,7 +55,21 @@ BY_PEOPLE = {
 BOUNDED = {"tasks_app/text/languages.py: _NOT_PROSE": "EXAMINED_CHARS"}
 # Patterns that are passed on, so that their use is not visible: the only method used with them.
 METHODS = {
-    **{f"tools_app/shell/syntax.py: {name}": "match" for name in ("_BLANK", "_REDIRECTION", "_OPERATOR", "WORD")},
+    **{
+        f"tools_app/shell/syntax.py: {name}": "match"
+        for name in (
+            "_BLANK",
+            "_REDIRECTION",
+            "_OPERATOR",
+            "WORD",
+            "_IN",
+            "_PATTERN_OPERATOR",
+            "_SUBSCRIPT",
+            "_BACKTICKS",
+        )
+    },
+    "tools_app/shell/syntax.py: _ESCAPED": "sub",
+    "tools_app/shell/syntax.py: _ESCAPED_IN_QUOTES": "sub",
     "tasks_app/text/sentences.py: _as_pattern(text)": "fullmatch",
 }
 

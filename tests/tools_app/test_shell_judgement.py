@@ -255,7 +255,22 @@ def test_later_lines_cannot_hide_a_dangerous_first_line(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["(", "`", "$(", "<<A ", "f(){", "sudo 'a b' ", " ", "'", '"$(', "rm ", "eval ", "a=", "$"]
+    "piece",
+    ["(", "`", "$(", "<<A ", "f(){", "sudo 'a b' ", " ", "'", '"$(', "rm ", "eval ", "a=", "$"]
+    + [
+        "((",
+        "$((",
+        "((a) );",
+        "${x:-",
+        "a=(",
+        "x[",
+        "case x in ",
+        "(a)|",
+        "echo rm | { sh;",
+        "sh;",
+        "<<A\n\\\n",
+        "\\`",
+    ],
 )
 def test_hostile_text_is_judged_in_time(piece: str) -> None:
     with takes_less_than(10):

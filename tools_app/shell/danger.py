@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ _SUSPICIOUS = re.compile(
     re.IGNORECASE,
 )
 
+_MAX_PIPED = 5  # commands of a pipe before a shell whose arguments may be its script
 _MAX_WRAPPED = 50  # leading words of a wrapper that are searched for its command
 
 _KEYWORDS = {
@@ -52,9 +54,9 @@ def judgement(text: str, workspace: Workspace | None = None) -> Judgement:
     """
     rules: dict[str, None] = {}  # an ordered set
     seen: set[str] = set()
-    queue = [text]
+    queue = deque([text])
     while queue and len(seen) < _MAX_SCRIPTS:
-        script = queue.pop(0)
+        script = queue.popleft()
         if script not in seen:
             seen.add(script)
             script_rules, nested = _judge_script(script, workspace, nested=script != text)
@@ -116,9 +118,13 @@ def scripts_in(command: SimpleCommand) -> Iterator[str]:
         yield command.text
         if any(_is_cluster_with(word, "c") for word in arguments):
             yield from arguments
-        if source := command.piped_from:
+        source = command.piped_from
+        for _ in range(_MAX_PIPED):
+            if source is None:
+                break
             yield source.text
             yield " ".join(source.words[1:]).replace("\\n", "\n")  # the source may be echo or printf
+            source = source.piped_from
     elif name in ("eval", "trap"):
         yield " ".join(arguments)
     elif name in _WRAPPERS:

@@ -7,6 +7,7 @@ Calls are checked by their arguments, so that a refusal can give the reason. Pro
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -222,9 +223,9 @@ def _runs(script: str, command: Sequence[str]) -> bool:
 
 def _commands(script: str) -> Iterator[list[str]]:
     """Yield the words of every command that a script runs, directly or through other programs."""
-    queue, seen = [script], set[str]()
+    queue, seen = deque([script]), set[str]()
     while queue and len(seen) < _MAX_SCRIPTS:
-        text = queue.pop(0)
+        text = queue.popleft()
         if text in seen:
             continue
         seen.add(text)

@@ -15,6 +15,9 @@ _EXPANSIONS = {  # by the token around the placeholder; each expands to exactly 
     (syntax.WORD, "plain"): '"${%s}"',
     (syntax.WORD, "literal"): "'\"${%s}\"'",
     (syntax.WORD, "escaped"): "'\"${%s}\"$'",
+    (syntax.IN_EXPANSION, "plain"): '"${%s}"',
+    (syntax.IN_EXPANSION, "literal"): "'\"${%s}\"'",
+    (syntax.IN_EXPANSION, "escaped"): "'\"${%s}\"$'",
     (syntax.IN_QUOTES, "plain"): "${%s}",
     (syntax.IN_HERE_DOCUMENT, "plain"): "${%s}",
 }
@@ -59,6 +62,14 @@ class _ExpansionParser(syntax.ShellParser):
         if match and (expansion := _EXPANSIONS.get((pattern, match.lastgroup or ""))):
             self._expansions.append((*match.span(), expansion))
         return match
+
+    def _read_unescaped(self, content: re.Match[str], escape: re.Pattern[str]) -> None:
+        outer, self._expansions = self._expansions, []
+        super()._read_unescaped(content, escape)
+        removed = {match.start() for match in escape.finditer(content[1])}
+        positions = [content.start(1) + index for index in range(len(content[1]) + 1) if index not in removed]
+        inner = ((positions[start], positions[end], expansion) for start, end, expansion in self._expansions)
+        self._expansions = [*outer, *inner]
 
     def _read_here_documents(self) -> None:
         start, has_literal = self._position, any(document.is_literal for document in self._here_documents)

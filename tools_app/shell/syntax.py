@@ -1,7 +1,7 @@
 """A parser that lists the simple commands of a shell text, including those in pipes, subshells and substitutions.
 
 It serves to judge a command before it runs. It never raises, and in doubt it reports a command too many. The grammar is
-that of POSIX (Shell Command Language, 2.10) with the redirections of bash.
+that of bash.
 """
 
 import re
@@ -10,23 +10,51 @@ from dataclasses import dataclass, field
 
 END = sys.maxsize
 SUBSTITUTION_MARK = "$(…)"  # stands for the output of another command within a word
+_ARITHMETIC_MARK = "$((…))"
 _MAX_DEPTH = 40
 
-_BLANK = re.compile(r"(?:[ \t\r]|#[^\n]*)+")
-_REDIRECTION = re.compile(r"(?:\d+|&)?(>>|>\||>&|>|<<<|<<-?|<&|<>|<)(?!\()[ \t]*")
-_OPERATOR = re.compile(r"\|\||&&|;;|\|&|[;&|\n()]")
+_BLANK = re.compile(r"(?:[ \t]|\\\n|\r++(?=\n|\Z)|#[^\n]*)+")
+_REDIRECTION = re.compile(r"(?:\d+|&|\{[A-Za-z_]\w*\})?(>>|>\||>&|>|<<<|<<-?|<&|<>|<)(?!\()(?:[ \t]|\\\n)*")
+_OPERATOR = re.compile(r"\|\||&&|;;&?|;&|\|&|[;&|\n()]")
 WORD = re.compile(
-    r"""(?P<plain>[^\s;&|<>()\\'"$`]+) | (?P<command>[$<>]\( | `) | (?P<quote>\$?") | '(?P<literal>[^']*)'
-    | \$'(?P<escaped>(?:[^'\\]|\\.)*)' | (?P<open>') | \\(?P<character>.?) | (?P<dollar>\$)""",
+    r"""(?P<plain>(?:[^ \t\r\n;&|<>()\\'"$`]|\r++(?!\n|\Z))+) | (?P<arithmetic>\$\(\(|\$\[) | (?P<command>[$<>]\()
+    | (?P<backtick>`) | (?P<expansion>\$\{) | (?P<quote>\$?") | '(?P<literal>[^']*)'
+    | \$'(?P<escaped>(?:[^'\\]|\\.)*)' | (?P<open>\$?') | \\\n(?P<continuation>) | \\(?P<character>.?)
+    | (?P<dollar>\$)""",
     re.DOTALL | re.VERBOSE,
 )
 IN_QUOTES = re.compile(
-    r"""(?P<plain>[^\\"$`]+) | (?P<end>") | (?P<command>\$\( | `) | \\(?P<character>.?) | (?P<dollar>\$)""",
+    r"""(?P<plain>[^\\"$`]+) | (?P<end>") | (?P<arithmetic>\$\(\(|\$\[) | (?P<command>\$\() | (?P<backtick>`)
+    | (?P<expansion>\$\{) | \\\n(?P<continuation>) | \\(?P<character>["\\$`]) | (?P<backslash>\\) | (?P<dollar>\$)""",
     re.DOTALL | re.VERBOSE,
 )
 IN_HERE_DOCUMENT = re.compile(
-    r"""(?P<plain>[^\\$`]+) | (?P<command>\$\( | `) | \\(?P<character>.?) | (?P<dollar>\$)""", re.DOTALL | re.VERBOSE
+    r"""(?P<plain>[^\\$`]+) | (?P<arithmetic>\$\(\(|\$\[) | (?P<command>\$\() | (?P<backtick>`) | (?P<expansion>\$\{)
+    | \\(?P<character>.?) | (?P<dollar>\$)""",
+    re.DOTALL | re.VERBOSE,
 )
+# Within ${…}, or a subscript.
+IN_EXPANSION = re.compile(
+    r"""(?P<plain>[^]}\\'"$`<>]+) | (?P<end>[]}]) | (?P<arithmetic>\$\(\(|\$\[) | (?P<command>[$<>]\() | (?P<backtick>`)
+    | (?P<expansion>\$\{) | (?P<quote>\$?") | '(?P<literal>[^']*)' | \$'(?P<escaped>(?:[^'\\]|\\.)*)' | (?P<open>\$?')
+    | \\\n(?P<continuation>) | \\(?P<character>.?) | (?P<dollar>[$<>])""",
+    re.DOTALL | re.VERBOSE,
+)
+# Arithmetic without quotes that could hide a bracket. Anything else after (( is read as commands.
+_IN_ARITHMETIC = re.compile(
+    r"""(?P<plain>(?:[^()"'`\\;#\s]|(?<=[\w$])\#|\s(?!\#)|"[^"\\`()]*"|;(?!;))+)|(?P<bracket>[()])"""
+)
+_BACKTICKS = re.compile(r"((?:[^`\\]|\\.)*+)(`?)", re.DOTALL)
+_ESCAPED = re.compile(r"\\([\\`$])")  # within backticks
+_ESCAPED_IN_QUOTES = re.compile(r'\\([\\`$"])')
+_IN = re.compile(r"in(?=[\s(\\]|\Z)")
+_PATTERN_OPERATOR = re.compile(r"[()|]")
+_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[")
+
+_OPENING_KEYWORDS = {"{", "if", "while", "until", "for", "select", "case"}
+_CLOSING_KEYWORDS = {"}", "fi", "done", "esac"}
+_INNER_KEYWORDS = {"then", "elif", "else", "do", "!", "time", "coproc"}  # a command follows
+_KEYWORDS = _OPENING_KEYWORDS | _CLOSING_KEYWORDS | _INNER_KEYWORDS
 
 
 @dataclass
@@ -49,50 +77,90 @@ class ParsedScript:
 
 def parse_script(text: str) -> ParsedScript:
     """Return all simple commands of `text`, including nested ones."""
-    parser = ShellParser(text.replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " "))
-    parser.read_script("")
-    return parser.result
+    result = ParsedScript()
+    # IFS ends a word. The quotes keep a following # from starting a comment.
+    ShellParser(text.replace("${IFS}", " ''").replace("$IFS", " ''"), result).read_script("")
+    return result
 
 
 @dataclass(frozen=True)
 class _HereDocument:
-    command: SimpleCommand
+    readers: list[SimpleCommand]
     end: str
     is_literal: bool
+    is_indented: bool
 
 
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+@dataclass
+class _Group:
+    """A subshell or compound command. All its commands read the group's input, and write to its output."""
+
+    first: int  # index of its first command in the result
+    source: SimpleCommand | None
+    is_case: bool = False
+    last: int = 0
 
 
-def _keep_unknown(escape: re.Match[str]) -> str:
-    """Keep an unknown escape sequence literally, as shells do. Python would warn."""
-    return escape[0] if escape[1] in "\\'\"abfnrtvxuU01234567" else f"\\{escape[0]}"
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+_CONTROL_CHARACTERS = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    """Return the character of an escape sequence of $'…'. Unknown ones stay as they are."""
+    if digits := escape[1] or escape[2] or escape[3]:
+        code = int(digits, 16)
+        return chr(code) if code <= sys.maxunicode else "\ufffd"
+    if escape[4]:
+        return chr(int(escape[4], 8) & 0xFF)
+    if escape[5]:
+        return chr(ord(escape[5]) & 0x1F)
+    return _CONTROL_CHARACTERS.get(escape[6], escape[0])
+
+
+def _arguments(command: SimpleCommand) -> str:
+    start = 0
+    while start < len(command.words) and command.words[start] in _KEYWORDS:
+        start += 1
+    return " ".join(command.words[start + 1 :])
 
 
 class ShellParser:
     """A parser that reads the text once. Each method consumes one construct and advances `_position`."""
 
-    def __init__(self, text: str) -> None:
-        self.result = ParsedScript()
+    def __init__(self, text: str, result: ParsedScript | None = None) -> None:
+        self._result = result or ParsedScript()
         self._text = text
         self._position = 0
-        self._closers: list[str] = []
+        self._depth = 0
         self._here_documents: list[_HereDocument] = []
+        self._groups: list[_Group] = []
+        self._closed_group: _Group | None = None  # the group that the current command ends
+        self._expects_keyword = True
 
     def read_script(self, closer: str) -> None:
         """Read commands up to `closer`, or to the end."""
-        if len(self._closers) >= _MAX_DEPTH:
+        if self._depth >= _MAX_DEPTH:
             self._abort()
-        self._closers.append(closer)
-        command = SimpleCommand()
+        self._depth += 1
+        outer_groups, self._groups = self._groups, self._groups[-1:]
+        base = len(self._groups)
+        command = self._new_command(None)
         while self._position < len(self._text) and self._text[self._position] != closer:
-            command = self._read_element(command)
+            command = self._read_element(command, base)
         if closer and self._position >= len(self._text):
             self._abort()
         self._position += len(closer)
-        self._closers.pop()
+        self._groups = outer_groups
+        self._depth -= 1
 
-    def _read_element(self, command: SimpleCommand) -> SimpleCommand:
+    def _new_command(self, source: SimpleCommand | None) -> SimpleCommand:
+        self._expects_keyword = True
+        self._closed_group = None
+        return SimpleCommand(piped_from=source or (self._groups[-1].source if self._groups else None))
+
+    def _read_element(self, command: SimpleCommand, base: int) -> SimpleCommand:
         """Read the next element. Return the command that the following elements belong to."""
         if self._match(_BLANK):
             return command
@@ -100,78 +168,295 @@ class ShellParser:
             self._read_redirection(command, redirection[1])
             return command
         if operator := self._match(_OPERATOR):
-            if operator[0] == "(":
-                self.read_script(")")
-            elif operator[0] == "\n":
-                self._read_here_documents()
-            return SimpleCommand(piped_from=command if operator[0] in ("|", "|&") else None)
-        self._record(command).words.append(self._read_word())
+            return self._after_operator(command, operator[0])
+        start = self._position
+        has_subscript = self._expects_keyword and self._match(_SUBSCRIPT)
+        word = f"{has_subscript[0]}{self._read_expansion(']')}" if has_subscript else ""
+        word += self._read_word(command)
+        self._record(command).words.append(word)
+        if self._expects_keyword and self._text[start : self._position] == word:
+            return self._after_keyword(command, word, base)
+        self._expects_keyword = False
         return command
+
+    def _after_operator(self, command: SimpleCommand, operator: str) -> SimpleCommand:
+        """Return the command that follows an operator."""
+        if operator == "(":
+            end = self._end_of_arithmetic(self._position) if self._text.startswith("(", self._position) else 0
+            if end:
+                self._read_expansions_until(end)
+                return command
+            group = _Group(len(self._result.commands), command.piped_from)
+            self._groups.append(group)
+            self.read_script(")")
+            self._groups.pop()
+            after = self._new_command(command.piped_from)
+            self._close(group)
+            return after
+        if operator in ("|", "|&"):
+            return self._new_command(self._as_source(command))
+        if operator == "\n":
+            self._read_here_documents()
+        following = self._new_command(None)
+        if operator in (";;", ";;&", ";&") and self._groups and self._groups[-1].is_case:
+            self._read_case_pattern()
+        return following
+
+    # Groups
+
+    def _after_keyword(self, command: SimpleCommand, word: str, base: int) -> SimpleCommand:
+        """Return the command that the elements after `word` belong to, which may be a keyword."""
+        if word in _OPENING_KEYWORDS:
+            if len(self._groups) < _MAX_DEPTH:
+                self._groups.append(_Group(len(self._result.commands) - 1, command.piped_from))
+            if word == "case":
+                self._read_case_subject(command)
+                return self._new_command(None)
+            self._expects_keyword = word not in ("for", "select")
+        elif word in _CLOSING_KEYWORDS:
+            if len(self._groups) > base:
+                self._close(self._groups.pop())
+            self._expects_keyword = False
+        else:
+            self._expects_keyword = word in _INNER_KEYWORDS
+        return command
+
+    def _close(self, group: _Group) -> None:
+        group.last = len(self._result.commands)
+        self._closed_group = group
+        self._expects_keyword = False
+
+    def _read_case_subject(self, command: SimpleCommand) -> None:
+        self._skip_lines()
+        subject = self._read_word()
+        self._skip_lines()
+        if self._match(_IN):
+            if self._groups:
+                self._groups[-1].is_case = True
+            self._read_case_pattern()
+        else:
+            command.words.append(subject)
+
+    def _read_case_pattern(self) -> None:
+        """Read the patterns before the commands of a case. They are reported only if no bracket ends them."""
+        self._skip_lines()
+        start, depth, words = self._position, 0, list[str]()
+        self._position += self._text.startswith("(", start)
+        while self._position < len(self._text):
+            if self._match(_BLANK):
+                continue
+            operator = self._match(_PATTERN_OPERATOR)
+            if operator is None:
+                if self._text[self._position] in ";&\n<>":
+                    break
+                words.append(self._read_word())
+                if words == ["esac"] and self._text[start : self._position] == "esac":
+                    self._position = start
+                    return
+            elif operator[0] == ")" and depth == 0:
+                return
+            else:
+                depth += {"(": 1, ")": -1, "|": 0}[operator[0]]
+        if words:
+            self._result.commands.append(SimpleCommand(words))
+
+    def _skip_lines(self) -> None:
+        while self._match(_BLANK) or self._text.startswith("\n", self._position):
+            if self._text.startswith("\n", self._position):
+                self._position += 1
+                self._read_here_documents()
+
+    def _as_source(self, command: SimpleCommand) -> SimpleCommand:
+        """Return what the next command of a pipe reads: `command`, or all commands of the group that it ends.
+
+        All arguments are one word, so that many readers share one text.
+        """
+        group, self._closed_group = self._closed_group, None
+        members = [*self._result.commands[group.first : group.last], command] if group else [command]
+        arguments = "\n".join(filter(None, map(_arguments, members)))
+        source = SimpleCommand(
+            words=["(" if group else "".join(command.words[:1]), arguments.replace("\\n", "\n")],
+            text="".join(member.text for member in members),
+            piped_from=command.piped_from,
+        )
+        for document in self._here_documents:
+            if any(reader is member for reader in document.readers for member in members):
+                document.readers.append(source)
+        return source
+
+    # Redirections
 
     def _read_redirection(self, command: SimpleCommand, operator: str) -> None:
         start = self._position
         target = self._read_word()
         if operator in ("<<", "<<-"):
-            is_literal = self._text[start : self._position] != target
-            self._here_documents.append(_HereDocument(command, target, is_literal))
+            raw = self._text[start : self._position]
+            end = re.sub(r"[\"'\\]", "", raw) if SUBSTITUTION_MARK in target else target  # it is not substituted
+            self._here_documents.append(_HereDocument([command], end, raw != target, operator == "<<-"))
         elif operator == "<<<":
             command.text += target
         elif ">" in operator and not (operator == ">&" and (target.isdigit() or target == "-")):
             self._record(command).writes.append(target)
+        if operator.startswith("<<") and (group := self._closed_group):
+            for member in self._result.commands[group.first : group.last]:
+                member.piped_from = member.piped_from or command
 
     def _record(self, command: SimpleCommand) -> SimpleCommand:
         if not command.words and not command.writes:
-            self.result.commands.append(command)
+            self._result.commands.append(command)
         return command
 
     def _read_here_documents(self) -> None:
         documents, self._here_documents = self._here_documents, []
         for document in documents:
-            last_line = re.compile(rf"^\t*{re.escape(document.end)}$", re.MULTILINE).search(self._text, self._position)
-            start, end = self._position, last_line.start() if last_line else len(self._text)
-            document.command.text += self._text[start:end]
-            while not document.is_literal and self._position < end and (token := self._match(IN_HERE_DOCUMENT, end)):
-                self._token_text(token)
-            self._position = max(self._position, last_line.end() if last_line else end)
+            start, end = self._position, self._skip_here_document(document)
+            after = self._position
+            for reader in document.readers:
+                reader.text += self._text[start:end]
+            if not document.is_literal:
+                self._position = start
+                while self._position < end and (token := self._match(IN_HERE_DOCUMENT, end)):
+                    self._token_text(token)
+            self._position = max(self._position, after)
 
-    def _read_word(self) -> str:
+    def _skip_here_document(self, document: _HereDocument) -> int:
+        """Go to the end of the last line of a here-document. Return where that line begins."""
+        line_start, line = self._position, ""
+        while self._position < len(self._text):
+            newline = self._text.find("\n", self._position)
+            end = newline if newline >= 0 else len(self._text)
+            line += self._text[self._position : end]
+            self._position = end
+            is_continued = not document.is_literal and (len(line) - len(line.rstrip("\\"))) % 2 == 1
+            if is_continued and newline >= 0:
+                line = line[:-1] if len(line) <= len(document.end) + 100 else "…"  # too long for the last line
+            elif (line.lstrip("\t") if document.is_indented else line) == document.end:
+                return line_start
+            else:
+                line_start, line = end + 1, ""
+            if newline >= 0:
+                self._position += 1
+        return len(self._text)
+
+    # Words
+
+    def _read_word(self, command: SimpleCommand | None = None) -> str:
         parts: list[str] = []
         start = self._position
-        while True:
-            is_closed = self._closers[-1] == "`" and self._text[self._position : self._position + 1] == "`"
-            if is_closed or not (token := self._match(WORD)):
-                break
+        while token := self._match(WORD):
             parts.append(self._token_text(token))
+            if command and token[0].endswith("=") and self._text.startswith("(", self._position):
+                break  # an array
         if self._position == start:  # a character that no token matches
             self._position += 1
         return "".join(parts)
 
-    def _token_text(self, token: re.Match[str]) -> str:
+    def _token_text(self, token: re.Match[str], *, is_quoted: bool = False) -> str:
         """Return the text of a token, after reading the construct that it opens."""
         match token.lastgroup:
+            case "arithmetic":
+                return self._read_arithmetic(token)
             case "command":
-                self.read_script("`" if token[0] == "`" else ")")
+                self._read_substitution()
                 return SUBSTITUTION_MARK
+            case "backtick":
+                self._read_backticks(is_quoted=is_quoted)
+                return SUBSTITUTION_MARK
+            case "expansion":
+                return f"${{{self._read_expansion('}')}"
             case "quote":
                 return self._read_quoted()
             case "escaped":
-                unescaped = _ESCAPE.sub(_keep_unknown, token["escaped"])
-                return unescaped.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
+                return _ESCAPE.sub(_unescape, token["escaped"]).partition("\0")[0]
             case "open":
                 return self._abort()
             case group:
                 return token[group or 0]
+
+    def _read_substitution(self) -> None:
+        """Read the commands of $(…) with here-documents of their own."""
+        state = self._here_documents, self._groups, self._closed_group, self._expects_keyword
+        self._here_documents, self._groups = [], []
+        self.read_script(")")
+        self._here_documents = [*state[0], *self._here_documents]
+        _, self._groups, self._closed_group, self._expects_keyword = state
+
+    def _read_arithmetic(self, token: re.Match[str]) -> str:
+        if token[0] == "$[":
+            self._read_expansion("]")
+        elif end := self._end_of_arithmetic(self._position - 1):
+            self._read_expansions_until(end)
+        else:
+            self._position -= 1
+            self._read_substitution()
+            return SUBSTITUTION_MARK
+        return _ARITHMETIC_MARK
+
+    def _end_of_arithmetic(self, start: int) -> int:
+        """Return the end of the arithmetic whose second bracket is at `start`; 0 if it may be commands."""
+        depth, position = 0, start
+        while token := _IN_ARITHMETIC.match(self._text, position):
+            position = token.end()
+            if "case" in token[0]:
+                return 0
+            depth += {"(": 1, ")": -1}.get(token[0], 0)
+            if depth == 0:
+                return position + 1 if self._text.startswith(")", position) else 0
+        return 0
+
+    def _read_expansions_until(self, end: int) -> None:
+        while self._position < end and (token := self._match(IN_HERE_DOCUMENT, end)):
+            self._token_text(token)
+        self._position = max(self._position, end)
+
+    def _read_backticks(self, *, is_quoted: bool) -> None:
+        """Read the commands between backticks, which have one more level of backslashes."""
+        content = self._match(_BACKTICKS)
+        if content is None or not content[2]:
+            self._result.is_complete = False
+        if content and self._depth < _MAX_DEPTH:
+            self._read_unescaped(content, _ESCAPED_IN_QUOTES if is_quoted else _ESCAPED)
+        else:
+            self._abort()
+
+    def _read_unescaped(self, content: re.Match[str], escape: re.Pattern[str]) -> None:
+        """Read the first group of `content` as commands, without the backslashes that `escape` finds."""
+        outer = (
+            self._text,
+            self._position,
+            self._here_documents,
+            self._groups,
+            self._closed_group,
+            self._expects_keyword,
+        )
+        self._text, self._position = escape.sub(r"\1", content[1]), 0
+        self._here_documents, self._groups = [], []
+        self.read_script("")
+        self._text, self._position, self._here_documents, self._groups, self._closed_group, self._expects_keyword = (
+            outer
+        )
 
     def _read_quoted(self) -> str:
         parts: list[str] = []
         while token := self._match(IN_QUOTES):
             if token.lastgroup == "end":
                 return "".join(parts)
-            parts.append(self._token_text(token))
+            parts.append(self._token_text(token, is_quoted=True))
         return self._abort()
 
+    def _read_expansion(self, closer: str) -> str:
+        """Read up to `closer`, and return the text with it."""
+        if self._depth >= _MAX_DEPTH:
+            return self._abort()
+        self._depth += 1
+        parts: list[str] = []
+        while (token := self._match(IN_EXPANSION)) and token[0] != closer:
+            parts.append(self._token_text(token))
+        self._depth -= 1
+        return "".join([*parts, closer]) if token else self._abort()
+
     def _abort(self) -> str:
-        self.result.is_complete = False
+        self._result.is_complete = False
         self._position = len(self._text)
         return ""
 
