@@ -1,4 +1,4 @@
-"""The hooks of a step: their selection, their combined opinion on a call, and their knowledge of the task."""
+"""The hooks of an iteration: their selection, their combined opinion on a call, and their knowledge of the task."""
 
 import logging
 import time

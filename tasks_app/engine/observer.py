@@ -14,7 +14,7 @@ _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 
 
 class LLMObserver(Observer):
-    """An observer of one step's LLM calls.
+    """An observer of one iteration's LLM calls.
 
     Unless `streams_text`, a message and the words next to a call are shown only once they are recorded.
     """

@@ -1,4 +1,4 @@
-"""The work before each step: people's stops and messages first, then settings and limits, then due reminders."""
+"""The work before each iteration: people's stops and messages first, then settings and limits, then due reminders."""
 
 import re
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def check(context: TaskContext) -> None:
 
 
 def _snapshot_unless_stopped(context: TaskContext) -> TaskSnapshot:
-    """Return the snapshot for this step.
+    """Return the snapshot for this iteration.
 
     Raises: Stopped if a person wants that.
     """

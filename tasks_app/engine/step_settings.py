@@ -1,4 +1,4 @@
-"""The settings of a step. Changes by administrators and owners apply from a running task's next step on."""
+"""The settings of an iteration. Changes by administrators and owners apply from a running task's next one on."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ def refresh_with_skills(context: TaskContext, snapshot: TaskSnapshot) -> None:
 
 
 def refresh(context: TaskContext, snapshot: TaskSnapshot) -> None:
-    """Refresh within a step, without a look at the folders of skills: that happens once a step."""
+    """Refresh within an iteration, without a look at the folders of skills: that happens once an iteration."""
     context.secrets.refresh(snapshot.version)
     sessions = delegation.sessions_above(context.session)
     inherited = [(session.agent_id, session.active_agent_id, str(session.denied_tools)) for session in sessions]

@@ -26,7 +26,10 @@ _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
 
 
 class StepRequests:
-    """The requests of one step: `prompt_for` builds the prompt, `shorten` cuts it if a provider finds it too long."""
+    """The requests of one iteration.
+
+    `prompt_for` builds the prompt. `shorten` cuts it if a provider finds it too long.
+    """
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context

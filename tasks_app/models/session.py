@@ -130,7 +130,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
     @cached_sql
     def lock_head(self, pk: Any) -> tuple[int, str] | None:
-        """Lock the session. Return the `seq` and hash of its newest entry. Rows can still be added that refer to it."""
+        """Lock the session, but not against new rows that refer to it. Return the newest entry's number and hash."""
         locked = self.select_for_update(no_key=True).filter(pk=pk).order_by()
         return fetch_first(locked.values_list("last_seq", "chain_head"))
 

@@ -1,4 +1,4 @@
-"""A running task's context: the settings of its step, and its state in memory."""
+"""A running task's context: the settings of its iteration, and its state in memory."""
 
 import math
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ from tools_app.sandbox import Sandbox
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepSettings:
-    """The settings of a step by administrators and owners, read together. `version` identifies their state.
+    """The settings of an iteration by administrators and owners, read together. `version` identifies their state.
 
     Compared by identity, as rows would be compared by their keys alone.
     """
@@ -97,7 +97,7 @@ class TaskContext(UnitOfWork):
         self.is_shared = task.session.is_open_to_others(task.started_by)
         self.settings = StepSettings(limits=Limits.current())
         self.loaded_groups: frozenset[str] = frozenset()
-        self.skill_folders: tuple[object, ...] = ()  # their state at the beginning of the step
+        self.skill_folders: tuple[object, ...] = ()  # their state at the beginning of the iteration
         self.untold_mark = -1  # mark of the file history when it was last read
         # Weak, so that an ended task is freed immediately, with its pipes and messages.
         self.interruption = Interruption(partial(type(self).is_interrupted, proxy(self)))
@@ -134,7 +134,7 @@ class TaskContext(UnitOfWork):
 
     @property
     def visible(self) -> VisibleTools:
-        """Return the tools that the model sees in this step."""
+        """Return the tools that the model sees in this iteration."""
         return self._look_up_visibility()[2]
 
     def _look_up_visibility(self) -> tuple[tuple[object, ...], ToolVisibility, VisibleTools]:

@@ -73,7 +73,7 @@ def test_snapshot_includes_modes_and_links(workspace: Workspace, history: FileHi
     assert history.content_path(second.files["link"].sha256).read_bytes() == b"/etc/passwd"
 
 
-def test_caches_are_left_out_and_named(workspace: Workspace, history: FileHistory) -> None:
+def test_cache_folders_are_skipped_and_listed(workspace: Workspace, history: FileHistory) -> None:
     for path in ("node_modules/x/y.js", "src/__pycache__/m.pyc", ".git/HEAD", "src/m.py", ".results/1.txt"):
         workspace.write_bytes(path, b"x")
     taken = look(workspace, history)

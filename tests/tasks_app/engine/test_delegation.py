@@ -192,7 +192,7 @@ def test_a_helper_for_other_roles_cannot_be_called(play):
     assert (run.results()[0][0], children_of(run.task)) == ("failed", [])
 
 
-def test_the_whole_tree_spends_no_more_than_one_call_over_a_budget_per_task(play, owner):
+def test_task_tree_exceeds_its_budget_by_at_most_one_call(play, owner):
     Budget.objects.create(user=owner, tokens_per_task=60_000)
     steps = [call("file", action="list", path=".")] * 5
     run = play(call("delegate", tasks=[part(*steps, result())] * 4), result())

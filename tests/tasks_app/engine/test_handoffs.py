@@ -207,7 +207,7 @@ def test_a_fork_continues_with_the_agent_that_acted(play_as, owner):
     assert Run(task).advance().agent_version.name == "writer"
 
 
-def test_a_crash_between_the_call_and_its_result_hands_on_once(play_as, monkeypatch):
+def test_handoff_is_recorded_once_after_a_crash_before_its_result(play_as, monkeypatch):
     run = play_as(on("writer"), result())
 
     def killed(*args):

@@ -49,7 +49,7 @@ def test_arguments_that_are_an_object_go_back_as_the_model_wrote_them(
 def test_requests_of_the_version_before_are_rebuilt_as_they_were_sent(
     ask_http: Callable[..., Run], http_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fixture `owner` compares them all."""
+    """The fixture `owner` rebuilds each request and compares it with the sent one."""
     newest = protocols.adapter_for("openai_native").version
     monkeypatch.setitem(protocols._BUILT_IN, "openai_native", protocols.adapter_of("openai_native", 1))
     http_provider.replies = [openai_call("file", BROKEN[0]), openai_result()]

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, transaction
 from django.utils import timezone
 
-from tasks_app.hub import fragments, session_hub, snapshot, subscriber
+from tasks_app.hub import live_fragments, session_hub, snapshot, subscriber
 from tasks_app.hub.access_watch import Credential
 from tasks_app.hub.snapshot import SessionGone
 from tasks_app.hub.subscriber import EventSubscriber, PageSubscriber
@@ -107,7 +107,7 @@ async def stream_text(task, *texts):
 def unwatched(monkeypatch):
     """Disable periodic access checks and expensive fragments."""
     monkeypatch.setattr(session_hub, "ACCESS_CHECK_SECONDS", 3600)
-    monkeypatch.setattr(fragments, "EXPENSIVE_SECONDS", 3600)
+    monkeypatch.setattr(live_fragments, "EXPENSIVE_SECONDS", 3600)
 
 
 async def test_an_additional_page_costs_almost_nothing(follow, task, called, cost, carol, bob, unwatched):

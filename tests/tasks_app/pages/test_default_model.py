@@ -57,7 +57,7 @@ def route() -> Route:
     return found
 
 
-def test_working_key_becomes_the_default(demo: Route, enter: Any) -> None:
+def test_model_of_a_working_key_becomes_the_default(demo: Route, enter: Any) -> None:
     page = enter().content.decode()
     assert "gpt-6.1-sol answers from now on. It works (" in page
     assert "scripted demo" not in page
