@@ -275,3 +275,11 @@ def test_later_lines_cannot_hide_a_dangerous_first_line(text: str) -> None:
 def test_hostile_text_is_judged_in_time(piece: str) -> None:
     with takes_less_than(10):
         judgement(piece * (20_000 // len(piece)) + "\nx")
+
+
+@pytest.mark.parametrize(
+    "text", ["cat" + " <<A" * 5_000 + " | cat" * 5_000, "{ " + "a;" * 10_000 + "}" + " <<A" * 5_000]
+)
+def test_many_here_documents_are_judged_in_time(text: str) -> None:
+    with takes_less_than(10):
+        judgement(text)

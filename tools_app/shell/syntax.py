@@ -99,6 +99,7 @@ class _Group:
     source: SimpleCommand | None
     is_case: bool = False
     last: int = 0
+    has_text: bool = False  # its commands know where they read its here-documents
 
 
 _ESCAPE = re.compile(
@@ -135,6 +136,7 @@ class ShellParser:
         self._position = 0
         self._depth = 0
         self._here_documents: list[_HereDocument] = []
+        self._documents_by_reader: dict[int, list[_HereDocument]] = {}
         self._groups: list[_Group] = []
         self._closed_group: _Group | None = None  # the group that the current command ends
         self._expects_keyword = True
@@ -279,8 +281,8 @@ class ShellParser:
             text="".join(member.text for member in members),
             piped_from=command.piped_from,
         )
-        for document in self._here_documents:
-            if any(reader is member for reader in document.readers for member in members):
+        for member in members:
+            for document in self._documents_by_reader.get(id(member), ()):
                 document.readers.append(source)
         return source
 
@@ -292,14 +294,19 @@ class ShellParser:
         if operator in ("<<", "<<-"):
             raw = self._text[start : self._position]
             end = re.sub(r"[\"'\\]", "", raw) if SUBSTITUTION_MARK in target else target  # it is not substituted
-            self._here_documents.append(_HereDocument([command], end, raw != target, operator == "<<-"))
+            document = _HereDocument([command], end, raw != target, operator == "<<-")
+            self._here_documents.append(document)
+            self._documents_by_reader.setdefault(id(command), []).append(document)
         elif operator == "<<<":
             command.text += target
         elif ">" in operator and not (operator == ">&" and (target.isdigit() or target == "-")):
             self._record(command).writes.append(target)
-        if operator.startswith("<<") and (group := self._closed_group):
+        group = self._closed_group
+        if operator.startswith("<<") and group and not group.has_text:
+            group.has_text = True
             for member in self._result.commands[group.first : group.last]:
-                member.piped_from = member.piped_from or command
+                if member is not command:
+                    member.piped_from = member.piped_from or command
 
     def _record(self, command: SimpleCommand) -> SimpleCommand:
         if not command.words and not command.writes:
@@ -313,6 +320,7 @@ class ShellParser:
             after = self._position
             for reader in document.readers:
                 reader.text += self._text[start:end]
+                self._documents_by_reader.pop(id(reader), None)
             if not document.is_literal:
                 self._position = start
                 while self._position < end and (token := self._match(IN_HERE_DOCUMENT, end)):
