@@ -41,7 +41,7 @@ class RequestItem:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestComparison:
-    """A request compared with the preceding one: `new` and `kept` pieces, and the number of removed ones."""
+    """A request compared with the preceding one: `new` and `kept` items, and the number of removed ones."""
 
     new: Sequence[RequestItem]
     kept: Sequence[RequestItem]
@@ -49,7 +49,7 @@ class RequestComparison:
 
 
 def request_items(body: bytes) -> Sequence[RequestItem]:
-    """Return the pieces of a request in the order of sending."""
+    """Return the items of a request in the order of sending."""
     fields: dict[str, Any] = json.loads(body)
     parameters = {
         name: value

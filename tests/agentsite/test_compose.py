@@ -62,7 +62,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "secrets"
 
 
-def test_it_has_all_services_of_a_team_and_only_valid_keys() -> None:
+def test_compose_file_has_all_team_services_and_only_valid_keys() -> None:
     assert set(SERVICES) == {"proxy", "postgres", "redis", *OURS}
     for name, service in SERVICES.items():
         assert not set(service) - _KNOWN, name

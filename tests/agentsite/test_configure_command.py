@@ -20,7 +20,7 @@ def configure(path: Path, *options: str) -> str:
     return out.getvalue()
 
 
-def test_it_prints_changes_and_then_that_nothing_changed(write: Write) -> None:
+def test_configure_prints_changes_then_that_nothing_changed(write: Write) -> None:
     path = write("tools: [{name: shell, approval: always}]\n")
     assert configure(path) == f"{path} changed:\n  tool shell: created\n"
     assert configure(path) == f"{path} changed nothing.\n"

@@ -55,7 +55,7 @@ def test_a_successful_call_reads_the_breaker_with_the_routes_and_writes_nothing(
     assert not [query for query in captured if 'FROM "llm_logs"' in query["sql"]], "the window is for failures only"
 
 
-def test_it_opens_when_enough_of_the_newest_calls_failed(model, server):
+def test_breaker_opens_when_enough_of_the_newest_calls_failed(model, server):
     server.replies = [FINE, FINE, FINE, DOWN, DOWN, FINE]
     for _ in range(3):
         complete(model)

@@ -57,7 +57,7 @@ def test_which_errors_count_against_a_provider(error, counted):
         ([], False),
     ],
 )
-def test_it_opens_at_the_ratio_of_enough_calls(outcomes, opens):
+def test_breaker_opens_at_the_ratio_of_enough_calls(outcomes, opens):
     assert bool(reason_to_open(errors.ServerError(), outcomes, Thresholds())) is opens
 
 

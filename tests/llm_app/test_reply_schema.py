@@ -73,7 +73,7 @@ def test_the_real_tools_need_only_common_keywords():
         ("rocket", {}, False),
     ],
 )
-def test_it_accepts_only_calls_of_the_real_tools(tool, arguments, fits):
+def test_reply_schema_accepts_only_calls_of_the_real_tools(tool, arguments, fits):
     assert accepts(reply_schema(REAL), tool, arguments) is fits
 
 

@@ -254,7 +254,7 @@ async def test_appending_adds_to_the_end(call: Call, workspace: Workspace) -> No
     assert workspace.read_bytes("log.txt") == b"one\ntwo\n"
 
 
-async def test_it_lists_moves_and_deletes(call: Call, workspace: Workspace) -> None:
+async def test_file_tool_lists_moves_and_deletes(call: Call, workspace: Workspace) -> None:
     await call("file", action="write", path="a/one.txt", content="1")
     await call("file", action="move", path="a/one.txt", to="b/two.txt")
     listed = await call("file", action="list", path=".")

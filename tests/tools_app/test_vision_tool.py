@@ -38,7 +38,9 @@ def test_tool_is_safe_and_needs_a_model_with_vision() -> None:
     assert [definition.visible(ToolVisibility(sees_pictures=sees)) for sees in (False, True)] == [False, True]
 
 
-async def test_it_asks_about_a_picture_of_the_workspace(call: Call, workspace: Workspace, asked: list[object]) -> None:
+async def test_vision_asks_about_a_picture_of_the_workspace(
+    call: Call, workspace: Workspace, asked: list[object]
+) -> None:
     workspace.write_bytes("red.png", picture())
     result = await call("vision", path="red.png", question="Which colour?")
     assert result.content == "A red square. </web_page>"
@@ -96,7 +98,7 @@ async def test_a_missing_or_too_large_picture_of_the_web_is_refused(
             await call("vision", url=str(server.make_url("/none")), question="?")
 
 
-async def test_it_asks_about_a_page_of_a_pdf(
+async def test_vision_asks_about_a_page_of_a_pdf(
     call: Call, workspace: Workspace, asked: list[tuple[str, str, Sequence[NamedPicture]]]
 ) -> None:
     workspace.write_bytes("a.pdf", documents.pdf("one", "two"))

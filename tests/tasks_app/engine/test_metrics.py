@@ -79,7 +79,7 @@ def test_tasks_are_counted_by_state_and_breakers_shown(watcher: Any, session: An
     assert found["agentsite_websockets"] == 0
 
 
-def test_what_a_task_does_is_counted_with_its_calls_tokens_and_wait(play: Any, watcher: Any) -> None:
+def test_metrics_count_a_tasks_calls_tokens_and_waits(play: Any, watcher: Any) -> None:
     metrics.store_heartbeat()
     before = scraped(watcher)
     run: Run = play(call("file", action="list", path="."), result())

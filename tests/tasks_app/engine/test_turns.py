@@ -95,7 +95,7 @@ def test_only_a_call_without_a_result_is_open():
     ],
     ids=["no call", "after a message", "another call's", "message between", "reminder between", "two calls", "twice"],
 )
-def test_it_refuses_a_record_that_append_cannot_have_written(entries):
+def test_record_that_append_cannot_have_written_is_refused(entries):
     with pytest.raises(ValueError, match="call"):
         group(entries)
 
