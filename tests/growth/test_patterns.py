@@ -56,20 +56,20 @@ BOUNDED = {"tasks_app/text/languages.py: _NOT_PROSE": "EXAMINED_CHARS"}
 # Patterns that are passed on, so that their use is not visible: the only method used with them.
 METHODS = {
     **{
-        f"tools_app/shell/syntax.py: {name}": "match"
+        f"tools_app/shell/tokens.py: {name}": "match"
         for name in (
-            "_BLANK",
-            "_REDIRECTION",
-            "_OPERATOR",
+            "BLANK",
+            "REDIRECTION",
+            "OPERATOR",
             "WORD",
-            "_IN",
-            "_PATTERN_OPERATOR",
-            "_SUBSCRIPT",
-            "_BACKTICKS",
+            "KEYWORD_IN",
+            "PATTERN_OPERATOR",
+            "SUBSCRIPT",
+            "BACKTICKS",
         )
     },
-    "tools_app/shell/syntax.py: _ESCAPED": "sub",
-    "tools_app/shell/syntax.py: _ESCAPED_IN_QUOTES": "sub",
+    "tools_app/shell/tokens.py: ESCAPED_IN_BACKTICKS": "sub",
+    "tools_app/shell/tokens.py: ESCAPED_IN_QUOTED_BACKTICKS": "sub",
     "tasks_app/text/sentences.py: _as_pattern(text)": "fullmatch",
 }
 

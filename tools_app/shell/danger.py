@@ -10,7 +10,8 @@ from tools_app.contract import Danger, Judgement
 from tools_app.files import Workspace
 from tools_app.shell.deletions import Deletions
 from tools_app.shell.rules import rules_of
-from tools_app.shell.syntax import SUBSTITUTION_MARK, SimpleCommand, parse_script
+from tools_app.shell.script import SUBSTITUTION_MARK, SimpleCommand
+from tools_app.shell.syntax import parse_script
 
 FORK_BOMB = "starts processes without end"
 RUNS_A_DOWNLOAD = "runs what it downloads or decodes"

@@ -14,7 +14,7 @@ from tools_app.errors import ToolError
 from tools_app.files import Workspace
 from tools_app.sandbox.base import WORKSPACE
 from tools_app.shell.rules import DELETIONS
-from tools_app.shell.syntax import SUBSTITUTION_MARK, SimpleCommand
+from tools_app.shell.script import SUBSTITUTION_MARK, SimpleCommand
 
 UNRESTORABLE = "deletes what the file history does not keep"
 _TRANSPARENT = {"sudo", "doas", "env", "nohup", "time", "timeout", "nice", "ionice", "command", "exec", "builtin"}

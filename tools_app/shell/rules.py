@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tools_app.sandbox.base import TEMPORARY, WORKSPACE
-from tools_app.shell.syntax import SimpleCommand
+from tools_app.shell.script import SimpleCommand
 
 _HARMLESS_DEVICES = re.compile(r"/dev/(null|zero|full|tty|stdin|stdout|stderr|fd/\d+|shm/.+)")
 _FOLDER_REMOVAL = re.compile(r"\brmtree\b|\brimraf\b|\brm_rf?\b|\brm\s+-\w*[rR]|recursive:\s*true|remove_tree")

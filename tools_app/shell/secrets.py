@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from tools_app.contract import Arguments
-from tools_app.shell import syntax
+from tools_app.shell import syntax, tokens
 
 _EXPANSIONS = {  # by the token around the placeholder; each expands to exactly one word
-    (syntax.WORD, "plain"): '"${%s}"',
-    (syntax.WORD, "literal"): "'\"${%s}\"'",
-    (syntax.WORD, "escaped"): "'\"${%s}\"$'",
-    (syntax.IN_EXPANSION, "plain"): '"${%s}"',
-    (syntax.IN_EXPANSION, "literal"): "'\"${%s}\"'",
-    (syntax.IN_EXPANSION, "escaped"): "'\"${%s}\"$'",
-    (syntax.IN_QUOTES, "plain"): "${%s}",
-    (syntax.IN_HERE_DOCUMENT, "plain"): "${%s}",
+    (tokens.WORD, "plain"): '"${%s}"',
+    (tokens.WORD, "literal"): "'\"${%s}\"'",
+    (tokens.WORD, "escaped"): "'\"${%s}\"$'",
+    (tokens.IN_EXPANSION, "plain"): '"${%s}"',
+    (tokens.IN_EXPANSION, "literal"): "'\"${%s}\"'",
+    (tokens.IN_EXPANSION, "escaped"): "'\"${%s}\"$'",
+    (tokens.IN_QUOTES, "plain"): "${%s}",
+    (tokens.IN_HERE_DOCUMENT, "plain"): "${%s}",
 }
 
 A = TypeVar("A", bound=Arguments)

@@ -6,73 +6,14 @@ that of bash.
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from tools_app.shell import tokens
+from tools_app.shell.script import SUBSTITUTION_MARK, ParsedScript, SimpleCommand
 
 END = sys.maxsize
-SUBSTITUTION_MARK = "$(…)"  # stands for the output of another command within a word
 _ARITHMETIC_MARK = "$((…))"
 _MAX_DEPTH = 40
-
-_BLANK = re.compile(r"(?:[ \t]|\\\n|\r++(?=\n|\Z)|#[^\n]*)+")
-_REDIRECTION = re.compile(r"(?:\d+|&|\{[A-Za-z_]\w*\})?(>>|>\||>&|>|<<<|<<-?|<&|<>|<)(?!\()(?:[ \t]|\\\n)*")
-_OPERATOR = re.compile(r"\|\||&&|;;&?|;&|\|&|[;&|\n()]")
-WORD = re.compile(
-    r"""(?P<plain>(?:[^ \t\r\n;&|<>()\\'"$`]|\r++(?!\n|\Z))+) | (?P<arithmetic>\$\(\(|\$\[) | (?P<command>[$<>]\()
-    | (?P<backtick>`) | (?P<expansion>\$\{) | (?P<quote>\$?") | '(?P<literal>[^']*)'
-    | \$'(?P<escaped>(?:[^'\\]|\\.)*)' | (?P<open>\$?') | \\\n(?P<continuation>) | \\(?P<character>.?)
-    | (?P<dollar>\$)""",
-    re.DOTALL | re.VERBOSE,
-)
-IN_QUOTES = re.compile(
-    r"""(?P<plain>[^\\"$`]+) | (?P<end>") | (?P<arithmetic>\$\(\(|\$\[) | (?P<command>\$\() | (?P<backtick>`)
-    | (?P<expansion>\$\{) | \\\n(?P<continuation>) | \\(?P<character>["\\$`]) | (?P<backslash>\\) | (?P<dollar>\$)""",
-    re.DOTALL | re.VERBOSE,
-)
-IN_HERE_DOCUMENT = re.compile(
-    r"""(?P<plain>[^\\$`]+) | (?P<arithmetic>\$\(\(|\$\[) | (?P<command>\$\() | (?P<backtick>`) | (?P<expansion>\$\{)
-    | \\(?P<character>.?) | (?P<dollar>\$)""",
-    re.DOTALL | re.VERBOSE,
-)
-# Within ${…}, or a subscript.
-IN_EXPANSION = re.compile(
-    r"""(?P<plain>[^]}\\'"$`<>]+) | (?P<end>[]}]) | (?P<arithmetic>\$\(\(|\$\[) | (?P<command>[$<>]\() | (?P<backtick>`)
-    | (?P<expansion>\$\{) | (?P<quote>\$?") | '(?P<literal>[^']*)' | \$'(?P<escaped>(?:[^'\\]|\\.)*)' | (?P<open>\$?')
-    | \\\n(?P<continuation>) | \\(?P<character>.?) | (?P<dollar>[$<>])""",
-    re.DOTALL | re.VERBOSE,
-)
-# Arithmetic without quotes that could hide a bracket. Anything else after (( is read as commands.
-_IN_ARITHMETIC = re.compile(
-    r"""(?P<plain>(?:[^()"'`\\;#\s]|(?<=[\w$])\#|\s(?!\#)|"[^"\\`()]*"|;(?!;))+)|(?P<bracket>[()])"""
-)
-_BACKTICKS = re.compile(r"((?:[^`\\]|\\.)*+)(`?)", re.DOTALL)
-_ESCAPED = re.compile(r"\\([\\`$])")  # within backticks
-_ESCAPED_IN_QUOTES = re.compile(r'\\([\\`$"])')
-_IN = re.compile(r"in(?=[\s(\\]|\Z)")
-_PATTERN_OPERATOR = re.compile(r"[()|]")
-_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[")
-
-_OPENING_KEYWORDS = {"{", "if", "while", "until", "for", "select", "case"}
-_CLOSING_KEYWORDS = {"}", "fi", "done", "esac"}
-_INNER_KEYWORDS = {"then", "elif", "else", "do", "!", "time", "coproc"}  # a command follows
-_KEYWORDS = _OPENING_KEYWORDS | _CLOSING_KEYWORDS | _INNER_KEYWORDS
-
-
-@dataclass
-class SimpleCommand:
-    """A command: its words without quotes, the files it writes to, and the text it reads from here-documents."""
-
-    words: list[str] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
-    text: str = ""
-    piped_from: "SimpleCommand | None" = None
-
-
-@dataclass
-class ParsedScript:
-    """The commands of a text. `is_complete` is False if a quote or bracket is unclosed: commands may be missing."""
-
-    commands: list[SimpleCommand] = field(default_factory=list)
-    is_complete: bool = True
 
 
 def parse_script(text: str) -> ParsedScript:
@@ -102,27 +43,9 @@ class _Group:
     has_text: bool = False  # its commands know where they read its here-documents
 
 
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
-)
-_CONTROL_CHARACTERS = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    """Return the character of an escape sequence of $'…'. Unknown ones stay as they are."""
-    if digits := escape[1] or escape[2] or escape[3]:
-        code = int(digits, 16)
-        return chr(code) if code <= sys.maxunicode else "\ufffd"
-    if escape[4]:
-        return chr(int(escape[4], 8) & 0xFF)
-    if escape[5]:
-        return chr(ord(escape[5]) & 0x1F)
-    return _CONTROL_CHARACTERS.get(escape[6], escape[0])
-
-
 def _arguments(command: SimpleCommand) -> str:
     start = 0
-    while start < len(command.words) and command.words[start] in _KEYWORDS:
+    while start < len(command.words) and command.words[start] in tokens.KEYWORDS:
         start += 1
     return " ".join(command.words[start + 1 :])
 
@@ -164,15 +87,15 @@ class ShellParser:
 
     def _read_element(self, command: SimpleCommand, base: int) -> SimpleCommand:
         """Read the next element. Return the command that the following elements belong to."""
-        if self._match(_BLANK):
+        if self._match(tokens.BLANK):
             return command
-        if redirection := self._match(_REDIRECTION):
+        if redirection := self._match(tokens.REDIRECTION):
             self._read_redirection(command, redirection[1])
             return command
-        if operator := self._match(_OPERATOR):
+        if operator := self._match(tokens.OPERATOR):
             return self._after_operator(command, operator[0])
         start = self._position
-        has_subscript = self._expects_keyword and self._match(_SUBSCRIPT)
+        has_subscript = self._expects_keyword and self._match(tokens.SUBSCRIPT)
         word = f"{has_subscript[0]}{self._read_expansion(']')}" if has_subscript else ""
         word += self._read_word(command)
         self._record(command).words.append(word)
@@ -208,19 +131,19 @@ class ShellParser:
 
     def _after_keyword(self, command: SimpleCommand, word: str, base: int) -> SimpleCommand:
         """Return the command that the elements after `word` belong to, which may be a keyword."""
-        if word in _OPENING_KEYWORDS:
+        if word in tokens.OPENING_KEYWORDS:
             if len(self._groups) < _MAX_DEPTH:
                 self._groups.append(_Group(len(self._result.commands) - 1, command.piped_from))
             if word == "case":
                 self._read_case_subject(command)
                 return self._new_command(None)
             self._expects_keyword = word not in ("for", "select")
-        elif word in _CLOSING_KEYWORDS:
+        elif word in tokens.CLOSING_KEYWORDS:
             if len(self._groups) > base:
                 self._close(self._groups.pop())
             self._expects_keyword = False
         else:
-            self._expects_keyword = word in _INNER_KEYWORDS
+            self._expects_keyword = word in tokens.INNER_KEYWORDS
         return command
 
     def _close(self, group: _Group) -> None:
@@ -232,7 +155,7 @@ class ShellParser:
         self._skip_lines()
         subject = self._read_word()
         self._skip_lines()
-        if self._match(_IN):
+        if self._match(tokens.KEYWORD_IN):
             if self._groups:
                 self._groups[-1].is_case = True
             self._read_case_pattern()
@@ -245,9 +168,9 @@ class ShellParser:
         start, depth, words = self._position, 0, list[str]()
         self._position += self._text.startswith("(", start)
         while self._position < len(self._text):
-            if self._match(_BLANK):
+            if self._match(tokens.BLANK):
                 continue
-            operator = self._match(_PATTERN_OPERATOR)
+            operator = self._match(tokens.PATTERN_OPERATOR)
             if operator is None:
                 if self._text[self._position] in ";&\n<>":
                     break
@@ -263,7 +186,7 @@ class ShellParser:
             self._result.commands.append(SimpleCommand(words))
 
     def _skip_lines(self) -> None:
-        while self._match(_BLANK) or self._text.startswith("\n", self._position):
+        while self._match(tokens.BLANK) or self._text.startswith("\n", self._position):
             if self._text.startswith("\n", self._position):
                 self._position += 1
                 self._read_here_documents()
@@ -323,7 +246,7 @@ class ShellParser:
                 self._documents_by_reader.pop(id(reader), None)
             if not document.is_literal:
                 self._position = start
-                while self._position < end and (token := self._match(IN_HERE_DOCUMENT, end)):
+                while self._position < end and (token := self._match(tokens.IN_HERE_DOCUMENT, end)):
                     self._token_text(token)
             self._position = max(self._position, after)
 
@@ -351,7 +274,7 @@ class ShellParser:
     def _read_word(self, command: SimpleCommand | None = None) -> str:
         parts: list[str] = []
         start = self._position
-        while token := self._match(WORD):
+        while token := self._match(tokens.WORD):
             parts.append(self._token_text(token))
             if command and token[0].endswith("=") and self._text.startswith("(", self._position):
                 break  # an array
@@ -375,7 +298,7 @@ class ShellParser:
             case "quote":
                 return self._read_quoted()
             case "escaped":
-                return _ESCAPE.sub(_unescape, token["escaped"]).partition("\0")[0]
+                return tokens.unescape(token["escaped"])
             case "open":
                 return self._abort()
             case group:
@@ -403,7 +326,7 @@ class ShellParser:
     def _end_of_arithmetic(self, start: int) -> int:
         """Return the end of the arithmetic whose second bracket is at `start`; 0 if it may be commands."""
         depth, position = 0, start
-        while token := _IN_ARITHMETIC.match(self._text, position):
+        while token := tokens.IN_ARITHMETIC.match(self._text, position):
             position = token.end()
             if "case" in token[0]:
                 return 0
@@ -413,17 +336,19 @@ class ShellParser:
         return 0
 
     def _read_expansions_until(self, end: int) -> None:
-        while self._position < end and (token := self._match(IN_HERE_DOCUMENT, end)):
+        while self._position < end and (token := self._match(tokens.IN_HERE_DOCUMENT, end)):
             self._token_text(token)
         self._position = max(self._position, end)
 
     def _read_backticks(self, *, is_quoted: bool) -> None:
         """Read the commands between backticks, which have one more level of backslashes."""
-        content = self._match(_BACKTICKS)
+        content = self._match(tokens.BACKTICKS)
         if content is None or not content[2]:
             self._result.is_complete = False
         if content and self._depth < _MAX_DEPTH:
-            self._read_unescaped(content, _ESCAPED_IN_QUOTES if is_quoted else _ESCAPED)
+            self._read_unescaped(
+                content, tokens.ESCAPED_IN_QUOTED_BACKTICKS if is_quoted else tokens.ESCAPED_IN_BACKTICKS
+            )
         else:
             self._abort()
 
@@ -446,7 +371,7 @@ class ShellParser:
 
     def _read_quoted(self) -> str:
         parts: list[str] = []
-        while token := self._match(IN_QUOTES):
+        while token := self._match(tokens.IN_QUOTES):
             if token.lastgroup == "end":
                 return "".join(parts)
             parts.append(self._token_text(token, is_quoted=True))
@@ -458,7 +383,7 @@ class ShellParser:
             return self._abort()
         self._depth += 1
         parts: list[str] = []
-        while (token := self._match(IN_EXPANSION)) and token[0] != closer:
+        while (token := self._match(tokens.IN_EXPANSION)) and token[0] != closer:
             parts.append(self._token_text(token))
         self._depth -= 1
         return "".join([*parts, closer]) if token else self._abort()
