@@ -1,9 +1,13 @@
 """The output of a tool while it runs: shown to people, and the result of a call that is interrupted."""
 
+import logging
 from collections.abc import Callable
 
 from tasks_app.runtime.live_stream import LiveStream
+from tools_app.errors import ToolError
 from tools_app.shell import render_terminal
+
+logger = logging.getLogger(__name__)
 
 
 class Progress:
@@ -17,5 +21,15 @@ class Progress:
         self._so_far = ask
 
     def text(self) -> str:
-        """Return the output so far. Call it only after the tool has ended."""
-        return self._so_far() if self._so_far else render_terminal(self.stream.text("tool_output"))
+        """Return the output so far. Call it only after the tool has ended.
+
+        A tool that cannot tell any more, such as one whose page has closed, still ends as interrupted.
+        """
+        try:
+            if self._so_far:
+                return self._so_far()
+        except ToolError as error:
+            return f"[{error}]"
+        except Exception:
+            logger.exception("a tool could not report its output so far")
+        return render_terminal(self.stream.text("tool_output"))
