@@ -61,7 +61,7 @@ def _faulty(fault: str, good: list[bytes]) -> Reply:
 
 
 async def _played(body: bytes) -> list[bytes]:
-    return [b"data: " + event.data.encode() + b"\n\n" async for event in Scripted().played(body)]
+    return [b"data: " + event.data.encode() + b"\n\n" async for event in Scripted()._generate(body)]
 
 
 @contextmanager

@@ -3,13 +3,13 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Chat, browser, call, kept, login, open_page, result, script
+from tests.e2e.conftest import Chat, browser, call, login, open_page, result, script, shared_context
 from tests.faults.conftest import Start
 from tests.faults.servers import Postgres
 from tests.waiting import until
 
 pytestmark = [pytest.mark.team, pytest.mark.e2e]
-__all__ = ["browser", "kept", "login", "open_page"]
+__all__ = ["browser", "login", "open_page", "shared_context"]
 
 
 def test_three_tabs_and_a_message_while_the_database_is_away(team: Start, open_page) -> None:  # noqa: F811
