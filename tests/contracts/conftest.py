@@ -14,6 +14,8 @@ from tests.contracts.contract import Contract, StrictProvider
 from tests.provider import FakeProvider, running
 from tests.tasks_app.engine.conftest import Run, owner  # noqa: F401  a fixture: it verifies every request, too
 
+pytest.register_assert_rewrite("tests.contracts.report_checks")
+
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[list[FakeProvider]]:
