@@ -129,7 +129,7 @@ class ReportedSession:
         server.replies = [openai_result("Answered elsewhere.")]
         row = factories.ProviderFactory(protocol="openai_native", base_url=server.base_url, api_key="sk-another")
         self.session.model = factories.RouteFactory(provider=row, provider_model="another-model").model
-        self.session.save()
+        self.session.save(update_fields=["model"])
         return self._post("And now?")
 
     def _post(self, text: str, **options: Any) -> Task:
