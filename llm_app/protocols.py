@@ -93,13 +93,24 @@ class Scripted2(_WithoutNullAsOmitted, Scripted):
     version: ClassVar[int] = 2
 
 
-class AnthropicNative1(_WithoutNullAsOmitted, AnthropicNative):
+class AnthropicNative2(AnthropicNative):
+    version: ClassVar[int] = 2
+    raises_limit: ClassVar[bool] = True
+
+
+class AnthropicNative1(_WithoutNullAsOmitted, AnthropicNative2):
     version: ClassVar[int] = 1
+
+
+class AnthropicXML1(AnthropicXML):
+    version: ClassVar[int] = 1
+    raises_limit: ClassVar[bool] = True
 
 
 _EARLIER_VERSIONS: tuple[Adapter, ...] = (
     *(OpenAINative1(), LiteLLM1(), Scripted1()),
-    *(OpenAINative2(), LiteLLM2(), Scripted2(), AnthropicNative1()),
+    *(OpenAINative2(), LiteLLM2(), Scripted2()),
+    *(AnthropicNative1(), AnthropicNative2(), AnthropicXML1()),
 )
 
 # --- plugins -----------------------------------------------------------------------------------------------------

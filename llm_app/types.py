@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 T = TypeVar("T")
 _tool_name = attrgetter("name")
+TOKENS_PER_PICTURE = 1_600  # of the largest picture that we send, at providers that publish it
 Role = Literal["user", "assistant", "tool"]
 Origin = Literal["native", "xml", "json", "text"]
 

@@ -70,6 +70,7 @@ class PriceSection(ConfigurationSection):
 
     input: _Price
     cached_input: _Price = 0
+    cache_write: _Price = 0
     output: _Price
 
 

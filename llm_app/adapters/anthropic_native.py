@@ -9,6 +9,7 @@ from llm_app.adapters import extra_body
 from llm_app.adapters.anthropic_parser import AnthropicParser
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.schema_forms import strict_form
+from llm_app.base_address import versioned_address
 from llm_app.cache_boundary import split_at_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
@@ -50,7 +51,7 @@ def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anth
 
 
 _EPHEMERAL = {"type": "ephemeral"}
-_MIN_BUDGET = 1024  # thinking tokens; the API rejects less
+SMALLEST_BUDGET = 1024  # thinking tokens; the API rejects less
 _BINDING = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"  # the API rejects the field without this header
 
@@ -73,8 +74,9 @@ class AnthropicNative(Adapter):
 
     name = "anthropic_native"
     label = "Anthropic messages, native tool calls"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     null_means_omitted: ClassVar[bool] = True  # in strict schemas
+    raises_limit: ClassVar[bool] = False  # whether a large thinking budget raises the limit of the output
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
         blocks = self._content_blocks(message, parameters)
@@ -109,9 +111,10 @@ class AnthropicNative(Adapter):
         if parameters.temperature is not None:
             fields["temperature"] = parameters.temperature
         if parameters.thinking_budget:
-            budget = max(parameters.thinking_budget, _MIN_BUDGET)
+            budget = max(parameters.thinking_budget, SMALLEST_BUDGET)
             fields |= _thinking_fields(parameters, budget)
-            fields["max_tokens"] = max(parameters.max_tokens, budget + 1024)
+            if self.raises_limit:
+                fields["max_tokens"] = max(parameters.max_tokens, budget + 1024)
             fields.pop("temperature", None)  # the protocol refuses both together
         fields |= extra_body.allowed_fields(parameters.extra_body)
         if "thinking" in fields and not self.may_think(prompt, parameters):
@@ -155,8 +158,9 @@ class AnthropicNative(Adapter):
         if b'"block_binding"' in body.partition(b',"system":')[0]:
             betas = [extra_headers.get("anthropic-beta"), _BINDING_BETA]
             extra_headers["anthropic-beta"] = ",".join(filter(None, betas))
-        url = f"{endpoint.base_url.rstrip('/').removesuffix('/v1')}/v1/messages"
-        return wire.HTTPRequest(url=url, headers=headers | extra_headers, body=body)
+        return wire.HTTPRequest(
+            url=versioned_address(endpoint.base_url, "messages"), headers=headers | extra_headers, body=body
+        )
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> AnthropicParser:
         return AnthropicParser(parameters.model, prompt.tool_names)

@@ -1,12 +1,13 @@
 """The interface of protocols: an adapter builds the bytes of requests, its parser turns events into a result."""
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
 import orjson
 
+from llm_app.base_address import endpoint_address
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt, Runner, ToolMode, Usage
@@ -65,15 +66,26 @@ class RouteParameters:
 _FIELD_NAMES = tuple(item.name for item in fields(RouteParameters))
 
 
+def _ignore() -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """The address and the credentials of requests. They are neither part of the bytes nor of the log."""
+    """The address and the credentials of requests. They are neither part of the bytes nor of the log.
+
+    `on_sent` is called when a request begins to reach the provider, which may charge for it from then on.
+    """
 
     base_url: str
     api_key: str = field(default="", repr=False)
     extra_headers: Mapping[str, str] = field(default_factory=dict)
     silence_s: float = 120
     total_s: float = 600
+    on_sent: Callable[[], None] = _ignore
+
+    def url(self, path: str) -> str:
+        """Return the address of an endpoint, such as "chat/completions"."""
+        return endpoint_address(self.base_url, path)
 
 
 class Parser:
@@ -126,11 +138,17 @@ class Adapter:
         raise NotImplementedError
 
     def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
-        """Send the request and yield the events of the response.
+        """Send the request and yield the events of the response. Other transports must call `endpoint.on_sent`.
 
         Raises: LLMError, or the exception that interrupts a wait of `run`.
         """
-        return wire.events(self.request(body, endpoint), run, silence_s=endpoint.silence_s, total_s=endpoint.total_s)
+        return wire.events(
+            self.request(body, endpoint),
+            run,
+            silence_s=endpoint.silence_s,
+            total_s=endpoint.total_s,
+            on_sent=endpoint.on_sent,
+        )
 
     def prepare(self) -> None:
         """Load everything that the first call needs. This may take seconds, so call it in a thread."""

@@ -31,6 +31,34 @@ _PROVIDER_TOOLS = {
 }
 
 
+# Fields that limit the output, in the words of several providers. The reservation of a budget must know the limit.
+TOKEN_FIELDS = (
+    *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
+    *("max_new_tokens", "max_tokens_to_sample", "max_gen_len", "n_predict", "num_predict"),
+)
+_THINKING_FIELDS = ("budget_tokens", "thinking_budget", "thinkingBudget")  # part of the output
+ANSWERS_FIELDS = ("n", "best_of", "candidate_count", "candidateCount")  # several answers, of which each is charged
+
+
+def within_limit(extra_body: Mapping[str, Any], max_tokens: int) -> tuple[dict[str, Any], int]:
+    """Return `extra_body` without fields that limit the output, and the lowest limit.
+
+    No such field exceeds the limit: those of inner objects, such as `reasoning.max_tokens`, are lowered to it. A
+    negative number means no limit.
+    """
+    limits = [value for name in TOKEN_FIELDS if type(value := extra_body.get(name)) is int and value > 0]
+    limit = min([max_tokens, *limits])
+    return _lowered(_without(extra_body, TOKEN_FIELDS), limit), limit
+
+
+def _lowered(value: Any, limit: int) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    lowered = {name: _lowered(item, limit) for name, item in value.items() if name not in ANSWERS_FIELDS}
+    names = (name for name in (*TOKEN_FIELDS, *_THINKING_FIELDS) if type(lowered.get(name)) is int)
+    return lowered | {name: limit if lowered[name] < 0 else min(lowered[name], limit) for name in names}
+
+
 def allowed_fields(extra_body: Mapping[str, Any]) -> dict[str, Any]:
     """Return `extra_body` without the forbidden fields. The provider's own tools are removed at any depth."""
     return _without(_without_server_tools(extra_body), _RESERVED)

@@ -98,6 +98,7 @@ class LiteLLM(OpenAINative):
     async def _stream(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
         deadline = asyncio.get_running_loop().time() + endpoint.total_s
         litellm = await asyncio.to_thread(_litellm)
+        endpoint.on_sent()
         try:
             async with _timeout(endpoint, deadline):
                 stream = await litellm.acompletion(**orjson.loads(body), **_access_arguments(endpoint))

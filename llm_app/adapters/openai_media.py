@@ -99,4 +99,4 @@ class _AudioParser(SingleEventParser):
 def request_to(path: str, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
     chat = OpenAINative().request(body, endpoint)
     headers = {**chat.headers, "Accept": "*/*"}
-    return wire.HTTPRequest(url=f"{endpoint.base_url.rstrip('/')}/{path}", headers=headers, body=body)
+    return wire.HTTPRequest(url=endpoint.url(path), headers=headers, body=body)

@@ -11,6 +11,7 @@ from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.openai_parser import OpenAIParser
 from llm_app.adapters.schema_forms import openapi_form, strict_form
 from llm_app.adapters.turn_parser import TurnParser
+from llm_app.base_address import is_host_below
 from llm_app.cache_boundary import without_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
@@ -127,14 +128,23 @@ class OpenAINative(Adapter):
         return {"tools": tools} | tool_use_fields(parameters)
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
-        if endpoint.api_key:
-            headers["Authorization"] = f"Bearer {endpoint.api_key}"
-        url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream", **_key_header(endpoint)}
+        url = endpoint.url("chat/completions")
         return wire.HTTPRequest(url=url, headers=headers | dict(endpoint.extra_headers), body=body)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> TurnParser:
         return OpenAIParser(parameters.model, prompt.tool_names, open_with=parameters.quirks.get("thinking_end", ""))
+
+
+def _key_header(endpoint: Endpoint) -> dict[str, str]:
+    """Return the header with the key. Azure takes keys in a header of its own.
+
+    Source: learn.microsoft.com/azure/ai-foundry/openai/reference (authentication).
+    """
+    if not endpoint.api_key:
+        return {}
+    is_azure = is_host_below(endpoint.base_url, "azure.com")
+    return {"api-key": endpoint.api_key} if is_azure else {"Authorization": f"Bearer {endpoint.api_key}"}
 
 
 def tool_use_fields(parameters: RouteParameters) -> dict[str, Any]:

@@ -149,10 +149,20 @@ def usage_of(fields: dict[str, Any]) -> Usage:
     return Usage(
         input_tokens=prompt,
         cached_tokens=min(count(cached), prompt),
-        cache_write_tokens=min(count(prompt_details.get("cache_write_tokens")), prompt),
+        cache_write_tokens=min(cache_writes(fields, prompt_details), prompt - min(count(cached), prompt)),
         output_tokens=output,
         thinking_tokens=min(count(completion_details.get("reasoning_tokens")), output),
     )
+
+
+def cache_writes(fields: dict[str, Any], details: dict[str, Any]) -> int:
+    """Return the tokens that were written into the cache.
+
+    OpenAI and OpenRouter count them in the details of the input, litellm and DashScope as Anthropic does. Sources:
+    openrouter.ai/docs (usage accounting), docs.litellm.ai/docs/completion/prompt_caching.
+    """
+    names = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
+    return next((written for part in (details, fields) for name in names if (written := count(part.get(name)))), 0)
 
 
 _FRAGMENTED = ("text", "summary", "data")  # fields that arrive in fragments; other fields are replaced
@@ -161,17 +171,19 @@ _FRAGMENTED = ("text", "summary", "data")  # fields that arrive in fragments; ot
 class ReasoningDetails:
     """`reasoning_details`: signed parts of thinking, as OpenRouter streams them and expects them back.
 
-    Fragments with the same index and type belong to one part.
+    Fragments with the same index and type belong to one part. Without an index, a fragment continues the last part
+    unless it has another type or id.
     """
 
     def __init__(self) -> None:
-        self._content: dict[tuple[int, str], dict[str, Any]] = {}
+        self._content: dict[tuple[object, str], dict[str, Any]] = {}
+        self._last_key: tuple[object, str] = ("", "")
 
     def add(self, value: object) -> str:
         """Add the details of one chunk, and return their readable text."""
         readable = []
         for fragment in objects(value):
-            part = self._content.setdefault((count(fragment.get("index")), text(fragment.get("type"))), {})
+            part = self._content.setdefault(self._key(fragment), {})
             for name, field in fragment.items():
                 if name in _FRAGMENTED:
                     part[name] = text(part.get(name)) + text(field)
@@ -179,6 +191,15 @@ class ReasoningDetails:
                     part[name] = field
             readable += [text(fragment.get("text")), text(fragment.get("summary"))]
         return "".join(readable)
+
+    def _key(self, fragment: dict[str, Any]) -> tuple[object, str]:
+        index, kind = fragment.get("index"), text(fragment.get("type"))
+        if isinstance(index, int):
+            return index, kind
+        last_id, part_id = self._content.get(self._last_key, {}).get("id"), fragment.get("id")
+        if kind != self._last_key[1] or (part_id and last_id and part_id != last_id):
+            self._last_key = f"without index {len(self._content)}", kind
+        return self._last_key
 
     def parts(self) -> tuple[Mapping[str, Any], ...]:
         return tuple(

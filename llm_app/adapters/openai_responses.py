@@ -91,7 +91,7 @@ class OpenAIResponses(OpenAINative):
         return {"tools": tools} | tool_use_fields(parameters)
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
-        return replace(super().request(body, endpoint), url=f"{endpoint.base_url.rstrip('/')}/responses")
+        return replace(super().request(body, endpoint), url=endpoint.url("responses"))
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> ResponsesParser:
         return ResponsesParser(parameters.model, prompt.tool_names)

@@ -15,6 +15,7 @@ from llm_app.adapters.json_values import (
     strings,
     text,
 )
+from llm_app.adapters.openai_parser import cache_writes
 from llm_app.adapters.turn_parser import TurnParser
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, Usage
@@ -118,11 +119,13 @@ def _call_head(item: dict[str, Any]) -> dict[str, str]:
 
 def _usage(fields: dict[str, Any]) -> Usage:
     input_tokens, output_tokens = count(fields.get("input_tokens")), count(fields.get("output_tokens"))
-    cached = count(dictionary(fields.get("input_tokens_details")).get("cached_tokens"))
+    input_details = dictionary(fields.get("input_tokens_details"))
+    cached = min(count(input_details.get("cached_tokens")), input_tokens)
     thinking_tokens = count(dictionary(fields.get("output_tokens_details")).get("reasoning_tokens"))
     return Usage(
         input_tokens=input_tokens,
-        cached_tokens=min(cached, input_tokens),
+        cached_tokens=cached,
+        cache_write_tokens=min(cache_writes(fields, input_details), input_tokens - cached),
         output_tokens=output_tokens,
         thinking_tokens=min(thinking_tokens, output_tokens),
     )

@@ -18,7 +18,7 @@ from llm_app.types import Message, Prompt, ToolMode
 class AnthropicXML(AnthropicNative):
     name = "anthropic_xml"
     label = "Anthropic messages, tool calls as XML"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     tool_mode = ToolMode.XML
 
     def _content_blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import action, display
 
+from llm_app.adapters.extra_body import ANSWERS_FIELDS, TOKEN_FIELDS
 from llm_app.admin.price_form import PriceForm, effective_price
 from llm_app.admin.status import OUTCOMES, outcome, sentence
 from llm_app.models import LogicalModel, ModelKind, Protocol, Route
@@ -29,7 +30,11 @@ class RouteForm(PriceForm):
         }
 
     def clean_extra_body(self) -> dict[str, Any]:
-        return _json_object(self.cleaned_data["extra_body"])
+        """Refuse fields that limit the output: budgets are reserved by the field of the route."""
+        fields = _json_object(self.cleaned_data["extra_body"])
+        if limits := [name for name in (*TOKEN_FIELDS, *ANSWERS_FIELDS) if name in fields]:
+            raise forms.ValidationError(f"Remove {', '.join(limits)}. The field “Max tokens” limits the output.")
+        return fields
 
     def clean_extra_headers(self) -> dict[str, Any]:
         headers = _json_object(self.cleaned_data["extra_headers"])

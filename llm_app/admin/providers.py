@@ -15,11 +15,13 @@ from llm_app import protocols
 from llm_app.admin import status
 from llm_app.admin.read_only import ReadOnlyMixin, RedactedPagesMixin
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
+from llm_app.base_address import has_path
 from llm_app.breaker import changes
 from llm_app.breaker.rules import MAX_CALLS, MAX_SECONDS, Thresholds
 from llm_app.connection_test import check_models
 from llm_app.models import BreakerChange, BreakerState, LearnedQuirk, Provider
 from llm_app.provider_status import listed_outcome, settings_changed, status_of_provider, with_outcomes
+from llm_app.setup import known_providers
 
 STATE_COLORS = {BreakerState.CLOSED: "success", BreakerState.HALF_OPEN: "warning", BreakerState.OPEN: "danger"}
 
@@ -149,6 +151,10 @@ class ProviderForm(WriteOnlyForm):
         if isinstance(field := self.fields.get("protocol"), forms.ChoiceField):
             field.choices = labels.items()
 
+    def clean_base_url(self) -> str:
+        """Complete the address of a known provider whose path is missing."""
+        return known_providers.completed_address(self.cleaned_data["base_url"])
+
     def clean_breaker(self) -> dict[str, Any]:
         values: Any = self.cleaned_data["breaker"] or {}
         try:
@@ -226,6 +232,11 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
         super().save_model(request, obj, form, change)
         if form.changed_data:
             settings_changed(obj, request.user)
+        if "base_url" in form.changed_data and obj.protocol.startswith("openai") and not has_path(obj.base_url):
+            messages.warning(
+                request,
+                "Most servers have this API below /v1. Test the provider, and add /v1 to its address if it fails.",
+            )
 
     @action(description="Test", permissions=["change"])
     def test(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:

@@ -6,7 +6,7 @@ exceeded at most by the last call that it allows.
 
 from llm_app.budgets import counters, limits
 from llm_app.budgets.allowance import Allowance
-from llm_app.budgets.amounts import CallSize, Unit, UsageMeter
+from llm_app.budgets.amounts import CallSize, Unit, UsageMeter, size_in_bytes
 from llm_app.budgets.limits import BudgetScope, Limit, LimitState, Period
 from llm_app.budgets.shares import BudgetTree, Share
 
@@ -23,4 +23,5 @@ __all__ = [
     "UsageMeter",
     "counters",
     "limits",
+    "size_in_bytes",
 ]

@@ -1,6 +1,6 @@
 """The cost of calls, and their upper bounds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -8,7 +8,7 @@ from typing import Any
 
 from llm_app.pricing import prices
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import Delta, Usage
+from llm_app.types import TOKENS_PER_PICTURE, Delta, Message, Usage
 
 BYTES_PER_TOKEN = 3  # an estimate: overestimates prose, about right for code and other scripts
 
@@ -35,9 +35,23 @@ class Amount:
         return self.tokens >= other.tokens
 
 
+def size_in_bytes(body: bytes, messages: Iterable[Message]) -> int:
+    """Return the size of a request for estimates of its tokens: its pictures count by their tokens, not as text.
+
+    `messages` are those of the request, with pictures only if it contains them.
+    """
+    size = len(body)
+    for message in messages:
+        for picture in message.pictures:
+            size += TOKENS_PER_PICTURE * BYTES_PER_TOKEN - len(picture.data)
+    return max(size, 0)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallSize:
-    """The size of a request in bytes, the maximum of output tokens, and the price (USD per million tokens)."""
+    """The size of a request in bytes (of `size_in_bytes`), the maximum of output tokens, and the price (USD per million
+    tokens).
+    """
 
     request_bytes: int
     max_tokens: int
@@ -79,6 +93,7 @@ class UsageMeter:
         return Usage(
             input_tokens=reported.input_tokens or self._request_bytes // BYTES_PER_TOKEN,
             cached_tokens=reported.cached_tokens,
+            cache_write_tokens=reported.cache_write_tokens,
             output_tokens=max(reported.output_tokens, self._events, self._visible_bytes // BYTES_PER_TOKEN),
             thinking_tokens=reported.thinking_tokens,
         )

@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.db import transaction
 
 from llm_app import active_secrets
 from llm_app.adapters.base import RouteParameters
-from llm_app.budgets import Allowance, CallSize, UsageMeter
+from llm_app.budgets import Allowance, CallSize, UsageMeter, size_in_bytes
 from llm_app.call.learned_quirks import UNSUPPORTED, LearnableQuirk, learnable_quirks
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
@@ -75,7 +76,9 @@ class Attempt:
         learned: Sequence[LearnableQuirk] = (),
     ) -> None:
         settings = call.routes.settings_of(route) if call.routes else RouteSettings.of(route)
-        self._adapter, self._endpoint, self._price = settings.adapter, settings.endpoint, settings.price
+        self._adapter, self._price = settings.adapter, settings.price
+        self._endpoint = replace(settings.endpoint, on_sent=self._request_sent)
+        self._was_sent = False
         self._stored = call.prompt_for(settings.target)
         self._redactor = call.redactor or active_secrets.for_users([]).redactor
         self._redacted = redacted_prompt(self._stored.prompt, self._redactor)
@@ -86,7 +89,9 @@ class Attempt:
         self._route, self._observer = route, observer
         self._parser = self._adapter.parser(self._parameters, self._redacted.prompt)
         self._allowance = call.allowance or Allowance(call.user_id, call.task_id, call.tree)
-        self._usage_meter = UsageMeter(len(self._body))
+        has_pictures = self._parameters.takes_images
+        self._size = size_in_bytes(self._body, self._redacted.prompt.messages if has_pictures else ())
+        self._usage_meter = UsageMeter(self._size)
         self._started = time.monotonic()
         self._log = self._new_log(call, number)
 
@@ -96,7 +101,7 @@ class Attempt:
         Raises: LLMError, BudgetExceeded, or the exception that interrupts a wait of `run`.
         """
         if self._log.purpose != Purpose.TEST:  # connection tests of administrators are not limited
-            size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
+            size = CallSize(request_bytes=self._size, max_tokens=self._parameters.max_tokens, price=self._price)
             _reserve_when_available(self._allowance, size, self._observer, run)
         self._observer.attempt(self._route.provider.name, self._endpoint.silence_s)
         try:
@@ -110,7 +115,7 @@ class Attempt:
             raise
         except BaseException as interruption:
             self._end_log(LLMCallStatus.ABORTED, error_type=type(interruption).__name__)
-            self._settle_without_answer(was_read=True)
+            self._settle_without_answer(was_read=self._was_sent)
             raise
         return Completion(result=result, log=self._log_success(result), allowance=self._allowance)
 
@@ -132,6 +137,9 @@ class Attempt:
                 if self._parser.done:
                     break
         return self._parser.result()
+
+    def _request_sent(self) -> None:
+        self._was_sent = True
 
     def _delta(self, delta: Delta) -> None:
         if self._log.first_delta_ms is None:
@@ -195,7 +203,7 @@ class Attempt:
         """Save the log and charge an estimate: input is billed even if no answer arrives.
 
         Rejected requests, and requests that never arrived, cost nothing. After an interruption or a timeout the
-        provider may have read the request (`was_read`).
+        provider may have read a request that was sent (`was_read`).
         """
         if was_read or self._usage_meter.has_begun:
             self._log.usage_estimated = True
@@ -209,6 +217,7 @@ class Attempt:
     def _set_usage(self, usage: Usage) -> None:
         log = self._log
         log.input_tokens, log.cached_tokens = usage.input_tokens, usage.cached_tokens
+        log.cache_write_tokens = usage.cache_write_tokens
         log.output_tokens, log.thinking_tokens = usage.output_tokens, usage.thinking_tokens
         log.cost_usd = prices.cost(usage, self._price)
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from llm_app.adapters import extra_body
+from llm_app.adapters.anthropic_native import SMALLEST_BUDGET
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.call.families import quirks_of_family
 from llm_app.call.learned_quirks import UNSUPPORTED, LearnableQuirk
@@ -14,6 +16,7 @@ from llm_app.protocols import adapter_for
 from llm_app.types import ToolMode
 
 SMALL_WINDOW = 32_000  # tokens
+_ANSWER_TOKENS = 1_024  # tokens of the output that thinking leaves for the answer
 _TAIL = 64  # bytes that may follow the newest message, such as a cache point
 
 
@@ -82,15 +85,20 @@ def _target_model(route: Route, adapter: Adapter) -> TargetModel:
 
 
 def parameters_of(route: Route, *new_quirks: LearnableQuirk) -> RouteParameters:
-    """Return the parameters of a route's requests, with stored quirks and with `new_quirks`."""
+    """Return the parameters of a route's requests, with stored quirks and with `new_quirks`.
+
+    No field of a request exceeds `max_tokens`, for which budgets are reserved.
+    """
+    quirks = _quirks_of(route, new_quirks)
+    additional, max_tokens = extra_body.within_limit(route.extra_body, _max_tokens(route))
     parameters = RouteParameters(
         model=_model_name(route),
-        max_tokens=_max_tokens(route),
+        max_tokens=max_tokens,
         temperature=route.temperature,
-        thinking_budget=route.thinking_budget,
+        thinking_budget=_thinking_budget(route, max_tokens, quirks),
         takes_images=route.takes_images or None,
-        extra_body=route.extra_body,
-        quirks=_quirks_of(route, new_quirks),
+        extra_body=additional,
+        quirks=quirks,
     )
     return RouteParameters.from_json(parameters.as_json())
 
@@ -105,6 +113,17 @@ def _quirks_of(route: Route, new_quirks: Iterable[LearnableQuirk]) -> dict[str, 
     for quirk, value in learned_values:
         quirks[quirk] = [*quirks.get(UNSUPPORTED, ()), value] if quirk == UNSUPPORTED else value
     return {**quirks, **route.quirks}
+
+
+def _thinking_budget(route: Route, max_tokens: int, quirks: Mapping[str, Any]) -> int | None:
+    """Return the thinking budget, which leaves tokens for the answer; None without room for any thinking.
+
+    A budget that is sent as an effort needs no room of its own.
+    """
+    if not route.thinking_budget or "thinking_effort_field" in quirks or quirks.get("thinking_form") == "adaptive":
+        return route.thinking_budget
+    budget = min(route.thinking_budget, max_tokens - _ANSWER_TOKENS)
+    return budget if budget >= min(SMALLEST_BUDGET, route.thinking_budget) else None
 
 
 def _max_tokens(route: Route) -> int:

@@ -68,6 +68,7 @@ class LLMLog(models.Model):
     finish_reason = models.CharField(max_length=50, blank=True)
     input_tokens = models.PositiveIntegerField(default=0)
     cached_tokens = models.PositiveIntegerField(default=0)
+    cache_write_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     thinking_tokens = models.PositiveIntegerField(default=0)
     usage_estimated = models.BooleanField(

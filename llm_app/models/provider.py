@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
+from llm_app.base_address import tidied_address
 from llm_app.encryption import EncryptedTextField
 from llm_app.models.log import LLMLog
 from llm_app.sql import cached_sql, fetch_all, fetch_first
@@ -67,9 +68,12 @@ class Provider(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Reject addresses that pass the regular expression but have unbalanced brackets or an invalid port."""
+        """Tidy the address. Reject one that passes the regular expression but has unbalanced brackets or an invalid
+        port.
+        """
         try:
             urlsplit(self.base_url).port  # noqa: B018  may raise
+            self.base_url = tidied_address(self.base_url)
         except ValueError as error:
             raise ValidationError({"base_url": f"This is no address: {error}."}) from error
 
@@ -207,7 +211,9 @@ class Route(models.Model):
     extra_headers = models.JSONField(
         default=dict, blank=True, help_text="Stored and shown unencrypted: API keys belong in the provider's own field."
     )
-    price = models.JSONField(default=dict, blank=True, help_text="USD per million tokens: input, cached_input, output")
+    price = models.JSONField(
+        default=dict, blank=True, help_text="USD per million tokens: input, cached_input, cache_write, output"
+    )
     quirks = models.JSONField(default=dict, blank=True, help_text="How this provider differs from its protocol.")
     works = models.BooleanField(
         "works", null=True, editable=False, help_text="The outcome of its last test. Empty: not tested."

@@ -9,6 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from llm_app import errors
+from llm_app.base_address import endpoint_address, has_path
 from llm_app.connection_test import ConnectionTestResult, LoopRunner, check_route, explanation, fault_of_account
 from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.provider_status import settings_changed, status_of_provider
@@ -38,7 +39,7 @@ class CheckedRoute:
 def connect(known_provider: KnownProvider, provider: Provider, model: str = "") -> CheckedRoute:
     """List the models, and test the preferred ones (or only `model`) until one calls a tool. Stores nothing."""
     try:
-        provider.listed_models = _fetch_list(provider, known_provider)
+        provider.listed_models = _fetch_completed_list(provider, known_provider)
     except errors.LLMError as error:
         if not _is_another_attempt_useful(error):
             return _not_connected(
@@ -92,6 +93,22 @@ def _fetch_list(provider: Provider, known_provider: KnownProvider) -> list[dict[
     with LoopRunner() as run:
         models = model_list.fetch(provider, run)
     return [model.as_json() for model in model_list.ranked(models, known_provider)]
+
+
+def _fetch_completed_list(provider: Provider, known_provider: KnownProvider) -> list[dict[str, object]]:
+    """Fetch the list, and complete an address without a path: most servers have their API below /v1."""
+    try:
+        return _fetch_list(provider, known_provider)
+    except (errors.ModelNotFound, errors.UnreadableReply):
+        if has_path(provider.base_url) or provider.protocol.startswith("anthropic"):
+            raise
+    address = provider.base_url
+    try:
+        provider.base_url = endpoint_address(address, "v1")
+        return _fetch_list(provider, known_provider)
+    except errors.LLMError:
+        provider.base_url = address
+        raise
 
 
 def _candidates(known_provider: KnownProvider, provider: Provider, model: str) -> Iterator[Route]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from llm_app import protocols
+from llm_app.base_address import has_path, is_host_below
 from llm_app.models import Protocol, Provider
 
 
@@ -150,6 +151,15 @@ def provider_of_key(key: str, address: str = "") -> KnownProvider | None:
     if provider is None and key.startswith("sk-"):
         return KNOWN_PROVIDERS[0]  # older keys of OpenAI only have this prefix
     return provider
+
+
+def completed_address(address: str) -> str:
+    """Return the address with the path of the known provider at this host, if it has no path."""
+    for known in KNOWN_PROVIDERS:
+        host = urlsplit(known.base_url).hostname
+        if host and is_host_below(address, host) and not has_path(address):
+            return known.base_url
+    return address
 
 
 def known_provider(name: str) -> KnownProvider | None:

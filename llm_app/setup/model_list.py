@@ -9,6 +9,7 @@ import orjson
 
 from llm_app import errors, protocols
 from llm_app.adapters.base import Endpoint
+from llm_app.base_address import endpoint_address, versioned_address, with_parameter
 from llm_app.models import Protocol, Provider
 from llm_app.setup.known_providers import KnownProvider, ModelFamily
 from llm_app.transport import wire
@@ -59,10 +60,9 @@ def fetch(provider: Provider, run: Runner) -> list[ListedModel]:
 
 
 def _list_url(provider: Provider) -> str:
-    base = provider.base_url.rstrip("/")
     if provider.protocol.startswith("anthropic"):
-        return f"{base.removesuffix('/v1')}/v1/models?limit={_MAX_MODELS}"
-    return f"{base}/models"
+        return with_parameter(versioned_address(provider.base_url, "models"), f"limit={_MAX_MODELS}")
+    return endpoint_address(provider.base_url, "models")
 
 
 def _parse_list(answer: Any) -> Iterable[ListedModel]:

@@ -2,7 +2,7 @@
 
 import base64
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -37,16 +37,19 @@ class HTTPRequest:
     body: bytes
 
 
-def events(request: HTTPRequest, run: Runner, *, silence_s: float, total_s: float) -> Generator[ServerEvent]:
+def events(
+    request: HTTPRequest, run: Runner, *, silence_s: float, total_s: float, on_sent: Callable[[], None] = lambda: None
+) -> Generator[ServerEvent]:
     """Send a POST request and yield the events of the response. A body that is no event stream becomes one event.
 
     `silence_s` is the timeout between two bytes, `total_s` the timeout of the complete exchange, in seconds. An
-    interruption closes the connection, so the provider can stop immediately.
+    interruption closes the connection, so the provider can stop immediately. `on_sent` is called once there is a
+    connection, when the first bytes of the request are sent.
 
     Raises: LLMError, or the exception that interrupts a wait of `run`.
     """
     deadlines = Deadlines(run, silence_s=silence_s, total_s=total_s)
-    with _typed_errors(), _Exchange("POST", request.url, request.headers, request.body, deadlines) as exchange:
+    with _typed_errors(), _Exchange("POST", request.url, request.headers, request.body, deadlines, on_sent) as exchange:
         exchange.check_status()
         response, throttle = exchange.response, _ReadThrottle(deadlines)
         is_stream = "event-stream" in response.content_type
@@ -102,11 +105,19 @@ class _Exchange:
     Raises: LLMError, OSError, ValueError for an invalid header, and the exception that interrupts a wait.
     """
 
-    def __init__(self, method: str, url: str, headers: Mapping[str, str], body: bytes, deadlines: Deadlines) -> None:
+    def __init__(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        deadlines: Deadlines,
+        on_sent: Callable[[], None] = lambda: None,
+    ) -> None:
         self._address = address_of(url)
         self._is_retried = method == "POST"  # callers retry a POST whose pooled connection was just closed
         self._request = _request_head(method, self._address, headers, len(body)) + body
-        self._deadlines = deadlines
+        self._deadlines, self._on_sent = deadlines, on_sent
         self._chunks: list[bytes] = []
 
     def __enter__(self) -> "_Exchange":
@@ -114,6 +125,7 @@ class _Exchange:
         self._stream = idle or connect(self._address, self._deadlines)
         self._stream.deadlines = self._deadlines
         self.response = IncomingResponse()
+        self._on_sent()
         try:
             self._send()
             while not self.response.has_head:

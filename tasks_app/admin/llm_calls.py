@@ -99,6 +99,7 @@ class LLMCallAdmin(ExactRequestMixin, ReadOnlyAdmin):
                 "fields": [
                     "input_tokens",
                     "cached_tokens",
+                    "cache_write_tokens",
                     "output_tokens",
                     "thinking_tokens",
                     "usage_estimated",

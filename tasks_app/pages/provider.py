@@ -72,6 +72,7 @@ class KeyForm(forms.Form):
         self.known, self.provider = known_provider, known_provider.provider(key, address)
         try:
             self.provider.clean_fields(exclude=["listed_models"])
+            self.provider.clean()
         except ValidationError as error:
             raise ValidationError({"address": error.messages}) from error
         return self.cleaned_data

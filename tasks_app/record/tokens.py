@@ -3,7 +3,7 @@
 import re
 from contextlib import suppress
 
-from llm_app.types import ToolCall
+from llm_app.types import TOKENS_PER_PICTURE, ToolCall
 from tasks_app.models import ContextEntry
 from tools_app import paging
 from tools_app.contract import ToolResult
@@ -11,7 +11,6 @@ from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped
 
 BYTES_PER_TOKEN = 3  # UTF-8 bytes per token
-PICTURE_TOKENS = 1_600  # tokens of the largest picture that we send, at providers that publish it
 MESSAGE_TOKENS = 4  # tokens per message besides its text
 _CLOSING_TAG = re.compile(r"(?<=\n)</\w{1,40}>\Z")
 _HINT_BYTES = 400  # bytes reserved for the hint where the rest of a result is
@@ -25,7 +24,7 @@ def estimate(text: str) -> int:
 def entry_tokens(entry: ContextEntry) -> int:
     """Return the estimated tokens of an entry's message: text, call, thinking and pictures."""
     texts = (entry.content, entry.tool_call, entry.thought)
-    return MESSAGE_TOKENS + sum(map(estimate, texts)) + PICTURE_TOKENS * len(entry.pictures)
+    return MESSAGE_TOKENS + sum(map(estimate, texts)) + TOKENS_PER_PICTURE * len(entry.pictures)
 
 
 def view_tokens(view: str) -> int:
