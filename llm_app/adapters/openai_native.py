@@ -137,7 +137,7 @@ class OpenAINative(Adapter):
 
 
 def _key_header(endpoint: Endpoint) -> dict[str, str]:
-    """Return the header with the key. Azure takes keys in a header of its own.
+    """Return the header with the key. Azure expects keys in another header.
 
     Source: learn.microsoft.com/azure/ai-foundry/openai/reference (authentication).
     """

@@ -116,7 +116,7 @@ def _quirks_of(route: Route, new_quirks: Iterable[LearnableQuirk]) -> dict[str, 
 
 
 def _thinking_budget(route: Route, max_tokens: int, quirks: Mapping[str, Any]) -> int | None:
-    """Return the thinking budget, which leaves tokens for the answer; None without room for any thinking.
+    """Return the thinking budget, lowered so that tokens remain for the answer; None if there is too little room.
 
     A budget that is sent as an effort needs no room of its own.
     """
