@@ -118,7 +118,7 @@ def _quirks_of(route: Route, new_quirks: Iterable[LearnableQuirk]) -> dict[str, 
 def _thinking_budget(route: Route, max_tokens: int, quirks: Mapping[str, Any]) -> int | None:
     """Return the thinking budget, lowered so that tokens remain for the answer; None if there is too little room.
 
-    A budget that is sent as an effort needs no room of its own.
+    A budget that is sent as an effort needs no such room.
     """
     if not route.thinking_budget or "thinking_effort_field" in quirks or quirks.get("thinking_form") == "adaptive":
         return route.thinking_budget
