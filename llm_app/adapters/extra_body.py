@@ -36,6 +36,7 @@ TOKEN_FIELDS = (
     *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
     *("max_new_tokens", "max_tokens_to_sample", "max_gen_len", "n_predict", "num_predict"),
 )
+_ANSWER_TOKENS = 1_024  # of the output, besides thinking
 _THINKING_FIELDS = ("budget_tokens", "thinking_budget", "thinkingBudget")  # part of the output
 ANSWERS_FIELDS = ("n", "best_of", "candidate_count", "candidateCount")  # several answers, of which each is charged
 
@@ -43,12 +44,17 @@ ANSWERS_FIELDS = ("n", "best_of", "candidate_count", "candidateCount")  # severa
 def within_limit(extra_body: Mapping[str, Any], max_tokens: int) -> tuple[dict[str, Any], int]:
     """Return `extra_body` without fields that limit the output, and the lowest limit.
 
-    No such field exceeds the limit: those of inner objects, such as `reasoning.max_tokens`, are lowered to it. A
+    The fields of inner objects, such as `reasoning.max_tokens`, are lowered so that tokens remain for the answer. A
     negative number means no limit.
     """
     limits = [value for name in TOKEN_FIELDS if type(value := extra_body.get(name)) is int and value > 0]
     limit = min([max_tokens, *limits])
-    return _lowered(_without(extra_body, TOKEN_FIELDS), limit), limit
+    return _lowered(_without(extra_body, TOKEN_FIELDS), below(limit)), limit
+
+
+def below(limit: int) -> int:
+    """Return the limit of thinking within a limit of the output, so that tokens remain for the answer."""
+    return max(limit - _ANSWER_TOKENS, limit // 2)
 
 
 def _lowered(value: Any, limit: int) -> Any:

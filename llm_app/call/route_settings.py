@@ -16,7 +16,6 @@ from llm_app.protocols import adapter_for
 from llm_app.types import ToolMode
 
 SMALL_WINDOW = 32_000  # tokens
-_ANSWER_TOKENS = 1_024  # tokens of the output that thinking leaves for the answer
 _TAIL = 64  # bytes that may follow the newest message, such as a cache point
 
 
@@ -122,7 +121,7 @@ def _thinking_budget(route: Route, max_tokens: int, quirks: Mapping[str, Any]) -
     """
     if not route.thinking_budget or "thinking_effort_field" in quirks or quirks.get("thinking_form") == "adaptive":
         return route.thinking_budget
-    budget = min(route.thinking_budget, max_tokens - _ANSWER_TOKENS)
+    budget = min(route.thinking_budget, extra_body.below(max_tokens))
     return budget if budget >= min(SMALLEST_BUDGET, route.thinking_budget) else None
 
 

@@ -26,15 +26,15 @@ def _parameters(protocol: str = "openai_native", **fields: Any) -> Any:
         (
             {"reasoning": {"max_tokens": 30_000, "effort": "high"}},
             4_000,
-            {"reasoning": {"max_tokens": 4_000, "effort": "high"}},
+            {"reasoning": {"max_tokens": 2_976, "effort": "high"}},
         ),
         (
             {"thinking": {"type": "enabled", "budget_tokens": 30_000}},
             4_000,
-            {"thinking": {"type": "enabled", "budget_tokens": 4_000}},
+            {"thinking": {"type": "enabled", "budget_tokens": 2_976}},
         ),
-        ({"options": {"num_predict": -1}}, 4_000, {"options": {"num_predict": 4_000}}),
-        ({"thinking_budget": 30_000}, 4_000, {"thinking_budget": 4_000}),
+        ({"options": {"num_predict": -1}}, 4_000, {"options": {"num_predict": 2_976}}),
+        ({"thinking_budget": 30_000}, 4_000, {"thinking_budget": 2_976}),
     ],
 )
 def test_fields_that_limit_the_output_are_part_of_the_limit(extra_body: Any, limit: int, kept: Any) -> None:
