@@ -66,6 +66,16 @@ def test_model_of_a_working_key_becomes_the_default(demo: Route, enter: Any) -> 
     assert LLMLog.objects.get().purpose == "test"
 
 
+@pytest.mark.parametrize("ending", ["", "/", "/v1/", "/v1/v1", "/v1/chat/completions", "/v1/models"])
+def test_address_is_tidied_and_completed(demo: Route, enter: Any, server: FakeProvider, ending: str) -> None:
+    listed = server.model_list
+    server.model_list = lambda asked: listed if asked.path == "/v1/models" else Reply(status=404)
+    page = enter(kind="compatible", address=server.base_url.removesuffix("/v1") + ending).content.decode()
+    assert "It works (" in page
+    assert route().provider.base_url == server.base_url
+    assert {received.path for received in server.received} == {"/v1/chat/completions"}
+
+
 def test_model_without_a_price_is_reported(demo: Route, enter: Any, root: Any) -> None:
     enter()
     assert "No price is known for gpt-6.1-sol" in root.page("/")
