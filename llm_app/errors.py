@@ -79,6 +79,10 @@ class ContentRefused(BadRequest):
     """The filter of the model provider refused what was written. Say it in other words, or start a new session."""
 
 
+class SealedPartRefused(BadRequest):
+    """The model provider refused earlier thinking of the model. Start a new session, or choose another model."""
+
+
 class NoRoute(LLMError):
     """No model provider is set up for this model. An administrator must add one."""
 

@@ -18,6 +18,7 @@ from llm_app.types import Purpose
 _NO_EVIDENCE = [  # errors that are no evidence about the provider: caused by the request, or before it was sent
     "ContextTooLong",
     "ContentRefused",
+    "SealedPartRefused",
     "ProtocolUnavailable",
 ]
 

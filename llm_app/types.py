@@ -86,13 +86,15 @@ class ToolCall:
 class Thinking:
     """The thinking of a model.
 
-    Signed `blocks` are sent back unchanged, only to the protocol and model that wrote them.
+    Sealed `blocks` (signed or encrypted) are sent back unchanged, only to the protocol, model and account that made
+    them. `account` is a fingerprint; it is empty in entries of earlier versions.
     """
 
     text: str
     protocol: str = ""
     model: str = ""
     blocks: tuple[Mapping[str, Any], ...] = ()
+    account: str = ""
 
     def is_from(self, protocol: str, model: str) -> bool:
         return (self.protocol, self.model) == (protocol, model)

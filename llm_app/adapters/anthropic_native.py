@@ -16,23 +16,32 @@ from llm_app.transport import wire
 from llm_app.types import Message, Prompt, ToolMode
 
 
-def signed_blocks(message: Message, model: str, protocol: str = "anthropic") -> list[dict[str, Any]]:
-    """Return the signed thinking blocks that precede a call, unchanged.
+def thinking_blocks(message: Message, parameters: RouteParameters, protocol: str = "anthropic") -> list[dict[str, Any]]:
+    """Return the thinking blocks of a message with a call.
 
-    Only their own protocol and model accept them.
+    Sealed blocks are sent unchanged. Unsigned thinking is sent if the route accepts it, to any account of its
+    protocol and model.
     """
-    return own_blocks(message, model, protocol) if message.tool_call else []
-
-
-def own_blocks(message: Message, model: str, protocol: str) -> list[dict[str, Any]]:
-    """Return the signed blocks of a message's thinking if this protocol and model wrote them."""
     thinking = message.thinking
-    if thinking is None or not thinking.is_from(protocol, model):
+    if thinking is None or message.tool_call is None:
+        return []
+    if blocks := sealed_blocks(message, parameters, protocol):
+        return blocks
+    is_own = thinking.is_from(protocol, parameters.model)
+    if is_own and thinking.text and parameters.quirks.get("unsigned_thinking"):
+        return [{"type": "thinking", "thinking": thinking.text}]
+    return []
+
+
+def sealed_blocks(message: Message, parameters: RouteParameters, protocol: str) -> list[dict[str, Any]]:
+    """Return the sealed blocks of a message's thinking if this protocol, model and account made them."""
+    thinking = message.thinking
+    if thinking is None or not parameters.accepts_sealed(thinking, protocol):
         return []
     return [dict(block) for block in thinking.blocks]
 
 
-def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anthropic") -> bool:
+def thinking_fits(messages: Sequence[Message], parameters: RouteParameters, protocol: str = "anthropic") -> bool:
     """Return whether this request can ask for thinking.
 
     The API rejects thinking while the assistant's current turn begins with a call without signed thinking, for example
@@ -45,7 +54,7 @@ def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anth
         if message.role == "user" and not follows_result:
             return True
         begins_turn = message.tool_call is not None and not follows_result
-        if begins_turn and not signed_blocks(message, model, protocol):
+        if begins_turn and not thinking_blocks(message, parameters, protocol):
             return False
     return True
 
@@ -67,6 +76,9 @@ class AnthropicNative(Adapter):
     thinking_form: "adaptive" if the model decides how much it thinks, and takes the budget only as an effort.
     thinking_is_bound: true if signed thinking is rejected after a change before it (of a setting, or by a cut). Then
         the API is asked to drop such thinking instead.
+    unsigned_thinking: true if thinking without a signature goes back, too (DeepSeek, Kimi, GLM, MiniMax).
+    complete_thinking: true if the provider thinks by default and requires its thinking before each call (DeepSeek).
+        Thinking is switched off while the history has calls without it, such as those of another model.
     cache_points: false if `cache_control` is rejected.
     strict_tools: true if the API enforces the schemas of calls. Tools whose schema has no strict form are sent
         unchanged.
@@ -86,7 +98,7 @@ class AnthropicNative(Adapter):
     def _content_blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
         if message.role == "tool":
             return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": result_content(message)}]
-        blocks = signed_blocks(message, parameters.model)
+        blocks = thinking_blocks(message, parameters)
         if message.content.strip():
             blocks.append({"type": "text", "text": message.content})
         if call := message.tool_call:
@@ -117,8 +129,8 @@ class AnthropicNative(Adapter):
                 fields["max_tokens"] = max(parameters.max_tokens, budget + 1024)
             fields.pop("temperature", None)  # the protocol refuses both together
         fields |= extra_body.allowed_fields(parameters.extra_body)
-        if "thinking" in fields and not self.may_think(prompt, parameters):
-            del fields["thinking"]
+        if not self.may_think(prompt, parameters):
+            _switch_off_thinking(fields, parameters)
         if parameters.quirks.get("thinking_is_bound") and self.tool_mode is ToolMode.NATIVE:
             # Models that bind thinking also think by default, so `adaptive` changes nothing else.
             thinking = fields.get("thinking", {"type": "adaptive"})
@@ -130,12 +142,15 @@ class AnthropicNative(Adapter):
         return parameters.without_unsupported(fields | {"system": _system_blocks(prompt, parameters)} | tools)
 
     def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
-        """Return whether the history allows thinking. Adaptive thinking is allowed after any history.
+        """Return whether the history allows thinking. Claude's adaptive thinking is allowed after any history.
 
         Source: platform.claude.com/docs/en/build-with-claude/adaptive-thinking.
         """
+        if parameters.quirks.get("complete_thinking"):
+            calls = (message for message in prompt.messages if message.tool_call)
+            return all(thinking_blocks(message, parameters) for message in calls)
         is_adaptive = parameters.quirks.get("thinking_form") == "adaptive"
-        return is_adaptive or thinking_fits(prompt.messages, parameters.model)
+        return is_adaptive or thinking_fits(prompt.messages, parameters)
 
     def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """Return the request fields that declare the tools."""
@@ -179,6 +194,18 @@ def _thinking_fields(parameters: RouteParameters, budget: int) -> dict[str, Any]
         adaptive = {"type": "adaptive", "display": "summarized"}
         return {"thinking": adaptive, "output_config": {"effort": parameters.thinking_effort}}
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _switch_off_thinking(fields: dict[str, Any], parameters: RouteParameters) -> None:
+    """Remove the request for thinking, or forbid it to a provider that thinks by default.
+
+    DeepSeek rejects an effort then ("thinking options type cannot be disabled when reasoning_effort is set"):
+    github.com/farion1231/cc-switch/pull/4239.
+    """
+    fields.pop("thinking", None)
+    if parameters.quirks.get("complete_thinking"):
+        fields.pop("output_config", None)
+        fields["thinking"] = {"type": "disabled"}
 
 
 def _tool_choice_fields(parameters: RouteParameters, *, is_thinking: bool) -> dict[str, Any]:

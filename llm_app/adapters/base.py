@@ -10,12 +10,20 @@ import orjson
 from llm_app.base_address import endpoint_address
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt, Runner, ToolMode, Usage
+from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt, Runner, Thinking, ToolMode, Usage
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouteParameters:
-    """The parameters of a request apart from its prompt. They are logged, so that each request can be rebuilt."""
+    """The parameters of a request apart from its prompt. They are logged, so that each request can be rebuilt.
+
+    `account` is a keyed fingerprint of the address and the key: sealed thinking is only sent to the account that made
+    it. Two quirks of all protocols concern sealed thinking:
+
+    sealed_epoch: a number that is raised when the provider refuses sealed thinking. Everything sealed before is left
+        out from then on.
+    sealed_thinking: false if sealed thinking is never sent back, for gateways whose accounts change all the time.
+    """
 
     model: str
     max_tokens: int
@@ -24,6 +32,7 @@ class RouteParameters:
     takes_images: bool | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     quirks: Mapping[str, Any] = field(default_factory=dict)
+    account: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the parameters that are set. Parameters of later versions must not change old logs."""
@@ -36,6 +45,14 @@ class RouteParameters:
         Some databases change the order of names, and the order is part of the bytes.
         """
         return cls(**orjson.loads(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)))
+
+    def accepts_sealed(self, thinking: Thinking, protocol: str) -> bool:
+        """Return whether the sealed blocks of this thinking can be sent: their own protocol, model and account do."""
+        if not thinking.is_from(protocol, self.model) or self.quirks.get("sealed_thinking") is False:
+            return False
+        if not thinking.account:  # an entry of an earlier version
+            return "sealed_epoch" not in self.quirks
+        return thinking.account == self.account
 
     @property
     def thinking_effort(self) -> str:
@@ -58,8 +75,13 @@ class RouteParameters:
 
     @cached_property
     def message_key(self) -> str:
-        """Return a key for everything that shapes the bytes of a message: the model, its vision and the quirks."""
-        settings = {"model": self.model, "takes_images": self.takes_images, "quirks": dict(self.quirks)}
+        """Return a key for everything that shapes the bytes of a message: model, vision, account and quirks."""
+        settings = {
+            "model": self.model,
+            "takes_images": self.takes_images,
+            "account": self.account,
+            "quirks": dict(self.quirks),
+        }
         return orjson.dumps(settings, option=orjson.OPT_SORT_KEYS).decode()
 
 

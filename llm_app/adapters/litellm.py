@@ -11,7 +11,7 @@ import orjson
 from multidict import CIMultiDict
 
 from llm_app import errors
-from llm_app.adapters.anthropic_native import signed_blocks, thinking_fits
+from llm_app.adapters.anthropic_native import thinking_blocks, thinking_fits
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.adapters.json_values import objects, text
 from llm_app.adapters.openai_native import OpenAINative
@@ -72,7 +72,7 @@ class LiteLLM(OpenAINative):
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
         encoded = super().encode(message, parameters)
-        blocks = signed_blocks(message, parameters.model, self.name)
+        blocks = thinking_blocks(message, parameters, self.name)
         return encoded[:-1] + b',"thinking_blocks":' + orjson.dumps(blocks) + b"}" if blocks else encoded
 
     def _request_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
@@ -87,7 +87,9 @@ class LiteLLM(OpenAINative):
 
         Claude rejects it after a call of another model, at any provider.
         """
-        return "claude" not in parameters.model or thinking_fits(prompt.messages, parameters.model, self.name)
+        if not super().may_think(prompt, parameters):
+            return False
+        return "claude" not in parameters.model or thinking_fits(prompt.messages, parameters, self.name)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> LiteLLMParser:
         return LiteLLMParser(parameters.model, prompt.tool_names)

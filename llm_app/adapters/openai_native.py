@@ -15,7 +15,7 @@ from llm_app.base_address import is_host_below
 from llm_app.cache_boundary import without_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
-from llm_app.types import Message, Picture, Prompt, ToolCall, ToolSpec
+from llm_app.types import Message, Picture, Prompt, ToolCall, ToolMode, ToolSpec
 
 # Beginnings of encoded user messages: with a text, and with a list of parts.
 _USER_TEXT = b'{"role":"user","content":"'
@@ -34,6 +34,8 @@ class OpenAINative(Adapter):
         accepted).
     thinking_field: the field that takes earlier thinking: "reasoning_content" (DeepSeek, Kimi), "reasoning" or
         "reasoning_details" (OpenRouter). By default, thinking is not sent back.
+    complete_thinking: true if the provider requires the thinking of each call, and rejects an empty one (DeepSeek V4).
+        Thinking is switched off while the history has calls without it, such as those of another model.
     thinking_budget_field: the field for the thinking budget, such as "reasoning.max_tokens" (OpenRouter) or
         "thinking_budget" (DashScope). By default, the budget is not sent.
     thinking_effort_field: the field for the budget as an effort (low, medium, high), such as "reasoning_effort".
@@ -116,7 +118,16 @@ class OpenAINative(Adapter):
         if parameters.thinking_budget and (path := quirks.get("thinking_effort_field")):
             extra_body.set_field(fields, path, parameters.thinking_effort)
         fields |= self._tool_fields(prompt, parameters)
+        if quirks.get("complete_thinking") and not self.may_think(prompt, parameters):
+            _switch_off_thinking(fields, parameters)
         return parameters.without_unsupported(fields)
+
+    def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
+        """Return whether each call of the history has its thinking, if the provider requires that."""
+        if not parameters.quirks.get("complete_thinking") or self.tool_mode is not ToolMode.NATIVE:
+            return True
+        calls = (message for message in prompt.messages if message.tool_call)
+        return all(any(_thinking_fields(message, parameters).values()) for message in calls)
 
     def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """Return the request fields that declare the tools."""
@@ -176,13 +187,13 @@ def _declaration(tool: ToolSpec, quirks: Mapping[str, Any], *, null_means_omitte
 
 
 def _signature_fields(message: Message, parameters: RouteParameters, *, is_unchanged: bool) -> dict[str, Any]:
-    """Return the signature of an unchanged call if this model wrote it, a placeholder if the route requires one, else
-    nothing.
+    """Return the signature of an unchanged call if this account made it, a placeholder if the route requires one,
+    else nothing.
 
     Google documents the placeholder: ai.google.dev/gemini-api/docs/gemini-3#migrating_from_other_models.
     """
     thinking = message.thinking
-    if is_unchanged and thinking and thinking.is_from("openai", parameters.model):
+    if is_unchanged and thinking and parameters.accepts_sealed(thinking, "openai"):
         for block in thinking.blocks:
             if "extra_content" in block:
                 return {"extra_content": block["extra_content"]}
@@ -203,11 +214,24 @@ def _thinking_fields(message: Message, parameters: RouteParameters) -> dict[str,
     if thinking and not thinking.is_from("openai", parameters.model):
         thinking = None
     if field == "reasoning_details":
-        details = [block for block in thinking.blocks if "extra_content" not in block] if thinking else []
+        blocks = thinking.blocks if thinking and parameters.accepts_sealed(thinking, "openai") else ()
+        details = [block for block in blocks if "extra_content" not in block]
         return {field: details} if details else {}
     if thinking:
         return {field: thinking.text}
     return {field: ""} if message.tool_call else {}
+
+
+def _switch_off_thinking(fields: dict[str, Any], parameters: RouteParameters) -> None:
+    """Forbid thinking to a provider that thinks by default. It rejects an effort or a budget then.
+
+    Sources: api-docs.deepseek.com/guides/thinking_mode, platform.kimi.ai/docs/api/chat,
+    github.com/routatic/proxy/pull/26 (the effort).
+    """
+    paths = [parameters.quirks.get(name, "") for name in ("thinking_budget_field", "thinking_effort_field")]
+    for name in ("reasoning_effort", *(path.partition(".")[0] for path in paths)):
+        fields.pop(name, None)
+    fields["thinking"] = {"type": "disabled"}
 
 
 def _call_id(call_id: str, parameters: RouteParameters) -> str:

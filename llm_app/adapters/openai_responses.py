@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import orjson
 
 from llm_app.adapters import extra_body
-from llm_app.adapters.anthropic_native import own_blocks
+from llm_app.adapters.anthropic_native import sealed_blocks
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.adapters.openai_native import OpenAINative, tool_use_fields
 from llm_app.adapters.responses_parser import ResponsesParser
@@ -31,6 +31,7 @@ class OpenAIResponses(OpenAINative):
 
     encrypted_reasoning: true if the model reasons. Other models reject the request for encrypted reasoning.
     thinking_effort_field: the field for the thinking budget as an effort (low, medium, high): "reasoning.effort".
+    item_ids: false if the ids of reasoning items are looked up in vain, as nothing is stored (Azure, proxies).
     phases: true if the model distinguishes commentary next to a call from an answer (GPT-5.3 and newer).
     strict_tools: false if `strict` is rejected; the default is true, for tools whose schema has a strict form.
     """
@@ -54,7 +55,13 @@ class OpenAIResponses(OpenAINative):
         if call := message.tool_call:
             call_fields = {"call_id": call.id, "name": call.name, "arguments": self._arguments(call)}
             items.append({"type": "function_call", **call_fields})
-        return own_blocks(message, parameters.model, self.name) + items if items else []
+        return self._reasoning_items(message, parameters) + items if items else []
+
+    def _reasoning_items(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
+        items = sealed_blocks(message, parameters, self.name)
+        if parameters.quirks.get("item_ids") is False:
+            items = [{name: value for name, value in item.items() if name != "id"} for item in items]
+        return items
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         """Return the request body. Items come last, so each request begins with the bytes of the previous one."""

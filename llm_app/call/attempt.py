@@ -14,7 +14,7 @@ from django.db import transaction
 from llm_app import active_secrets
 from llm_app.adapters.base import RouteParameters
 from llm_app.budgets import Allowance, CallSize, UsageMeter, size_in_bytes
-from llm_app.call.learned_quirks import UNSUPPORTED, LearnableQuirk, learnable_quirks
+from llm_app.call.learned_quirks import SEALED_EPOCH, UNSUPPORTED, LearnableQuirk, learnable_quirks
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
 from llm_app.errors import BadRequest, LLMError, ProviderTimeout
@@ -51,15 +51,18 @@ def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runne
 
 
 def _store_quirk(quirk: LearnableQuirk, route: Route, reason: str) -> None:
-    """Store a learned quirk in place of older values; only `unsupported` has several values.
+    """Store a learned quirk in place of older values; only `unsupported` has several values, and epochs only rise.
 
     Routes of an unsaved provider, which is only tested, cannot store quirks.
     """
     if route.provider.pk is None:
         return
     target = {"provider": route.provider, "provider_model": route.provider_model, "quirk": quirk.name}
+    values = LearnedQuirk.objects.filter(**target)
+    if quirk.name == SEALED_EPOCH and any(value >= quirk.value for value in values.values_list("value", flat=True)):
+        return  # another session has noticed the same change
     if quirk.name != UNSUPPORTED:
-        LearnedQuirk.objects.filter(**target).delete()
+        values.delete()
     row = LearnedQuirk(**target, value=quirk.value, reason=reason)
     LearnedQuirk.objects.bulk_create([row], ignore_conflicts=True)  # another call may have stored it already
 
@@ -121,7 +124,7 @@ class Attempt:
 
     def quirk_to_learn(self, error: BadRequest) -> LearnableQuirk | None:
         """Return the first quirk that would change the request. Settings of an administrator cannot be changed."""
-        for quirk in learnable_quirks(error, self._body):
+        for quirk in learnable_quirks(error, self._body, self._parameters.quirks):
             parameters = parameters_of(self._route, *self._learned, quirk)
             if self._adapter.body(self._redacted.prompt, parameters) != self._body:
                 return quirk
@@ -136,7 +139,14 @@ class Attempt:
                 self._usage_meter.event(event)
                 if self._parser.done:
                     break
-        return self._parser.result()
+        return self._with_account(self._parser.result())
+
+    def _with_account(self, result: LLMTurnResult) -> LLMTurnResult:
+        """Return the turn with the account that sealed its thinking."""
+        thinking, account = result.thinking, self._parameters.account
+        if thinking is None or not thinking.blocks or not account:
+            return result
+        return replace(result, thinking=replace(thinking, account=account))
 
     def _request_sent(self) -> None:
         self._was_sent = True

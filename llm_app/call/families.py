@@ -67,6 +67,14 @@ _FAMILIES = (
         _ANTHROPIC,
         {"thinking_is_bound": True},
     ),
+    # --- others over Anthropic's protocol -----------------------------------------------------------------------
+    # Their thinking goes back, also without a signature. Sources: github.com/NousResearch/hermes-agent/pull/14018 and
+    # /17510 (Kimi and DeepSeek answer 400 without it), /issues/75725 (MiniMax thinks no more without it), and
+    # docs.z.ai/guides/capabilities/thinking-mode (GLM: preserved thinking).
+    _Family(r"deepseek-|kimi-|moonshot-|glm-|minimax-", _ANTHROPIC, {"unsigned_thinking": True}),
+    # DeepSeek thinks unless told not to, and then refuses calls without thinking:
+    # github.com/NousResearch/hermes-agent/issues/15700 and /pull/16149.
+    _Family(r"deepseek-", _ANTHROPIC, {"complete_thinking": True}),
     # --- others over chat completions ---------------------------------------------------------------------------
     # No `tool_choice` for the following: they refuse "required" while they think, and most think by default.
     # Sources: github.com/cloudwego/eino/issues/994 (Qwen, DeepSeek), github.com/BerriAI/litellm/pull/37470 (DeepSeek).

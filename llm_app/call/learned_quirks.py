@@ -4,19 +4,23 @@ After a rejection the same call is sent again with the quirk, and later calls us
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from llm_app.errors import BadRequest, ContextTooLong
+from llm_app.errors import BadRequest, ContextTooLong, SealedPartRefused
+from llm_app.transport.sealed_parts import UNKNOWN_ITEM
 
+SEALED_EPOCH = "sealed_epoch"
+_MOST_EPOCHS = 2  # after more refusals, the accounts behind the address change all the time
 UNSUPPORTED = "unsupported"  # a quirk with several values: the fields that are never sent
 _REJECTED = (
     r"unsupported|not support|unavailable|unknown|unrecognized|unexpected|not permitted|not allowed|deprecated"
     r"|extra inputs|forbid|cannot find|incompatible|may only|may not|only .{0,60} (is|are) (allowed|supported)|does not"
 )
+_WITHOUT_THINKING = r"must be passed back|is missing in assistant|expected .{0,40}thinking.{0,60}but found"
 _UNKNOWN = r"unsupported|unknown|unrecognized|unexpected|not permitted|extra inputs|forbid|cannot find"
 
 
@@ -75,6 +79,21 @@ _RULES = (
         "missing|must be passed|must be provided",
         "messages",
     ),
+    # The same over Anthropic's protocol, and where an empty thinking is refused: github.com/can1357/oh-my-pi/pull/908,
+    # github.com/NousResearch/hermes-agent/pull/14018 and /17341. Also Claude behind a gateway ("expected `thinking` …,
+    # but found `tool_use`"): github.com/anomalyco/opencode/issues/3077.
+    _QuirkRule(
+        "thinking", "unsigned_thinking", value=True, message_pattern=_WITHOUT_THINKING, request_field="messages"
+    ),
+    _QuirkRule(
+        "thinking", "complete_thinking", value=True, message_pattern=_WITHOUT_THINKING, request_field="messages"
+    ),
+    # Bedrock behind Anthropic's protocol: github.com/can1357/oh-my-pi/pull/10486.
+    _QuirkRule("thinking.signature", "unsigned_thinking", False, "field required", "messages"),
+    # Gemini behind a gateway or under another name: github.com/BigPizzaV3/CodexPlusPlus/issues/367.
+    _QuirkRule("thought_signature", "thought_signatures", True, "missing", "messages"),
+    # Models of the Responses API that do not reason: github.com/ShishirPatil/gorilla/pull/1150.
+    _QuirkRule("encrypted content", "encrypted_reasoning", value=False, request_field="include"),
     # Templates of Gemma and Mistral in vLLM and llama.cpp; Mistral itself (github.com/anomalyco/opencode/issues/1680).
     _QuirkRule(
         "roles", "merge_user_messages", value=True, message_pattern="roles must alternate", request_field="messages"
@@ -91,13 +110,17 @@ _RULES = (
 )
 
 
-def learnable_quirks(error: BadRequest, body: bytes) -> Iterator[LearnableQuirk]:
+def learnable_quirks(error: BadRequest, body: bytes, quirks: Mapping[str, Any]) -> Iterator[LearnableQuirk]:
     """Yield the quirks that the rejection of a request may teach, the most likely first.
 
-    ContextTooLong teaches none.
+    `quirks` are those of the request. ContextTooLong teaches none.
     """
     if isinstance(error, ContextTooLong):
         return
+    if isinstance(error, SealedPartRefused):
+        if re.search(UNKNOWN_ITEM, error.text):
+            yield LearnableQuirk("id", "item_ids", value=False)
+        yield _quirk_of_sealed_parts(int(quirks.get(SEALED_EPOCH, 0)))
     request = orjson.loads(body)
     for rule in _RULES:
         if (
@@ -106,6 +129,13 @@ def learnable_quirks(error: BadRequest, body: bytes) -> Iterator[LearnableQuirk]
             and re.search(rule.message_pattern, error.text)
         ):
             yield LearnableQuirk(rule.field, rule.quirk, rule.value)
+
+
+def _quirk_of_sealed_parts(epoch: int) -> LearnableQuirk:
+    """Return the quirk that leaves out everything sealed so far, or always if that did not help for long."""
+    if epoch < _MOST_EPOCHS:
+        return LearnableQuirk("earlier thinking", SEALED_EPOCH, epoch + 1)
+    return LearnableQuirk("earlier thinking", "sealed_thinking", value=False)
 
 
 def _names_field(error: BadRequest, field: str) -> bool:

@@ -1,21 +1,25 @@
 """Settings of a route for its requests: target, parameters, endpoint and price."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from django.utils.crypto import salted_hmac
 
 from llm_app.adapters import extra_body
 from llm_app.adapters.anthropic_native import SMALLEST_BUDGET
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.call.families import quirks_of_family
-from llm_app.call.learned_quirks import UNSUPPORTED, LearnableQuirk
+from llm_app.call.learned_quirks import SEALED_EPOCH, UNSUPPORTED, LearnableQuirk
 from llm_app.models import ModelKind, Protocol, Route
 from llm_app.pricing import prices
 from llm_app.protocols import adapter_for
 from llm_app.types import ToolMode
 
 SMALL_WINDOW = 32_000  # tokens
+_ACCOUNT_LENGTH = 16  # hexadecimal digits
 _TAIL = 64  # bytes that may follow the newest message, such as a cache point
 
 
@@ -98,8 +102,22 @@ def parameters_of(route: Route, *new_quirks: LearnableQuirk) -> RouteParameters:
         takes_images=route.takes_images or None,
         extra_body=additional,
         quirks=quirks,
+        account=_account(route, quirks.get(SEALED_EPOCH)),
     )
     return RouteParameters.from_json(parameters.as_json())
+
+
+def _account(route: Route, epoch: object) -> str | None:
+    """Return a keyed fingerprint of the account behind a route, which reveals nothing; None for the built-in provider.
+
+    The epoch is a part of it: whatever the account sealed in an earlier epoch counts as sealed by another one.
+    """
+    provider = route.provider
+    access = [provider.litellm_provider, provider.base_url.rstrip("/"), provider.api_key, route.extra_headers]
+    if not any(access):
+        return None
+    text = json.dumps([*access, epoch], sort_keys=True)
+    return salted_hmac("llm_app.call.account", text, algorithm="sha256").hexdigest()[:_ACCOUNT_LENGTH]
 
 
 def _quirks_of(route: Route, new_quirks: Iterable[LearnableQuirk]) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from llm_app import errors
+from llm_app.transport.sealed_parts import refuses_sealed_part
 
 _TEXT_FIELDS = ("message", "msg", "detail", "details", "description", "reason", "code", "type", "status", "error")
+_WRAPPED_FIELDS = ("metadata", "raw", "upstream_error")  # OpenRouter and others: the error of the provider behind them
 _TEXT_FIELD = re.compile(rf'"(?:{"|".join(_TEXT_FIELDS)})"\s*:\s*"((?:[^"\\]|\\.)*)')
 
 
@@ -58,7 +60,7 @@ def _text_fields(value: object) -> Iterator[tuple[str, str]]:
             yield "param", param
         if isinstance(path := value.get("loc"), list):
             yield "param", ".".join(str(part) for part in path if part != "body")
-        for name in _TEXT_FIELDS:
+        for name in (*_TEXT_FIELDS, *_WRAPPED_FIELDS):
             yield from _text_fields(value.get(name))
 
 
@@ -127,6 +129,8 @@ def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) 
 
 
 def _kind(status: int, error_body: ErrorBody) -> type[errors.LLMError]:
+    if status >= 400 and refuses_sealed_part(error_body.text):  # gateways wrap it in any status
+        return errors.SealedPartRefused
     if status == 404 or (status == 403 and error_body.has(_MODEL_REJECTED)):
         return errors.ModelNotFound
     if status in _FILTERED and error_body.has(_CONTENT_REJECTED) and not error_body.has(_ACCOUNT_REJECTED):

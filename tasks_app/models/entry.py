@@ -54,9 +54,9 @@ class ContextEntry(models.Model):
     """An entry. `content`, `thinking` and `tool_call` are the texts as they were received, after redaction.
 
     `tool_call` is JSON of {id, name, arguments}; the arguments are the received text. `thinking` is JSON of {text,
-    protocol, model, blocks}. `images` is JSON of a list of {sha256, media_type, path, width, height}; the blob `sha256`
-    holds the bytes as base64. `hash` links the entry to its predecessor. Only `metadata` may change later, and requests
-    never depend on it.
+    protocol, model, blocks}, and of {account} if an account sealed the blocks. `images` is JSON of a list of {sha256,
+    media_type, path, width, height}; the blob `sha256` holds the bytes as base64. `hash` links the entry to its
+    predecessor. Only `metadata` may change later, and requests never depend on it.
     """
 
     session = models.ForeignKey(

@@ -73,7 +73,12 @@ class Draft:
 
     @property
     def thinking_text(self) -> str:
-        return _json(asdict(self.thinking)) if self.thinking else ""
+        if not self.thinking:
+            return ""
+        fields = asdict(self.thinking)
+        if not self.thinking.account:
+            del fields["account"]
+        return _json(fields)
 
     @property
     def tool_call_text(self) -> str:
