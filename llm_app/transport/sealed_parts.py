@@ -7,7 +7,7 @@ import re
 UNKNOWN_ITEM = r"items are not persisted when .?store|item with id .?rs_\w*.? not found"
 _SEALED_PART = (
     r"encrypted[_ ](content|reasoning)|compaction blob|redacted_thinking"
-    r"|(thinking|thought|reasoning)[`'_ ]*(block|content|part|text)?[`'_ .]*signature"
+    r"|(thinking|thought|reasoning)[`'_ ]{0,3}(block|content|part|text)?[`'_ .]{0,3}signature"
     r"|signature[`']? (in|of|for|on) (a |the )?[`']?(thinking|thought|reasoning)"
 )
 _NOT_ACCEPTED = (
