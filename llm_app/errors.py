@@ -76,7 +76,7 @@ class ContextTooLong(BadRequest):
 
 
 class ContentRefused(BadRequest):
-    """The filter of the model provider refused what was written. Say it in other words, or start a new session."""
+    """The filter of the model provider stopped the answer. Say it in other words, or ask for something else."""
 
 
 class SealedPartRefused(BadRequest):

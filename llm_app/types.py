@@ -1,7 +1,8 @@
 """The input and output of provider calls, independent of protocols."""
 
+import re
 from collections import defaultdict
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import attrgetter
@@ -50,6 +51,30 @@ LIMIT_REASONS = frozenset(
 )  # finish reasons of answers that reached the output limit
 # Finish reasons of answers that the provider aborted: OpenRouter and Mistral, DeepSeek, Z.ai, vLLM and SGLang.
 ABORT_REASONS = frozenset({"error", "insufficient_system_resource", "network_error", "abort"})
+# Finish reasons of answers that a filter stopped, also those that gateways pass on unchanged.
+REFUSAL_REASONS = frozenset(
+    {
+        "content_filter",  # OpenAI, Azure, DeepSeek, Kimi, Mistral; OpenAI's responses as the reason of `incomplete`
+        "content_filtered",  # Bedrock: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+        "guardrail_intervened",  # Bedrock
+        "refusal",  # platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
+        "sensitive",  # Z.ai: docs.z.ai/api-reference/llm/chat-completion
+        "error_toxic",  # Cohere, as in litellm_core_utils/core_helpers.py of github.com/BerriAI/litellm
+        # Gemini, whose compatible endpoint passes on its own names: ai.google.dev/api/generate-content#FinishReason
+        # and github.com/HKUDS/Vibe-Trading/pull/308.
+        *("safety", "recitation", "blocklist", "prohibited_content", "spii", "model_armor"),
+        *("image_safety", "image_prohibited_content", "image_recitation"),
+    }
+)
+# Finish reasons of answers whose call the provider could not read: Gemini, also in the form
+# "function_call_filter: MALFORMED_FUNCTION_CALL" (ai.google.dev/api/generate-content#FinishReason).
+INVALID_CALL_REASONS = frozenset({"malformed_function_call", "unexpected_tool_call", "function_call_filter"})
+
+
+def has_reason(finish_reason: str, reasons: Collection[str]) -> bool:
+    """Return whether a finish reason names one of these, as "SAFETY", "content-filter" or "content_filter: SPII" do."""
+    names = re.findall(r"\w+", finish_reason.lower().replace("-", "_"))
+    return any(name.removeprefix("finish_reason_") in reasons for name in names)
 
 
 class DeltaKind(StrEnum):
@@ -209,4 +234,4 @@ class LLMTurnResult:
     @property
     def is_cut(self) -> bool:
         """Return whether the reply reached the output limit."""
-        return self.finish_reason in LIMIT_REASONS
+        return has_reason(self.finish_reason, LIMIT_REASONS)

@@ -32,7 +32,7 @@ class AnthropicParser(TurnParser):
         elif kind == "message_start":
             self.usage = self._counts.add(dictionary(fields.get("message")).get("usage"))
         elif kind == "message_delta":
-            self._finish_reason = text(dictionary(fields.get("delta")).get("stop_reason")) or self._finish_reason
+            self._stop(dictionary(fields.get("delta")))
             self.usage = self._counts.add(fields.get("usage"))
         elif kind == "message_stop":
             self.done = True
@@ -46,7 +46,17 @@ class AnthropicParser(TurnParser):
         for index, block in enumerate(objects(fields.get("content"))):
             yield from self._start(index, block)
         self.usage = self._counts.add(fields.get("usage"))
-        self._finish_reason = text(fields.get("stop_reason"))
+        self._stop(fields)
+
+    def _stop(self, fields: dict[str, Any]) -> None:
+        """Store the reason of the stop, and for a refusal its category and explanation.
+
+        Source: platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals.
+        """
+        self._finish_reason = text(fields.get("stop_reason")) or self._finish_reason
+        details = dictionary(fields.get("stop_details"))
+        if details.get("type") == "refusal":
+            self._refusal.add(" ".join(filter(None, [text(details.get("category")), text(details.get("explanation"))])))
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[Delta]:
         kind = text(block.get("type"))

@@ -63,8 +63,10 @@ class OpenAIParser(TurnParser):
     def _delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
         if thinking := self._thinking_in(delta):
             yield from self._think(thinking)
-        if content := delta.get("content") or delta.get("refusal"):
+        if content := delta.get("content"):
             yield from self._content_deltas(content)
+        if refusal := text(delta.get("refusal")):  # in place of an answer: developers.openai.com structured outputs
+            yield from self._refuse(refusal)
         if calls := delta.get("tool_calls"):
             for position, call in enumerate(objects(calls)):
                 yield from self._call_fragment(position, call)

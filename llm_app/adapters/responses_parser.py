@@ -20,7 +20,6 @@ from llm_app.adapters.turn_parser import TurnParser
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, Usage
 
-_TEXT_EVENTS = {"response.output_text.delta", "response.refusal.delta"}
 _THINKING_EVENTS = {"response.reasoning_summary_text.delta", "response.reasoning_text.delta"}
 _END_EVENTS = {"response.completed", "response.incomplete"}
 
@@ -41,8 +40,10 @@ class ResponsesParser(TurnParser):
     def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         fields = parse_object(event.data)
         kind, index = text(fields.get("type")), count(fields.get("output_index"))
-        if kind in _TEXT_EVENTS:
+        if kind == "response.output_text.delta":
             yield from self._mark_fragmented(index, self._say(text(fields.get("delta"))))
+        elif kind == "response.refusal.delta":
+            yield from self._mark_fragmented(index, self._refuse(text(fields.get("delta"))))
         elif kind in _THINKING_EVENTS:
             yield from self._mark_fragmented(index, self._think(text(fields.get("delta"))))
         elif kind == "response.reasoning_summary_part.added" and fields.get("summary_index"):
@@ -90,7 +91,8 @@ class ResponsesParser(TurnParser):
                     yield from self._think(thinking_text)
         elif kind == "message" and is_new:
             for part in objects(item.get("content")):
-                yield from self._say(text(part.get("text")) or text(part.get("refusal")))
+                yield from self._say(text(part.get("text")))
+                yield from self._refuse(text(part.get("refusal")))
         elif kind == "function_call" and is_new:
             yield from self._call(index, **_call_head(item), fragment=json_text(item.get("arguments")))
 

@@ -5,15 +5,27 @@ from typing import Any, ClassVar
 
 from llm_app.adapters.base import Parser
 from llm_app.adapters.think_tags import ThinkTags
-from llm_app.errors import StreamCut, UnreadableReply
+from llm_app.errors import ContentRefused, StreamCut, UnreadableReply
 from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, FragmentedText, ReplyStream
 from llm_app.text_calls.whole_reply import ParsedReply
 from llm_app.text_calls.writing import object_in
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import ABORT_REASONS, LIMIT_REASONS, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
+from llm_app.types import (
+    ABORT_REASONS,
+    INVALID_CALL_REASONS,
+    LIMIT_REASONS,
+    REFUSAL_REASONS,
+    Delta,
+    DeltaKind,
+    LLMTurnResult,
+    Thinking,
+    ToolCall,
+    has_reason,
+)
 
 _TRUNCATED = "it reached the output limit before its end; say less in one call."
+_INVALID = "the model provider found it malformed."
 
 
 class TurnParser(Parser):
@@ -35,6 +47,7 @@ class TurnParser(Parser):
         self._content, self._thinking = FragmentedText(), FragmentedText()
         self._calls = CallAssembly()
         self._finish_reason = ""
+        self._refusal = FragmentedText()  # the model's words of refusal, or the reason of the provider
         self._unknown_event = ""  # an event that does not belong to the protocol
 
     def feed(self, event: ServerEvent) -> Iterable[Delta]:
@@ -60,22 +73,34 @@ class TurnParser(Parser):
             elif part := self._content.add(part):
                 yield from self._reply_stream.feed(part)
 
+    def _refuse(self, fragment: str) -> Iterable[Delta]:
+        """Add a fragment of the model's words of refusal, which some protocols separate from content."""
+        new_text = self._refusal.add(fragment) if fragment else ""
+        return (Delta(kind=DeltaKind.WORDS, text=new_text),) if new_text else ()
+
     def _call(self, index: int, **fields: Any) -> Iterable[Delta]:
         """Add a fragment of a call; `fields` are the arguments of `CallAssembly.add`."""
         new_text = self._calls.add(index, **fields)
         return (Delta(kind=DeltaKind.TEXT, text=new_text),) if new_text else ()
 
     def result(self) -> LLMTurnResult:
-        """Return the turn. It is complete with a finish reason, or with the protocol's end mark after some output."""
+        """Return the turn. It is complete with a finish reason, or with the protocol's end mark after some output.
+
+        Raises: ContentRefused if a filter stopped it. Its calls may be complete, but they must not run.
+        """
         for kind, part in self._tags.end():
             (self._thinking if kind is DeltaKind.THINKING else self._content).add(part)
         if self._finish_reason in ABORT_REASONS:
             raise StreamCut(f"finish_reason: {self._finish_reason}")
+        if self._refusal or has_reason(self._finish_reason, REFUSAL_REASONS):
+            raise ContentRefused(f"finish_reason: {self._finish_reason[:50]}. {self._refusal.text()[:500]}".strip())
         has_begun = self._content or self._thinking or self._calls
         if not self._finish_reason and not (self.done and has_begun):
             raise StreamCut() if has_begun or not self._unknown_event else UnreadableReply(self._unknown_event)
-        content = self._content.text()
-        calls, parsed = self._calls.finished(), self._parse_content(content)
+        content, parsed = self._content.text(), ParsedReply(unreadable=_INVALID)
+        calls: tuple[ToolCall, ...] = ()
+        if not has_reason(self._finish_reason, INVALID_CALL_REASONS):
+            calls, parsed = self._calls.finished(), self._parse_content(content)
         return LLMTurnResult(
             content=parsed.leading_text if parsed.calls else content,
             tool_calls=calls or parsed.calls,
@@ -90,7 +115,7 @@ class TurnParser(Parser):
         if self._calls or not self._tools:
             return ParsedReply()
         parsed = self._reply_stream.read_reply(content, self._tools)
-        if self._finish_reason in LIMIT_REASONS and not parsed.calls:
+        if has_reason(self._finish_reason, LIMIT_REASONS) and not parsed.calls:
             return ParsedReply(unreadable=_TRUNCATED)
         return parsed
 

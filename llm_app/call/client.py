@@ -38,10 +38,13 @@ def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
         raise _no_route_error(call)
     failures: list[errors.LLMError] = []
     for position, route in enumerate(routes, 1):
-        has_next = any(AttemptGuard(other).allows_calls for other in routes[position:])
+        was_refused = _refusal_among(failures) is not None
+        has_next = not was_refused and any(AttemptGuard(other).allows_calls for other in routes[position:])
         attempts = _RouteAttempts(call, route, has_next=has_next, observer=observer, run=run)
         if completion := attempts.until_answered(failures):
             return completion
+        if was_refused:  # by the route before; another filter was asked once
+            break
     raise _combined_error(failures) from failures[-1]
 
 
@@ -69,6 +72,8 @@ class _RouteAttempts:
                 failures.append(error)
                 decision = self._decide(error, number, guard)
                 if decision.action is Action.FAIL:
+                    if refusal := _refusal_among(failures[:-1]):
+                        raise refusal from error
                     raise
             if decision.action is not Action.RETRY:
                 break
@@ -112,6 +117,8 @@ def _no_route_error(call: LLMCall) -> errors.LLMError:
 def _combined_error(failures: list[errors.LLMError]) -> errors.LLMError:
     """Return the error that sums up all failures."""
     detail = failures[-1].detail
+    if refusal := _refusal_among(failures):
+        return errors.ContentRefused(refusal.detail)
     if all(_is_rejected_key(error) for error in failures):
         return errors.AuthenticationFailed(detail)
     for kind in (errors.ModelNotFound, errors.ProtocolUnavailable):
@@ -121,6 +128,11 @@ def _combined_error(failures: list[errors.LLMError]) -> errors.LLMError:
     if has_unreadable and not any(isinstance(error, _UNREACHABLE) for error in failures):
         return errors.UnreadableReply(detail)
     return errors.ProviderUnavailable(detail)
+
+
+def _refusal_among(failures: list[errors.LLMError]) -> errors.ContentRefused | None:
+    """Return the first refusal of a filter. It remains the reason if another route fails, too."""
+    return next((failure for failure in failures if isinstance(failure, errors.ContentRefused)), None)
 
 
 def _is_rejected_key(error: errors.LLMError) -> bool:

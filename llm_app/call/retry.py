@@ -9,6 +9,7 @@ from llm_app.errors import (
     AuthenticationFailed,
     BadRequest,
     CircuitOpen,
+    ContentRefused,
     LLMError,
     ModelNotFound,
     Overloaded,
@@ -45,6 +46,8 @@ def decide_retry(
     the prompt.
     """
     onward = RetryDecision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
+    if isinstance(error, ContentRefused) and has_next_route:
+        return onward  # another provider may have another filter
     if isinstance(error, BadRequest):
         return RetryDecision(Action.FAIL)
     if isinstance(error, _ONLY_ANOTHER_ROUTE_HELPS):

@@ -111,6 +111,14 @@ _CONTENT_REJECTED = (
     "content management policy",
     "content filtering policy",  # Anthropic
     "data_inspection_failed",  # DashScope
+    "flagged as potentially violating",  # OpenAI's invalid_prompt: github.com/openai/codex/issues/7250
+    "content violates usage guidelines",  # xAI: github.com/theopenco/llmgateway/pull/1785
+    "content exists risk",  # DeepSeek: github.com/deepseek-ai/awesome-deepseek-integration/issues/13
+    "considered high risk",  # Kimi: github.com/MoonshotAI/kimi-cli/issues/1002
+    "new_sensitive",  # MiniMax, codes 1026 and 1027: github.com/MiniMax-AI/cli/pull/256
+    "unsafe or sensitive content",  # Z.ai, code 1301: docs.z.ai/api-reference/api-code
+    "sensitivecontentdetected",  # Volcengine Ark: volcengine.com/docs/82379/1299023
+    "prohibited_content",  # Gemini: github.com/machinewrapped/llm-subtrans/issues/292
 )
 _FILTERED = (400, 403, 422, 500)  # 500: an error inside a stream, which has no status
 

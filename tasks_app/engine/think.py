@@ -1,5 +1,7 @@
 """One turn of the LLM: from the context to the one call that will run."""
 
+from django.utils.translation import gettext_noop
+
 from llm_app import errors
 from llm_app.call import Completion, LLMCall, References, Runner, StoredPrompt, TargetModel, client
 from llm_app.types import Purpose
@@ -9,9 +11,9 @@ from tasks_app.engine.compaction.plan import Measured, measure
 from tasks_app.engine.compaction.summary import SummaryDue
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.reply import stage_first_call
-from tasks_app.models import Cause, FailureCode
+from tasks_app.models import Cause, ContextEntry, FailureCode, Session
 from tasks_app.record import Draft
-from tasks_app.run import Aborted, Failed, LimitExceeded, TaskContext
+from tasks_app.run import Aborted, Failed, LimitExceeded, TaskContext, reminders
 from tasks_app.run.open_call import OpenCall
 from tasks_app.runtime import cancellation
 from tasks_app.runtime.cancellation import WorkAborted
@@ -23,6 +25,12 @@ _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
     (errors.UnreadableReply, FailureCode.STRUCTURAL_ERROR),
     (errors.LLMError, FailureCode.PROVIDER_UNAVAILABLE),
 ]
+
+_LEFT_OUT = gettext_noop("This message, and what followed it, will not be sent to a model again.")
+_REFUSED_AGAIN = gettext_noop(
+    "If this happens to every message, the filter objects to something earlier: start a new session, or branch off "
+    "before it."
+)
 
 
 class StepRequests:
@@ -98,6 +106,8 @@ def think(context: TaskContext) -> OpenCall:
     except WorkAborted:
         observer.stream.withdraw()
         raise Aborted(*observer.interrupted()) from None
+    except errors.ContentRefused as error:
+        raise _content_refused(context, error, observer.failed_call) from error
     except errors.LLMError as error:
         raise failure_of(error, observer.failed_call) from error
     except errors.BudgetExceeded as error:
@@ -148,3 +158,24 @@ def failure_of(error: errors.LLMError, llm_call: str = "") -> Failed:
     """Return the failure of the task. Its sentence never contains the provider's text, which `llm_call` leads to."""
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     return Failed(code, error.sentence, llm_call=llm_call)
+
+
+def _content_refused(context: TaskContext, error: errors.ContentRefused, llm_call: str) -> Failed:
+    """Return the failure of a task that a provider's filter refused. Later requests leave its entries out.
+
+    Otherwise the filter would refuse each of them. The entries stay in the record, marked `left_out`.
+    """
+    session = context.session
+    entries = list(ContextEntry.objects.in_session(session).filter(task=context.task).only("seq", "metadata"))
+    left_out = [*session.left_out, [entries[0].seq, entries[-1].seq]]
+
+    def leave_out() -> None:
+        Session.objects.filter(pk=session.pk).update(left_out=left_out)
+        for entry in entries:
+            entry.metadata["left_out"] = True
+        ContextEntry.objects.bulk_update(entries, ["metadata"], batch_size=500)
+
+    earlier = next((entry for entry in reversed(context.history.entries) if entry.task_id != context.task.pk), None)
+    was_refused = earlier is not None and earlier.metadata.get("kind") == "left_out"
+    detail = " ".join([error.sentence, _LEFT_OUT, *([_REFUSED_AGAIN] if was_refused else [])])
+    return Failed(FailureCode.CONTENT_REFUSED, detail, reminders.left_out(), llm_call=llm_call, extra_write=leave_out)

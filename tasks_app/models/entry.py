@@ -1,8 +1,9 @@
 """Entries of the record (table `task_context`), which are appended and never change, and cuts."""
 
 import json
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, reduce
+from operator import or_
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +32,10 @@ class ContextType(models.TextChoices):
     CLIENT_HISTORY = "client_history"
 
 
+def _is_within(ranges: Sequence[tuple[int, int]]) -> Q:
+    return reduce(or_, (Q(seq__range=limits) for limits in ranges))
+
+
 class EntryQuerySet(models.QuerySet["ContextEntry"]):
     def in_session(self, session: Session) -> "EntryQuerySet":
         return self.filter(session=session).order_by("seq")
@@ -41,6 +46,10 @@ class EntryQuerySet(models.QuerySet["ContextEntry"]):
     def in_context(self) -> "EntryQuerySet":
         """Filter the entries that models see."""
         return self.filter(in_context=True)
+
+    def without(self, ranges: Sequence[tuple[int, int]]) -> "EntryQuerySet":
+        """Exclude entries in ranges of `seq`, which include their ends."""
+        return self.exclude(_is_within(ranges)) if ranges else self
 
     def written_by(self, person: Any) -> "EntryQuerySet":
         """Filter the person's messages and answers to questions. Their decisions on approvals do not count."""
@@ -162,6 +171,10 @@ class ContextCutQuerySet(models.QuerySet["ContextCut"]):
     def in_session(self, session: Session) -> "ContextCutQuerySet":
         """Filter the session's cuts, newest first. The first cut of a window is the one in force."""
         return self.filter(session=session).order_by("-pk")
+
+    def without(self, ranges: Sequence[tuple[int, int]]) -> "ContextCutQuerySet":
+        """Exclude cuts in ranges of `seq`: their text has entries that are left out."""
+        return self.exclude(_is_within(ranges)) if ranges else self
 
     @cached_sql
     def newest_in(self, session: Any) -> "ContextCut | None":

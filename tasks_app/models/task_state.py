@@ -81,5 +81,6 @@ class FailureCode(models.TextChoices):
     TOOL_LOOP = "tool_loop"
     TOOL_CRASHED = "tool_crashed"
     CONTEXT_OVERFLOW = "context_overflow"
+    CONTENT_REFUSED = "content_refused"
     TIME_LIMIT = "time_limit"
     INTERNAL = "internal"

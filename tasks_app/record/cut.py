@@ -4,7 +4,7 @@ The text of a cut is saved as a blob, so that replay can rebuild the same reques
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -22,22 +22,29 @@ _NO_BLOBS: Mapping[str, str] = MappingProxyType({})
 class Cut:
     """A replacement of old entries: `block` stands for all entries up to `seq`, `views` shorten some later ones.
 
-    `views` maps the `seq` of an entry to the text that is sent instead. `masked_with` is the version of the secrets
-    that were redacted in both.
+    `views` maps the `seq` of an entry to the text that is sent instead. `left_out` are ranges of later entries, first
+    and last, that are not sent at all. `masked_with` is the version of the secrets that were redacted in block and
+    views.
     """
 
     seq: int = 0
     block: str = ""
     views: Mapping[int, str] = field(default_factory=dict)
+    left_out: Sequence[tuple[int, int]] = ()
     masked_with: str = ""
 
     @cached_property
     def text(self) -> str:
-        """The saved form: JSON of {block, views}, or an empty string if the cut replaces nothing."""
-        if not self.block and not self.views:
+        """The saved form: JSON of {block, views, left_out}, or an empty string if the cut replaces nothing.
+
+        `left_out` only appears if it is set: earlier versions did not write it.
+        """
+        if not (self.block or self.views or self.left_out):
             return ""
         views = {str(seq): self.views[seq] for seq in sorted(self.views)}
-        return json.dumps({"block": self.block, "views": views}, ensure_ascii=False, separators=(",", ":"))
+        left_out = {"left_out": self.left_out} if self.left_out else {}
+        fields = {"block": self.block, "views": views, **left_out}
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, seq: int, text: str, masked_with: str = "") -> "Cut":
@@ -46,7 +53,15 @@ class Cut:
             return cls(seq=seq, masked_with=masked_with)
         fields = json.loads(text)
         views = {int(number): view for number, view in fields["views"].items()}
-        return cls(seq=seq, block=fields["block"], views=views, masked_with=masked_with)
+        left_out = tuple((first, last) for first, last in fields.get("left_out", ()))
+        return cls(seq=seq, block=fields["block"], views=views, left_out=left_out, masked_with=masked_with)
+
+    def without(self, ranges: Iterable[tuple[int, int]]) -> "Cut":
+        """Return a copy that leaves out these ranges of entries, as far as they follow it."""
+        return replace(self, left_out=tuple((first, last) for first, last in ranges if last > self.seq))
+
+    def leaves_out(self, seq: int) -> bool:
+        return any(first <= seq <= last for first, last in self.left_out)
 
     def redacted(self, redactor: Redactor) -> "Cut":
         """Return a copy without the secrets that the redactor knows."""
@@ -73,7 +88,8 @@ class Cut:
 
 def messages_of(cut: Cut, entries: Iterable[ContextEntry], blobs: Mapping[str, str] = _NO_BLOBS) -> list[Message]:
     """Return the messages of a request. `entries` are the ones in the context after the cut, oldest first."""
-    return cut.messages() + [cut.with_view(message_of(entry, blobs)) for entry in entries]
+    visible = (entry for entry in entries if not cut.leaves_out(entry.seq))
+    return cut.messages() + [cut.with_view(message_of(entry, blobs)) for entry in visible]
 
 
 class RequestMessages:

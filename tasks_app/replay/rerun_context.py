@@ -28,7 +28,8 @@ class RerunContext(TaskContext):
         entries = list(ContextEntry.objects.in_session(task.session).in_context())
         own_indexes = [index for index, entry in enumerate(entries) if entry.task_id == task.pk]
         start = own_indexes[0] if own_indexes else len(entries)
-        self.history = History(task.session)
+        begins = entries[start].seq if own_indexes else task.session.last_seq
+        self.history = History(task.session, [limits for limits in task.session.left_out if limits[1] < begins])
         self.history.extend(entries[:start])
         self.recorded = RecordedScript([entries[index] for index in own_indexes], self.secrets.redactor)
         self.has_open_page = self.has_cut = False

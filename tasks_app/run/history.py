@@ -16,11 +16,13 @@ class History:
     """The entries in the context after the cut, oldest first, with their messages, which are built once.
 
     `newest` is the last entry of each type and of each kind of reminder. Entries before the cut are not in memory;
-    `has_cut` says whether there is one. `call_ids` are the ids of all calls so far: a provider may repeat an id.
+    `has_cut` says whether there is one. `left_out` are ranges of entries that a provider's filter refused: they are no
+    part of the history. `call_ids` are the ids of all calls so far: a provider may repeat an id.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, left_out: Iterable[tuple[int, int]] | None = None) -> None:
         self.session = session
+        self.left_out = [(first, last) for first, last in (session.left_out if left_out is None else left_out)]
         self.entries: list[ContextEntry] = []
         self.newest: dict[str, ContextEntry] = {}
         self.call_ids: set[str] = set()
@@ -32,8 +34,12 @@ class History:
     @classmethod
     def load(cls, session: Session) -> "History":
         history = cls(session)
-        if newest := ContextCut.objects.newest_in(session.pk):
+        newest = ContextCut.objects.newest_in(session.pk)
+        if newest and history.left_out:
+            newest = ContextCut.objects.in_session(session).without(history.left_out).first()
+        if newest:
             history.has_cut, history._cut_seq = True, newest.seq
+        if newest or history.left_out:
             results = ContextEntry.objects.in_session(session).filter(context_type=ContextType.TOOL_RESULT)
             history.call_ids.update(results.values_list("tool_call_id", flat=True))
         history.extend(_entries_after(session.pk, history._cut_seq))
@@ -41,7 +47,8 @@ class History:
 
     def extend(self, entries: Iterable[ContextEntry]) -> None:
         """Add entries that were appended to the record."""
-        for entry, message in _with_messages(entries):
+        visible = [entry for entry in entries if not any(first <= entry.seq <= last for first, last in self.left_out)]
+        for entry, message in _with_messages(visible):
             self.entries.append(entry)
             self.newest |= dict.fromkeys(kinds_of(entry), entry)
             self._messages.append(message)
@@ -70,9 +77,7 @@ class History:
 
     def record(self) -> list[ContextEntry]:
         """Return all entries in the context. Those before the cut are read again, without thinking."""
-        earlier = (
-            _entries(self.session).filter(seq__lte=self._cut_seq) if self._cut_seq else ContextEntry.objects.none()
-        )
+        earlier = self._entries_before_cut() if self._cut_seq else ContextEntry.objects.none()
         return [*earlier.defer("thinking", "hash", "hash_key"), *self.entries]
 
     @property
@@ -103,17 +108,21 @@ class History:
         """Yield the entries, newest first. Those before the cut cost a query when they are reached."""
         yield from reversed(self.entries)
         if self._cut_seq:
-            yield from _entries(self.session).filter(seq__lte=self._cut_seq).reverse().iterator(chunk_size=20)
+            yield from self._entries_before_cut().reverse().iterator(chunk_size=20)
+
+    def _entries_before_cut(self) -> EntryQuerySet:
+        return _entries(self.session).filter(seq__lte=self._cut_seq).without(self.left_out)
 
     def _stored_cut(self, window: int) -> Cut:
-        row = ContextCut.objects.in_session(self.session).filter(window=window).first() if self.has_cut else None
+        rows = ContextCut.objects.in_session(self.session).filter(window=window).without(self.left_out)
+        row = rows.first() if self.has_cut else None
         if row is None:
             return Cut()
         return Cut.from_text(row.seq, Blob.objects.get(pk=row.blob).content, row.masked_with)
 
     def _open_conversation(self, window: int, cut: Cut) -> RequestMessages:
         self._load_after(cut.seq)
-        conversation = self._conversations[window] = RequestMessages(cut)
+        conversation = self._conversations[window] = RequestMessages(cut.without(self.left_out))
         for entry, message in zip(self.entries, self._messages, strict=True):
             if entry.seq > cut.seq:
                 conversation.add(entry, message)
@@ -123,7 +132,7 @@ class History:
         """Read the entries after `seq` that are not in memory."""
         if seq >= self._cut_seq:
             return
-        rows = _entries(self.session).after(seq).filter(seq__lte=self._cut_seq)
+        rows = self._entries_before_cut().after(seq)
         for position, (entry, message) in enumerate(_with_messages(rows)):
             self.entries.insert(position, entry)
             self._messages.insert(position, message)

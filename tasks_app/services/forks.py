@@ -142,6 +142,7 @@ def _copy_session(origin: Session, seq: int, owner: Any, entries: Sequence[Conte
     fields = {field.attname: getattr(origin, field.attname) for field in Session._meta.concrete_fields}
     copy = Session(**{name: value for name, value in fields.items() if name not in _UNCOPIED_FIELDS})
     copy.owner, copy.parent, copy.parent_seq = owner, origin, seq
+    copy.left_out = [[first, min(last, seq)] for first, last in origin.left_out if first <= seq]
     if seq < origin.last_seq:
         copy.active_agent = _active_agent(entries)
     if not LogicalModel.objects.visible_to(owner.pk).filter(pk__in=[copy.model_id]).exists():

@@ -114,7 +114,7 @@ class StoredResults:
         return self._redactor.redacted(await process.in_thread(partial(self._content, number)))
 
     def _content(self, number: int, run: Runner) -> str:
-        entries = ContextEntry.objects.in_session(self._session).in_context()
+        entries = ContextEntry.objects.in_session(self._session).in_context().without(self._session.left_out)
         if (entry := entries.filter(seq=number).first()) is None:
             raise NothingStored()
         if call := entry.call:

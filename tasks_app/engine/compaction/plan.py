@@ -309,9 +309,8 @@ class CutPlanner:
         if compacted.size > self.window.room or (compacted.has_dropped and compacted.tail > self.window.tail):
             compacted, too_big = self._compact(turns, sizes, self.window.guard), turns[-1]
         views = {seq: view for seq, view in shorter.items() if seq > compacted.cut_seq}
-        return Move(
-            cut=Cut(seq=compacted.cut_seq, block=compacted.block, views=views), size=compacted.size, too_big=too_big
-        )
+        new_cut = Cut(seq=compacted.cut_seq, block=compacted.block, views=views).without(cut.left_out)
+        return Move(cut=new_cut, size=compacted.size, too_big=too_big)
 
     def _compact(self, turns: Sequence[Turn[ContextEntry]], sizes: Sequence[int], room: int) -> Compacted:
         return compact(

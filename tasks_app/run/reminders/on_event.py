@@ -148,6 +148,16 @@ def forked(left_out: int, newer: Sequence[str] = (), *, begins_later: bool = Fal
     return reminder(text, "forked")
 
 
+def left_out() -> Draft:
+    """Report that the entries of a task are left out, at its end, after a provider's filter refused them."""
+    text = (
+        "A message of the person, and what you did for it, are left out here: the filter of the model provider refused "
+        "them. Files that were changed for it are as they are now. If the person refers to it, say that you can no "
+        "longer see it, and ask for it in other words."
+    )
+    return reminder(text, "left_out")
+
+
 def imported(origin: str) -> Draft:
     """Name the origin of an imported session's history, at its beginning."""
     return reminder(

@@ -10,7 +10,10 @@ from tests.llm_app.protocol_case import Case, all_cases
 from tests.tasks_app.engine.conftest import Run
 
 BAD = [case for case in all_cases() if case.error or (case.turn or {}).get("unreadable")]
-OF_THE_PROVIDER = {"provider_unavailable", "structural_error", "authentication", "context_overflow", "no_tool_call"}
+OF_THE_PROVIDER = {
+    *("provider_unavailable", "structural_error", "authentication", "context_overflow", "no_tool_call"),
+    "content_refused",
+}
 
 
 @pytest.fixture(autouse=True)

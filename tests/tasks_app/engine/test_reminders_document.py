@@ -141,6 +141,7 @@ def examples() -> list[Draft | None]:
         reminders.tool_limit(step(calls_made=40, has_made_all_calls=True)),
         reminders.forked(2, ["data.bin"]),
         reminders.forked(0, begins_later=True),
+        reminders.left_out(),
         reminders.imported("ChatGPT"),
         reminders.undone(["notes.md", "src/app.py"]),
         reminders.deleted(["draft.md"]),
