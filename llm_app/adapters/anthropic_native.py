@@ -80,6 +80,7 @@ class AnthropicNative(Adapter):
     complete_thinking: true if the provider thinks by default and requires its thinking before each call (DeepSeek).
         Thinking is switched off while the history has calls without it, such as those of another model.
     cache_points: false if `cache_control` is rejected.
+    alternate_roles: true if consecutive messages of a role must be joined.
     strict_tools: true if the API enforces the schemas of calls. Tools whose schema has no strict form are sent
         unchanged.
     """
@@ -110,6 +111,8 @@ class AnthropicNative(Adapter):
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         messages = self.encoded(prompt, parameters)
+        if parameters.quirks.get("alternate_roles"):
+            messages = _with_alternating_roles(messages)
         if messages and _has_cache_points(parameters):
             # Mark the last block. An encoded message ends in "}]}".
             messages[-1] = messages[-1][:-3] + b',"cache_control":{"type":"ephemeral"}}]}'
@@ -156,7 +159,7 @@ class AnthropicNative(Adapter):
         """Return the request fields that declare the tools."""
         is_strict = bool(parameters.quirks.get("strict_tools"))
         tools = []
-        for tool in prompt.tools:
+        for tool in parameters.declared(prompt.tools):
             strict = strict_form(tool.parameters, null_means_omitted=self.null_means_omitted) if is_strict else None
             schema = {"input_schema": strict, "strict": True} if strict else {"input_schema": tool.parameters}
             tools.append({"name": tool.name, "description": tool.description, **schema})
@@ -179,6 +182,18 @@ class AnthropicNative(Adapter):
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> AnthropicParser:
         return AnthropicParser(parameters.model, prompt.tool_names)
+
+
+def _with_alternating_roles(messages: Sequence[bytes]) -> list[bytes]:
+    """Join the blocks of consecutive messages with the same role."""
+    joined: list[bytes] = []
+    for message in messages:
+        head, _, blocks = message.partition(b'"content":[')
+        if joined and joined[-1].startswith(head):
+            joined[-1] = joined[-1][:-2] + b"," + blocks
+        else:
+            joined.append(message)
+    return joined
 
 
 def _system_blocks(prompt: Prompt, parameters: RouteParameters) -> list[dict[str, Any]]:

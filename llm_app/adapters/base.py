@@ -1,16 +1,28 @@
 """The interface of protocols: an adapter builds the bytes of requests, its parser turns events into a result."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
 import orjson
 
+from llm_app.adapters.descriptions import with_short_descriptions
 from llm_app.base_address import endpoint_address
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt, Runner, Thinking, ToolMode, Usage
+from llm_app.types import (
+    Delta,
+    GrowingMessages,
+    LLMTurnResult,
+    Message,
+    Prompt,
+    Runner,
+    Thinking,
+    ToolMode,
+    ToolSpec,
+    Usage,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +35,12 @@ class RouteParameters:
     sealed_epoch: a number that is raised when the provider refuses sealed thinking. Everything sealed before is left
         out from then on.
     sealed_thinking: false if sealed thinking is never sent back, for gateways whose accounts change all the time.
+
+    Three quirks of all protocols are limits of the provider:
+
+    max_output_tokens: the most tokens of output that the model accepts, if that is less than the route's.
+    max_tools: the most tools that the provider accepts in a request. The first ones are declared.
+    description_limit: the most characters of a description that the provider accepts. Longer ones are cut.
     """
 
     model: str
@@ -64,6 +82,12 @@ class RouteParameters:
         """Return the fields of a request without those that the provider rejects (the quirk `unsupported`)."""
         unsupported = self.quirks.get("unsupported", ())
         return {name: value for name, value in body.items() if name not in unsupported}
+
+    def declared(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
+        """Return the tools within the provider's limits: the first ones, with descriptions that are not too long."""
+        max_tools, limit = self.quirks.get("max_tools"), self.quirks.get("description_limit")
+        tools = tools[:max_tools] if max_tools else tools
+        return [with_short_descriptions(tool, limit) for tool in tools] if limit else tools
 
     def __hash__(self) -> int:
         return hash(self.key)

@@ -9,6 +9,13 @@ import orjson
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.openai_parser import OpenAIParser
+from llm_app.adapters.role_order import (
+    AFTER_TOOL,
+    alternate_roles,
+    merge_user_messages,
+    needs_assistant_after_tool,
+    put_assistant_after_tool,
+)
 from llm_app.adapters.schema_forms import openapi_form, strict_form
 from llm_app.adapters.turn_parser import TurnParser
 from llm_app.base_address import is_host_below
@@ -16,10 +23,6 @@ from llm_app.cache_boundary import without_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
 from llm_app.types import Message, Picture, Prompt, ToolCall, ToolMode, ToolSpec
-
-# Beginnings of encoded user messages: with a text, and with a list of parts.
-_USER_TEXT = b'{"role":"user","content":"'
-_USER_PARTS = b'{"role":"user","content":['
 
 
 class OpenAINative(Adapter):
@@ -42,7 +45,11 @@ class OpenAINative(Adapter):
     thinking_end: the closing tag of thinking, such as "</think>", if the chat template already opens the thinking.
     max_tokens_field: "max_tokens" (default) or "max_completion_tokens".
     stream_usage: false if `stream_options` is rejected.
-    merge_user_messages: true if the roles must alternate (chat templates of Gemma and Mistral).
+    alternate_roles: true if the roles must alternate (chat templates of Gemma and Mistral). Consecutive messages of a
+        role are joined, and an assistant's message precedes a user's message after a result.
+    assistant_after_tool: true if only the latter is needed (Mistral).
+    merge_user_messages: true if only consecutive messages of a user are to be joined.
+    content_is_text: true if the content next to a call must be a text, even an empty one (Cloudflare).
     strict_tools: true if the provider enforces the schemas of calls (OpenAI). Tools whose schema has no strict form are
         sent unchanged.
     openapi_schemas: true if tool schemas may only use the keywords of OpenAPI (Gemini).
@@ -63,13 +70,15 @@ class OpenAINative(Adapter):
         has_content = bool(message.content.strip() or message.tool_call or message.pictures)
         if not has_content and message.role != "tool":
             return b""
-        fields = self._message_fields(message, parameters)
-        return b",".join(map(orjson.dumps, with_pictures(fields, message.pictures)))
+        encoded = list(map(orjson.dumps, with_pictures(self._message_fields(message, parameters), message.pictures)))
+        if len(encoded) > 1 and needs_assistant_after_tool(parameters):  # the pictures of a result, from a user
+            encoded.insert(1, AFTER_TOOL)
+        return b",".join(encoded)
 
     def _message_fields(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
         fields: dict[str, Any] = {"role": message.role, "content": message.content}
         if message.tool_call:
-            fields["content"] = message.content or None
+            fields["content"] = message.content or ("" if parameters.quirks.get("content_is_text") else None)
             fields["tool_calls"] = [self._call_fields(message, message.tool_call, parameters)]
         if message.role == "tool":
             fields["tool_call_id"] = _call_id(message.tool_call_id, parameters)
@@ -94,7 +103,11 @@ class OpenAINative(Adapter):
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         """Return the request body. Messages come last, so each request begins with the bytes of the previous one."""
         messages = self.encoded(prompt, parameters)
-        if parameters.quirks.get("merge_user_messages"):
+        if parameters.quirks.get("alternate_roles"):
+            messages = alternate_roles(messages)
+        elif needs_assistant_after_tool(parameters):
+            messages = put_assistant_after_tool(messages)
+        elif parameters.quirks.get("merge_user_messages"):
             messages = merge_user_messages(messages)
         return b",".join([self.cached_prefix(prompt, parameters), *messages]) + b"]}"
 
@@ -134,7 +147,8 @@ class OpenAINative(Adapter):
         if not prompt.tools:
             return {}
         tools = [
-            _declaration(tool, parameters.quirks, null_means_omitted=self.null_means_omitted) for tool in prompt.tools
+            _declaration(tool, parameters.quirks, null_means_omitted=self.null_means_omitted)
+            for tool in parameters.declared(prompt.tools)
         ]
         return {"tools": tools} | tool_use_fields(parameters)
 
@@ -261,39 +275,3 @@ def with_pictures(message: dict[str, Any], pictures: Sequence[Picture]) -> list[
 
 def _text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
-
-
-# --- alternating roles -----------------------------------------------------------------------------------------------
-
-
-def merge_user_messages(messages: Sequence[bytes]) -> list[bytes]:
-    """Join consecutive user messages, for chat templates in which the roles must alternate.
-
-    This works on encoded messages. A message that ends in a user's text or parts is extended by the next user message.
-    """
-    merged: list[bytes] = []
-    for message in messages:
-        if merged and message.startswith((_USER_TEXT, _USER_PARTS)) and _ends_as_user_message(merged[-1]):
-            merged[-1] = _joined(merged[-1], message)
-        else:
-            merged.append(message)
-    return merged
-
-
-def _ends_as_user_message(message: bytes) -> bool:
-    """Return whether the last message in these bytes is a user's. A result with pictures is encoded as two messages."""
-    return message.startswith(_USER_TEXT) or _USER_PARTS in message
-
-
-def _joined(first: bytes, second: bytes) -> bytes:
-    """Append a user message to an encoded message: text to text, and parts in all other cases."""
-    if first.startswith(_USER_TEXT) and second.startswith(_USER_TEXT):
-        return first[:-2] + b"\\n\\n" + second[len(_USER_TEXT) :]
-    return _as_parts(first)[:-2] + b"," + _as_parts(second)[len(_USER_PARTS) :]
-
-
-def _as_parts(message: bytes) -> bytes:
-    """Return an encoded user text as a list with one part. Other messages are returned unchanged."""
-    if not message.startswith(_USER_TEXT):
-        return message
-    return _USER_PARTS + b'{"type":"text","text":"' + message[len(_USER_TEXT) :] + b"]}"

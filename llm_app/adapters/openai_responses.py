@@ -90,7 +90,7 @@ class OpenAIResponses(OpenAINative):
             return {}
         is_strict = bool(parameters.quirks.get("strict_tools", True))
         tools = []
-        for tool in prompt.tools:
+        for tool in parameters.declared(prompt.tools):
             strict = strict_form(tool.parameters, null_means_omitted=True) if is_strict else None
             # The API treats tools as strict by default, and rejects other schemas then.
             schema = {"parameters": strict or tool.parameters, "strict": strict is not None}

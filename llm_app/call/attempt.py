@@ -17,7 +17,7 @@ from llm_app.budgets import Allowance, CallSize, UsageMeter, size_in_bytes
 from llm_app.call.learned_quirks import SEALED_EPOCH, UNSUPPORTED, LearnableQuirk, learnable_quirks
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
-from llm_app.errors import BadRequest, LLMError, ProviderTimeout
+from llm_app.errors import LLMError, ProviderTimeout
 from llm_app.metrics import count_call
 from llm_app.models import LearnedQuirk, LLMCallStatus, LLMLog, Route
 from llm_app.pricing import prices
@@ -26,6 +26,7 @@ from llm_app.redaction.prompt import redacted_prompt
 from llm_app.redaction.turn import redacted_turn
 from llm_app.types import Delta, LLMTurnResult, Purpose, Runner, Usage
 
+MOST_LEARNED = 8  # quirks in one attempt
 SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two checks; the pause grows, because hundreds may wait
 
 
@@ -39,9 +40,9 @@ def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runne
         attempt = Attempt(call, route, number, observer, learned)
         try:
             return attempt.run(run)
-        except BadRequest as error:
+        except LLMError as error:
             quirk = attempt.quirk_to_learn(error)
-            if quirk is None or quirk in learned:
+            if quirk is None or quirk in learned or len(learned) >= MOST_LEARNED:
                 raise
             _store_quirk(quirk, route, error.detail)
             if call.routes is not None:
@@ -122,7 +123,7 @@ class Attempt:
             raise
         return Completion(result=result, log=self._log_success(result), allowance=self._allowance)
 
-    def quirk_to_learn(self, error: BadRequest) -> LearnableQuirk | None:
+    def quirk_to_learn(self, error: LLMError) -> LearnableQuirk | None:
         """Return the first quirk that would change the request. Settings of an administrator cannot be changed."""
         for quirk in learnable_quirks(error, self._body, self._parameters.quirks):
             parameters = parameters_of(self._route, *self._learned, quirk)

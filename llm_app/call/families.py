@@ -47,6 +47,9 @@ _FAMILIES = (
     # An id of a call has at most 40 characters (github.com/agno-agi/agno/issues/5382), and the schema of a reply no
     # `anyOf` at its root (github.com/prism-php/prism/issues/858).
     _Family(r"gpt-(?!oss)|o\d+\b", _CHAT, {"call_id_most": 40, "schema_root": "object"}),
+    # At most 128 tools: platform.openai.com/docs/api-reference/chat/create, and the HTTP 400 in
+    # github.com/anomalyco/opencode/issues/4909 and github.com/zed-industries/zed/issues/32946.
+    _Family(r"gpt-(?!oss)|o\d+\b", _CHAT | _RESPONSES, {"max_tools": 128}),
     # --- Anthropic ----------------------------------------------------------------------------------------------
     # Source: platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use (tool_choice, and only "auto"
     # while the model thinks: the adapter sees to that). Other servers of the protocol are not known to take it.
@@ -96,7 +99,12 @@ _FAMILIES = (
         {"thinking_field": "reasoning_content", "unsupported": _SAMPLING},
     ),
     # "Tool call id … must be a-z, A-Z, 0-9, with a length of 9": github.com/anomalyco/opencode/issues/1680.
-    _Family(r"(open-)?(mi[sx]tral|ministral|magistral|codestral|devstral|pixtral)-", _CHAT, {"call_id_length": 9}),
+    # "Unexpected role 'user' after role 'tool'": github.com/aaif-goose/goose/issues/5998, BerriAI/litellm/issues/17761.
+    _Family(
+        r"(open-)?(mi[sx]tral|ministral|magistral|codestral|devstral|pixtral|mathstral|leanstral|voxtral)-",
+        _CHAT,
+        {"call_id_length": 9, "assistant_after_tool": True},
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""Quirks that are learned from rejections: a parameter named in an error → a quirk of the routes to the model.
+"""Quirks that are learned from rejections: a field or a limit named in an error → a quirk of the routes to the model.
 
 After a rejection the same call is sent again with the quirk, and later calls use it from the start.
 """
@@ -10,7 +10,16 @@ from typing import Any
 
 import orjson
 
-from llm_app.errors import BadRequest, ContextTooLong, SealedPartRefused
+from llm_app.call.learned_limits import named_limits
+from llm_app.errors import (
+    BadRequest,
+    ContentRefused,
+    ContextTooLong,
+    LLMError,
+    ModelNotFound,
+    SealedPartRefused,
+    ServerError,
+)
 from llm_app.transport.sealed_parts import UNKNOWN_ITEM
 
 SEALED_EPOCH = "sealed_epoch"
@@ -19,9 +28,23 @@ UNSUPPORTED = "unsupported"  # a quirk with several values: the fields that are 
 _REJECTED = (
     r"unsupported|not support|unavailable|unknown|unrecognized|unexpected|not permitted|not allowed|deprecated"
     r"|extra inputs|forbid|cannot find|incompatible|may only|may not|only .{0,60} (is|are) (allowed|supported)|does not"
+    r"|extra fields|additional propert|not recogni[sz]ed|not implemented|not accept|no such|不支持|未知"
+)
+_UNKNOWN = (
+    r"unsupported|unknown|unrecognized|unexpected|not permitted|extra inputs|forbid|cannot find|extra fields"
+    r"|additional propert|not recogni[sz]ed|no such|不支持|未知"
+)
+# The content of a message with a call must be a string. Sources: the answers of Cloudflare in
+# github.com/we-promise/sure/pull/467, of pydantic in github.com/mistralai/mistral-common/issues/324, of LM Studio in
+# github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261, and of chat templates in github.com/Blaizzy/mlx-vlm/pull/1864
+# (Python) and github.com/janhq/jan/issues/6123 (llama.cpp). Servers in Rust have "invalid type: null".
+_NULL_CONTENT = (
+    r"content\b.{0,80}'string' not in 'null'|content\b.{0,120}valid string|content\b.{0,60}must be a string"
+    r"|content\b.{0,80}(?:expected|should be|of type) .{0,12}string"
+    r"|content\b.{0,60}(?:none is not|(?:is|be|got) (?:null|none)|is required|field required|required field)"
+    r"|none is not of type 'string'|invalid type: null|nonetype|: null at row|content\b.{0,20}不能为空"
 )
 _WITHOUT_THINKING = r"must be passed back|is missing in assistant|expected .{0,40}thinking.{0,60}but found"
-_UNKNOWN = r"unsupported|unknown|unrecognized|unexpected|not permitted|extra inputs|forbid|cannot find"
 
 
 @dataclass(frozen=True)
@@ -67,9 +90,29 @@ _RULES = (
         value=True,
         message_pattern=r"disable_parallel_tool_use.{0,200}(extra|not permitted)",
     ),
+    # OpenRouter, with status 404: github.com/zed-industries/zed/issues/36094.
+    _QuirkRule("tool_choice", UNSUPPORTED, "tool_choice", "no endpoints found|no .{0,20}provider.{0,40}support"),
     _QuirkRule("tool_choice", "tool_choice", "auto"),
     _QuirkRule("parallel_tool_calls", "parallel_tool_calls", value=True),
-    _QuirkRule("cache_control", "cache_points", value=False, request_field="system"),
+    # A gateway adds its own, up to the maximum: github.com/Wei-Shaw/sub2api/issues/176, VicBilibily/GCMP/pull/83.
+    _QuirkRule(
+        "cache_control",
+        "cache_points",
+        value=False,
+        message_pattern=rf"maximum of|at most|too many|exceed|cannot be set|{_REJECTED}",
+        request_field="system",
+    ),
+    _QuirkRule(
+        "prompt caching", "cache_points", value=False, message_pattern=f"not allow|{_REJECTED}", request_field="system"
+    ),
+    _QuirkRule("strict", "strict_tools", value=False, message_pattern=f"too many|{_REJECTED}", request_field="tools"),
+    # Anthropic ("The compiled grammar is too large"), and xAI in github.com/anomalyco/opencode/pull/20172.
+    _QuirkRule("grammar", "strict_tools", value=False, message_pattern="too (large|complex)", request_field="tools"),
+    # Mistral (github.com/BerriAI/litellm/issues/30835) and Groq ("property 'reasoning_content' is unsupported").
+    *(
+        _QuirkRule(field, "thinking_field", "", _UNKNOWN, "messages")
+        for field in ("reasoning_content", "reasoning_details", "reasoning")
+    ),
     # DeepSeek and Kimi. Sources: github.com/abhigyanpatwari/GitNexus/issues/43,
     # and github.com/JohnnyZ93/oai-compatible-copilot/issues/140.
     _QuirkRule(
@@ -94,11 +137,31 @@ _RULES = (
     _QuirkRule("thought_signature", "thought_signatures", True, "missing", "messages"),
     # Models of the Responses API that do not reason: github.com/ShishirPatil/gorilla/pull/1150.
     _QuirkRule("encrypted content", "encrypted_reasoning", value=False, request_field="include"),
-    # Templates of Gemma and Mistral in vLLM and llama.cpp; Mistral itself (github.com/anomalyco/opencode/issues/1680).
+    # Mistral (code 3230), also at NVIDIA and behind gateways: github.com/NousResearch/hermes-agent/issues/20154.
     _QuirkRule(
-        "roles", "merge_user_messages", value=True, message_pattern="roles must alternate", request_field="messages"
+        "role",
+        "assistant_after_tool",
+        value=True,
+        message_pattern=r"role\W+user\W+(?:after|following|cannot follow)\W+(?:role\W+)?tool",
+        request_field="messages",
+    ),
+    # Templates of Gemma and Mistral in vLLM and llama.cpp (github.com/suitenumerique/conversations/issues/197), Mistral
+    # itself (github.com/anomalyco/opencode/issues/1680), Perplexity, and earlier versions of Anthropic's API.
+    *(
+        _QuirkRule(
+            field,
+            "alternate_roles",
+            value=True,
+            message_pattern=r"alternat|in a row|consecutive (?:user|assistant)",
+            request_field="messages",
+        )
+        for field in ("roles", "role", "messages?", r"message\(s\)")
     ),
     _QuirkRule("tool call id", "call_id_length", 9, "length of 9", "messages"),
+    *(
+        _QuirkRule(field, "content_is_text", value=True, message_pattern=_NULL_CONTENT, request_field="messages")
+        for field in ("content", "messages", "jinja", "nonetype", "null")
+    ),
     *(
         _QuirkRule(field, UNSUPPORTED, field)
         for field in (
@@ -110,18 +173,36 @@ _RULES = (
 )
 
 
-def learnable_quirks(error: BadRequest, body: bytes, quirks: Mapping[str, Any]) -> Iterator[LearnableQuirk]:
+# Fields that every request needs, and one that would leave the conversation with the provider if it was omitted.
+_NEEDED = frozenset(
+    {
+        *("model", "messages", "input", "system", "instructions", "stream", "tools", "store"),
+        *("max_tokens", "max_completion_tokens"),
+    }
+)
+_TEACHERS = (BadRequest, ModelNotFound, ServerError)
+
+
+def learnable_quirks(error: LLMError, body: bytes, quirks: Mapping[str, Any]) -> Iterator[LearnableQuirk]:
     """Yield the quirks that the rejection of a request may teach, the most likely first.
 
-    `quirks` are those of the request. ContextTooLong teaches none.
+    `quirks` are those of the request. The status of the rejection does not matter: OpenRouter rejects with 404, FastAPI
+    with 422, llama.cpp with 500. If the context is too long, only limits can be learned.
     """
+    if not isinstance(error, _TEACHERS) or isinstance(error, ContentRefused):
+        return
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError:  # the protocol of a plugin may be another one
+        return
+    for limit in named_limits(error, request):
+        yield LearnableQuirk(limit.field, limit.quirk, limit.value)
     if isinstance(error, ContextTooLong):
         return
     if isinstance(error, SealedPartRefused):
         if re.search(UNKNOWN_ITEM, error.text):
             yield LearnableQuirk("id", "item_ids", value=False)
         yield _quirk_of_sealed_parts(int(quirks.get(SEALED_EPOCH, 0)))
-    request = orjson.loads(body)
     for rule in _RULES:
         if (
             (rule.request_field or rule.field) in request
@@ -129,6 +210,10 @@ def learnable_quirks(error: BadRequest, body: bytes, quirks: Mapping[str, Any]) 
             and re.search(rule.message_pattern, error.text)
         ):
             yield LearnableQuirk(rule.field, rule.quirk, rule.value)
+    if re.search(_UNKNOWN, error.text):
+        for field in sorted(request.keys() - _NEEDED):
+            if _names_unknown_field(error, field):
+                yield LearnableQuirk(field, UNSUPPORTED, field)
 
 
 def _quirk_of_sealed_parts(epoch: int) -> LearnableQuirk:
@@ -138,7 +223,7 @@ def _quirk_of_sealed_parts(epoch: int) -> LearnableQuirk:
     return LearnableQuirk("earlier thinking", "sealed_thinking", value=False)
 
 
-def _names_field(error: BadRequest, field: str) -> bool:
+def _names_field(error: LLMError, field: str) -> bool:
     """Return whether an error names a field: as its parameter (a path), or in its text.
 
     The text does not count if the parameter is another known field.
@@ -146,5 +231,13 @@ def _names_field(error: BadRequest, field: str) -> bool:
     path = re.findall(r"[a-z_]+", error.param) or [""]
     if field in (path[0], path[-1]):
         return True
-    is_another = any(rule.field == path[0] for rule in _RULES)
+    is_another = path[0] != "messages" and any(rule.field == path[0] for rule in _RULES)
     return not is_another and bool(re.search(rf"(?<!\w){field}(?!\w)", error.text))
+
+
+def _names_unknown_field(error: LLMError, field: str) -> bool:
+    """Return whether an error names any field of a request, whose name may be a common word."""
+    name = re.escape(field.lower())
+    quoted = rf"['\"`“]{name}['\"`”]"
+    announced = rf"(?:field|parameter|param|argument|property|key|supplied|inputs)s?\W{{1,3}}{name}(?!\w)"
+    return error.param == field or bool(re.search(f"{quoted}|{announced}|(?<![\\w.]){name}: ", error.text))

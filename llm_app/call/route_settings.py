@@ -67,22 +67,22 @@ class RouteSettings:
 
         Raises: ProtocolUnavailable.
         """
-        adapter = adapter_for(route.provider.protocol, route.model.kind)
+        adapter, parameters = adapter_for(route.provider.protocol, route.model.kind), parameters_of(route)
         return cls(
             adapter=adapter,
-            target=_target_model(route, adapter),
-            parameters=parameters_of(route),
+            target=_target_model(route, adapter, parameters.max_tokens),
+            parameters=parameters,
             endpoint=_endpoint(route),
             price=prices.price_of(route),
         )
 
 
-def _target_model(route: Route, adapter: Adapter) -> TargetModel:
+def _target_model(route: Route, adapter: Adapter, max_tokens: int) -> TargetModel:
     return TargetModel(
         model=route.provider_model,
         tool_mode=adapter.tool_mode,
         context_window=_window(route),
-        max_tokens=_max_tokens(route),
+        max_tokens=max_tokens,
         takes_images=route.takes_images,
     )
 
@@ -93,7 +93,7 @@ def parameters_of(route: Route, *new_quirks: LearnableQuirk) -> RouteParameters:
     No field of a request exceeds `max_tokens`, for which budgets are reserved.
     """
     quirks = _quirks_of(route, new_quirks)
-    additional, max_tokens = extra_body.within_limit(route.extra_body, _max_tokens(route))
+    additional, max_tokens = extra_body.within_limit(route.extra_body, _max_tokens(route, quirks))
     parameters = RouteParameters(
         model=_model_name(route),
         max_tokens=max_tokens,
@@ -143,11 +143,12 @@ def _thinking_budget(route: Route, max_tokens: int, quirks: Mapping[str, Any]) -
     return budget if budget >= min(SMALLEST_BUDGET, route.thinking_budget) else None
 
 
-def _max_tokens(route: Route) -> int:
+def _max_tokens(route: Route, quirks: Mapping[str, Any]) -> int:
     """Return the maximum of output tokens: 0 for embeddings, at most a quarter of a small context window."""
     if route.model.kind == ModelKind.EMBEDDING:
         return 0
     max_tokens, window = route.max_tokens or route.model.max_output_tokens, _window(route)
+    max_tokens = min(max_tokens, quirks.get("max_output_tokens", max_tokens))
     return min(max_tokens, window // 4) if window < SMALL_WINDOW else max_tokens
 
 

@@ -14,7 +14,19 @@ from email.utils import parsedate_to_datetime
 from llm_app import errors
 from llm_app.transport.sealed_parts import refuses_sealed_part
 
-_TEXT_FIELDS = ("message", "msg", "detail", "details", "description", "reason", "code", "type", "status", "error")
+_TEXT_FIELDS = (
+    "message",
+    "msg",
+    "detail",
+    "details",
+    "description",
+    "reason",
+    "code",
+    "type",
+    "status",
+    "error",
+    "errors",
+)
 _WRAPPED_FIELDS = ("metadata", "raw", "upstream_error")  # OpenRouter and others: the error of the provider behind them
 _TEXT_FIELD = re.compile(rf'"(?:{"|".join(_TEXT_FIELDS)})"\s*:\s*"((?:[^"\\]|\\.)*)')
 

@@ -132,7 +132,7 @@ REFUSALS: dict[str, tuple[str, dict[str, Any], Any, Callable[[Any], bool], tuple
     ),
     "vLLM, roles that do not alternate": (
         *("openai_native", {}, openai("Conversation roles must alternate user/assistant/user/assistant/...")),
-        *(lambda body: [m["role"] for m in body["messages"]][-2:] == ["user", "user"], ("merge_user_messages", True)),
+        *(lambda body: [m["role"] for m in body["messages"]][-2:] == ["user", "user"], ("alternate_roles", True)),
     ),
     "Anthropic, a budget of thinking": (
         *("anthropic_native", {"thinking_budget": 2_000}, anthropic(ADAPTIVE)),
@@ -224,9 +224,10 @@ def test_a_provider_that_rejects_everything_is_asked_once_per_quirk(
     "body",
     [
         openai("Unsupported parameter: 'top_k' is not supported.", "top_k"),  # which was not sent
-        openai("This model's maximum context length is 8192 tokens; max_tokens is not supported", "max_tokens"),
+        openai("This model's maximum context length is 200000 tokens; max_tokens is not supported", "max_tokens"),
         openai("Invalid 'messages[2].content': temperature is unknown to me", "temperature_of_the_day"),
-        openai("max_tokens is too large: 8192. This model supports at most 4096 completion tokens.", "max_tokens"),
+        openai("max_tokens is too large: 8192.", "max_tokens"),  # no limit is named
+        openai("max_tokens is too small: 8192. It must be at least 16384.", "max_tokens"),
     ],
 )
 def test_other_rejections_teach_nothing(body: Any, model: LogicalModel, servers: list[FakeProvider]) -> None:
