@@ -97,7 +97,8 @@ class ReportedSession:
         self.providers = [ReportedProvider(report, first)]
         if other := report.get("second_route"):
             self.providers.append(ReportedProvider(other, second))
-        sizes = {"context_window": 60_000, "max_output_tokens": report.get("max_output_tokens", 4_000)}
+        output = report.get("max_output_tokens", 4_000)
+        sizes = {"context_window": max(60_000, 2 * output), "max_output_tokens": output}
         self.model: LogicalModel = factories.LogicalModelFactory(**sizes)
         for priority, provider in enumerate(self.providers, 1):
             self._route(provider, priority)
