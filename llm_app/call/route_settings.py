@@ -147,8 +147,8 @@ def _max_tokens(route: Route, quirks: Mapping[str, Any]) -> int:
     """Return the maximum of output tokens: 0 for embeddings, at most a quarter of a small context window."""
     if route.model.kind == ModelKind.EMBEDDING:
         return 0
-    max_tokens, window = route.max_tokens or route.model.max_output_tokens, _window(route)
-    max_tokens = min(max_tokens, quirks.get("max_output_tokens", max_tokens))
+    max_tokens: int = route.max_tokens or route.model.max_output_tokens
+    max_tokens, window = min(max_tokens, quirks.get("max_output_tokens", max_tokens)), _window(route)
     return min(max_tokens, window // 4) if window < SMALL_WINDOW else max_tokens
 
 
