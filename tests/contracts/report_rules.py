@@ -13,6 +13,11 @@ def contains(received: Received, words: str) -> bool:
     return words in json.dumps(received.body, ensure_ascii=False)
 
 
+def lacks(received: Received, words: str) -> bool:
+    """The request has a call, but does not contain these words."""
+    return contains(received, "tool_calls") and not contains(received, words)
+
+
 def longer_than(received: Received, characters: int) -> bool:
     """The request, as JSON text, has more characters."""
     return len(received.raw.decode()) > characters
@@ -72,6 +77,13 @@ def unthought_unless_disabled(received: Received) -> bool:
     return received.body.get("thinking", {}).get("type") != "disabled" and unthought_call(received)
 
 
+def unthought_content_unless_disabled(received: Received) -> bool:
+    """A call of chat completions has no thinking or an empty one, and thinking is not disabled."""
+    calls = (message for message in received.body["messages"] if message.get("tool_calls"))
+    is_disabled = received.body.get("thinking", {}).get("type") == "disabled"
+    return not is_disabled and any(not message.get("reasoning_content") for message in calls)
+
+
 def _kinds_of_blocks(received: Received) -> Iterator[set[str]]:
     for message in received.body["messages"]:
         if message["role"] == "assistant" and isinstance(message["content"], list):
@@ -99,6 +111,7 @@ RULES: dict[str, Callable[..., bool]] = {
     rule.__name__: rule
     for rule in (
         *(contains, longer_than, null_content, max_over, more_tools_than, longer_description, cache_controls_over),
-        *(user_after_tool, bad_alternation, unthought_call, unthought_unless_disabled, sealed_with),
+        *(user_after_tool, bad_alternation, unthought_call, unthought_unless_disabled, sealed_with, lacks),
+        unthought_content_unless_disabled,
     )
 }
