@@ -1,7 +1,6 @@
 """Connection tests: a small call with a fixed prompt tells administrators whether a provider works, or why not."""
 
 import asyncio
-import re
 import socket
 import ssl
 from collections.abc import Collection, Coroutine, Iterator
@@ -18,7 +17,7 @@ from llm_app.call import Completion, LLMCall, Observer
 from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
 from llm_app.transport.address import address_of
-from llm_app.transport.http_errors import own_words
+from llm_app.transport.error_body import own_words
 from llm_app.transport.waiting import ready_descriptors
 from llm_app.types import Message, Prompt, Purpose, ToolSpec
 
@@ -33,6 +32,7 @@ _PROMPT = Prompt(
     tools=[ToolSpec(name="message", description="Says a word.", parameters=_MESSAGE_SCHEMA)],
     messages=[Message(role="user", content="Call the tool message with the text ok, and do nothing else.")],
 )
+_FAULT_OF_ONE_MODEL = errors.BadRequest | errors.ModelNotFound | errors.ProtocolUnavailable | errors.ToolsUnsupported
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +51,7 @@ def check_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelK
         outcome = check_route(route)
         _store_verdict(outcome, route)
         yield outcome
-        if outcome.error and not isinstance(
-            outcome.error, errors.BadRequest | errors.ModelNotFound | errors.ProtocolUnavailable
-        ):
+        if outcome.error and not isinstance(outcome.error, _FAULT_OF_ONE_MODEL):
             return
 
 
@@ -159,6 +157,10 @@ def explanation(error: errors.LLMError, provider: Provider, route: Route | None 
         return "It sent nothing for too long. Is it the right address, and is the model loaded?"
     if isinstance(error, errors.StreamCut):
         return "The connection broke off. Should the address begin with http:// or with https://?"
+    if isinstance(error, errors.AllowanceSpent):
+        return f"The allowance of the account is used up{status}.{quote}"
+    if isinstance(error, errors.ToolsUnsupported):
+        return f"This model cannot call tools there{status}: choose a protocol with XML, or another model.{quote}"
     if isinstance(error, errors.Overloaded):
         return f"It is overloaded, or the account has reached a limit{status}.{quote}"
     if isinstance(error, errors.ServerError):
@@ -169,21 +171,18 @@ def explanation(error: errors.LLMError, provider: Provider, route: Route | None 
 def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:
     """Return the fault that all models of the provider share, such as a wrong key; empty for other faults.
 
-    Some providers have no status of their own for a wrong key, or for an account without credit. Sources: Gemini
-    answers 400 with the reason API_KEY_INVALID (github.com/continuedev/continue/issues/12960), Anthropic 400 with this
-    text (github.com/anthropics/claude-code/issues/66314), OpenAI 429 with this code
-    (platform.openai.com/docs/guides/error-codes).
+    A missing right is the fault of a model, too, but is often seen with a key of another account.
     """
     status = f"(HTTP {error.status})"
-    if error.status == 402 or any(sign in error.detail for sign in ("credit balance is too low", "insufficient_quota")):
+    if isinstance(error, errors.NoCredit):
         return f"The account behind the key has no credit left {status}."
-    if isinstance(error, errors.BadRequest) and re.search("API_KEY_INVALID|API key not valid", error.detail):
-        return f"The key is wrong {status}."
-    if not isinstance(error, errors.AuthenticationFailed):
+    if isinstance(error, errors.RegionUnsupported):
+        return f"It does not serve the region of this server {status}."
+    if not isinstance(error, errors.AuthenticationFailed | errors.AccessDenied):
         return ""
     if not has_key:
         return f"It requires a key, and none is stored {status}."
-    if error.status == 403:
+    if isinstance(error, errors.AccessDenied):
         return f"The key may not do this {status}: it belongs to another account, region or model."
     return f"The key is wrong {status}."
 

@@ -1,23 +1,55 @@
 """Errors of provider calls. The docstring of a class is shown to users; `retry` decides how a call continues."""
 
+from collections.abc import Sequence
+from typing import Self
+
+LONGEST_RETRY_AFTER = 60.0  # seconds; a longer wait ends the attempts on a route
+_UNNAMED = "the model provider"
+
 
 class LLMError(Exception):
     """The model provider failed."""
 
     def __init__(
-        self, detail: str = "", *, status: int = 0, retry_after: float | None = None, text: str = "", param: str = ""
+        self,
+        detail: str = "",
+        *,
+        status: int = 0,
+        retry_after: float | None = None,
+        resets: str = "",
+        text: str = "",
+        param: str = "",
     ) -> None:
-        """Store the details. `text` and `param` come from the provider's answer: use them only for decisions."""
+        """Store the details. `text` and `param` come from the provider's answer: use them only for decisions.
+
+        `resets` is a time in words, after which the provider accepts calls again. `provider` is set by the attempt.
+        """
         super().__init__(detail)
+        self.provider = ""
         self.detail = detail.replace("\0", "\ufffd")  # PostgreSQL cannot store NUL
         self.status = status
-        self.retry_after = retry_after
+        self.retry_after, self.resets = retry_after, resets
         self.text, self.param = text, param
 
     @property
     def sentence(self) -> str:
         """Return the sentence for the waiting user. It never contains the provider's own text."""
-        return " ".join((self.__doc__ or "").split())
+        sentence = " ".join((self.__doc__ or "").split()).replace("{provider}", self.provider or _UNNAMED)
+        sentence = sentence.replace("{resets}", self.resets)
+        return sentence[:1].upper() + sentence[1:]
+
+    def repeated(self) -> Self:
+        """Return an equal error, which can be raised from this one."""
+        error = type(self)(
+            self.detail,
+            status=self.status,
+            retry_after=self.retry_after,
+            resets=self.resets,
+            text=self.text,
+            param=self.param,
+        )
+        error.provider = self.provider
+        return error
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.detail}".strip()
@@ -47,8 +79,36 @@ class Overloaded(LLMError):
     """The model provider has too many requests right now."""
 
 
+class OverloadedUntil(Overloaded):
+    """The service of {provider} takes no requests until {resets}. Try again then, or choose another model."""
+
+
 class AuthenticationFailed(LLMError):
     """The model provider rejected its API key. An administrator must correct it."""
+
+
+class NoCredit(LLMError):
+    """The account at {provider} has no credit left. An administrator must top it up, or choose another provider."""
+
+
+class AllowanceSpent(LLMError):
+    """The allowance of the account at {provider} is used up. Try again later, or choose another model."""
+
+
+class AllowanceSpentUntil(AllowanceSpent):
+    """The allowance of the account at {provider} is used up until {resets}. Try again then, or choose another model."""
+
+
+class RegionUnsupported(LLMError):
+    """The service of {provider} is not available in the region of this server. An administrator must choose another."""
+
+
+class AccessDenied(LLMError):
+    """The account at {provider} is not allowed to use this model. An administrator must look at its rights there."""
+
+
+class ToolsUnsupported(LLMError):
+    """This model cannot call tools at {provider}. Choose another model, or ask an administrator for an XML protocol."""
 
 
 class ModelNotFound(LLMError):
@@ -93,6 +153,18 @@ class ModelNotAllowed(LLMError):
 
 class ProviderUnavailable(LLMError):
     """No model provider answered, even after several attempts. Try again later."""
+
+    def __init__(self, detail: str = "", *, reasons: Sequence[LLMError] = ()) -> None:
+        super().__init__(detail)
+        self.reasons = reasons
+
+    @property
+    def sentence(self) -> str:
+        """Return the general sentence, or the reason of each provider if they differ."""
+        if not self.reasons:
+            return super().sentence
+        reasons = (f"{reason.provider or _UNNAMED}: {reason.sentence}" for reason in self.reasons)
+        return " ".join(("No model provider answered.", *reasons))
 
 
 class BudgetExceeded(Exception):

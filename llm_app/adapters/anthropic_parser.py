@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from llm_app.adapters.json_values import count, dictionary, error_in_stream, json_text, objects, parse_object, text
+from llm_app.adapters.json_values import count, dictionary, error_in_event, json_text, objects, parse_object, text
 from llm_app.adapters.turn_parser import TurnParser
 from llm_app.text_calls.streams import ReplyStream, join_surrogates
 from llm_app.transport.sse import ServerEvent
@@ -23,8 +23,8 @@ class AnthropicParser(TurnParser):
     def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         fields = parse_object(event.data)
         kind = text(fields.get("type"))
-        if kind == "error" or (not kind and "error" in fields):
-            raise error_in_stream(fields.get("error"))
+        if (not kind or kind == "error") and (error := error_in_event(fields, event.name)):
+            raise error
         if kind == "content_block_start":
             yield from self._start(count(fields.get("index")), dictionary(fields.get("content_block")))
         elif kind == "content_block_delta":

@@ -150,6 +150,16 @@ class Parser:
         """
         raise NotImplementedError
 
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the answer is complete, although more events may follow."""
+        return self.done
+
+    @property
+    def is_foreign(self) -> bool:
+        """Return whether all events so far belong to another protocol."""
+        return False
+
     def result(self) -> LLMTurnResult:
         """Return the complete turn.
 

@@ -6,7 +6,7 @@ from typing import Any
 from llm_app.adapters.json_values import (
     count,
     dictionary,
-    error_in_stream,
+    error_in_event,
     json_text,
     objects,
     parse_object,
@@ -39,8 +39,8 @@ class OpenAIParser(TurnParser):
 
     def read_event(self, event: ServerEvent) -> Iterable[Delta]:
         chunk = parse_object(event.data)
-        if error := _error_in(chunk, event.name):
-            raise error_in_stream(error)
+        if error := error_in_event(chunk, event.name):
+            raise error
         choice = _first_choice(chunk.get("choices"))
         self._has_choice = self._has_choice or bool(choice)
         if not self._has_choice:
@@ -128,11 +128,6 @@ def _is_chunk(chunk: dict[str, Any]) -> bool:
     """
     is_named = chunk.get("object") == "chat.completion.chunk" or "prompt_filter_results" in chunk
     return "choices" in chunk and (is_named or bool(chunk.get("usage")))
-
-
-def _error_in(chunk: dict[str, Any], event_name: str) -> object:
-    """Return the error of a chunk. Some servers send the fields of the error at the top level."""
-    return chunk.get("error") or (chunk if event_name == "error" or chunk.get("object") == "error" else None)
 
 
 def usage_of(fields: dict[str, Any]) -> Usage:

@@ -8,6 +8,7 @@ import orjson
 from llm_app.adapters.json_values import (
     count,
     dictionary,
+    error_in_event,
     error_in_stream,
     json_text,
     objects,
@@ -66,6 +67,8 @@ class ResponsesParser(TurnParser):
         response = fields if fields.get("object") == "response" else dictionary(fields.get("response"))
         if kind in ("error", "response.failed") or fields.get("error") or response.get("error"):
             raise error_in_stream(response.get("error") or fields.get("error") or fields)
+        if not kind and (error := error_in_event(fields)):
+            raise error
         if kind in _END_EVENTS or fields is response:
             if not (self._fragmented or self._reasoning or self._calls):
                 for index, item in enumerate(objects(response.get("output"))):

@@ -24,6 +24,8 @@ from llm_app.types import (
     has_reason,
 )
 
+# Comments and pings that gateways wrap as events: github.com/mnfst/llm-gateway/issues/2053.
+_KEEPALIVES = ("ping", "keepalive", "heartbeat")
 _TRUNCATED = "it reached the output limit before its end; say less in one call."
 _INVALID = "the model provider found it malformed."
 
@@ -55,7 +57,21 @@ class TurnParser(Parser):
         if data == "[DONE]":
             self.done = True
             return ()
-        return self.read_event(event) if data else ()
+        is_keepalive = not data or data.startswith(":") or event.name in _KEEPALIVES
+        return () if is_keepalive else self.read_event(event)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether a finish reason has come. Usage and the end mark may follow, and may be missing."""
+        return bool(self._finish_reason) and self._finish_reason not in ABORT_REASONS
+
+    @property
+    def is_foreign(self) -> bool:
+        return bool(self._unknown_event) and not self._has_begun
+
+    @property
+    def _has_begun(self) -> bool:
+        return bool(self._content or self._thinking or self._calls)
 
     def read_event(self, event: ServerEvent) -> Iterable[Delta]:
         """Parse an event with data."""
@@ -94,9 +110,8 @@ class TurnParser(Parser):
             raise StreamCut(f"finish_reason: {self._finish_reason}")
         if self._refusal or has_reason(self._finish_reason, REFUSAL_REASONS):
             raise ContentRefused(f"finish_reason: {self._finish_reason[:50]}. {self._refusal.text()[:500]}".strip())
-        has_begun = self._content or self._thinking or self._calls
-        if not self._finish_reason and not (self.done and has_begun):
-            raise StreamCut() if has_begun or not self._unknown_event else UnreadableReply(self._unknown_event)
+        if not self._finish_reason and not (self.done and self._has_begun):
+            raise UnreadableReply(self._unknown_event) if self.is_foreign else StreamCut()
         content, parsed = self._content.text(), ParsedReply(unreadable=_INVALID)
         calls: tuple[ToolCall, ...] = ()
         if not has_reason(self._finish_reason, INVALID_CALL_REASONS):

@@ -35,7 +35,9 @@ class AttemptGuard:
         Raises: CircuitOpen.
         """
         if not self.allows_calls or (self._is_probe and not changes.claim_probe(self._breaker)):
-            raise CircuitOpen(key_refused=self._breaker.key_refused)
+            error = CircuitOpen(key_refused=self._breaker.key_refused)
+            error.provider = self._provider.name
+            raise error
         try:
             yield
         except ProtocolUnavailable:

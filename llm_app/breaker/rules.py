@@ -16,6 +16,7 @@ _FAULTS = (
     errors.StreamCut,
     errors.UnreadableReply,
     errors.Overloaded,
+    errors.OverloadedUntil,
 )
 _FAULT_NAMES = frozenset(fault.__name__ for fault in _FAULTS)
 MAX_CALLS = 10_000

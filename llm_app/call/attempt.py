@@ -17,7 +17,7 @@ from llm_app.budgets import Allowance, CallSize, UsageMeter, size_in_bytes
 from llm_app.call.learned_quirks import SEALED_EPOCH, UNSUPPORTED, LearnableQuirk, learnable_quirks
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
-from llm_app.errors import LLMError, ProviderTimeout
+from llm_app.errors import LLMError, ProviderTimeout, StreamCut, UnreadableReply
 from llm_app.metrics import count_call
 from llm_app.models import LearnedQuirk, LLMCallStatus, LLMLog, Route
 from llm_app.pricing import prices
@@ -113,7 +113,7 @@ class Attempt:
         except LLMError as error:
             key = self._endpoint.api_key  # providers may repeat a rejected key, and parts of the request
             detail = error.detail.replace(key, "[key]") if key else error.detail
-            error.detail = self._redactor.redacted_beginning(detail)
+            error.detail, error.provider = self._redactor.redacted_beginning(detail), self._route.provider.name
             self._end_log(LLMCallStatus.FAILED, error.detail, type(error).__name__)
             self._settle_without_answer(was_read=isinstance(error, ProviderTimeout))
             raise
@@ -132,14 +132,25 @@ class Attempt:
         return None
 
     def _receive(self, run: Runner) -> LLMTurnResult:
-        with closing(self._adapter.events(self._body, self._endpoint, run)) as events:
-            for event in events:
-                for delta in self._parser.feed(event):
-                    self._delta(delta)
-                # Counted after parsing: a stream that begins with an error was rejected and costs nothing.
-                self._usage_meter.event(event)
-                if self._parser.done:
-                    break
+        """Return the turn. An answer that has ended is complete, whatever happens to the connection after it.
+
+        Raises: LLMError, or the exception that interrupts a wait of `run`.
+        """
+        try:
+            with closing(self._adapter.events(self._body, self._endpoint, run)) as events:
+                for event in events:
+                    for delta in self._parser.feed(event):
+                        self._delta(delta)
+                    # Counted after parsing: a stream that begins with an error was rejected and costs nothing.
+                    self._usage_meter.event(event)
+                    if self._parser.done:
+                        break
+        except (StreamCut, UnreadableReply, ProviderTimeout) as error:
+            if not self._parser.has_ended:
+                is_damage = isinstance(error, UnreadableReply) and self._usage_meter.has_begun
+                if is_damage and not self._parser.is_foreign:
+                    raise StreamCut(error.detail) from error
+                raise
         return self._with_account(self._parser.result())
 
     def _with_account(self, result: LLMTurnResult) -> LLMTurnResult:

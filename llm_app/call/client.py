@@ -12,13 +12,18 @@ from llm_app.models import Route
 from llm_app.types import Runner
 
 logger = logging.getLogger(__name__)
-_UNREACHABLE = (
-    errors.ConnectionFailed,
-    errors.ProviderTimeout,
-    errors.ServerError,
-    errors.StreamCut,
-    errors.Overloaded,
-    errors.CircuitOpen,
+_HAS_OWN_REASON = (  # errors that a person or an administrator can do something about
+    errors.AccessDenied,
+    errors.AllowanceSpent,
+    errors.AllowanceSpentUntil,
+    errors.AuthenticationFailed,
+    errors.ModelNotFound,
+    errors.NoCredit,
+    errors.OverloadedUntil,
+    errors.ProtocolUnavailable,
+    errors.RegionUnsupported,
+    errors.ToolsUnsupported,
+    errors.UnreadableReply,
 )
 
 
@@ -37,15 +42,17 @@ def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
     if not routes:
         raise _no_route_error(call)
     failures: list[errors.LLMError] = []
+    last_of_routes: list[errors.LLMError] = []
     for position, route in enumerate(routes, 1):
-        was_refused = _refusal_among(failures) is not None
+        was_refused, count = _refusal_among(failures) is not None, len(failures)
         has_next = not was_refused and any(AttemptGuard(other).allows_calls for other in routes[position:])
         attempts = _RouteAttempts(call, route, has_next=has_next, observer=observer, run=run)
         if completion := attempts.until_answered(failures):
             return completion
+        last_of_routes += failures[count:][-1:]
         if was_refused:  # by the route before; another filter was asked once
             break
-    raise _combined_error(failures) from failures[-1]
+    raise _combined_error(last_of_routes) from failures[-1]
 
 
 class _RouteAttempts:
@@ -115,19 +122,18 @@ def _no_route_error(call: LLMCall) -> errors.LLMError:
 
 
 def _combined_error(failures: list[errors.LLMError]) -> errors.LLMError:
-    """Return the error that sums up all failures."""
-    detail = failures[-1].detail
+    """Return the error that sums up the last failure of each route."""
+    newest = failures[-1]
     if refusal := _refusal_among(failures):
         return errors.ContentRefused(refusal.detail)
-    if all(_is_rejected_key(error) for error in failures):
-        return errors.AuthenticationFailed(detail)
-    for kind in (errors.ModelNotFound, errors.ProtocolUnavailable):
-        if all(isinstance(error, kind) for error in failures):
-            return kind(detail)
-    has_unreadable = any(isinstance(error, errors.UnreadableReply) for error in failures)
-    if has_unreadable and not any(isinstance(error, _UNREACHABLE) for error in failures):
-        return errors.UnreadableReply(detail)
-    return errors.ProviderUnavailable(detail)
+    kinds = {_kind_of(error) for error in failures}
+    if not any(kind in _HAS_OWN_REASON for kind in kinds):
+        return errors.ProviderUnavailable(newest.detail)
+    if len(kinds) > 1:
+        reasons = {(error.provider, error.sentence): error for error in failures}
+        return errors.ProviderUnavailable(newest.detail, reasons=list(reasons.values()))
+    soonest = min(failures, key=lambda error: error.retry_after or 0.0)
+    return soonest.repeated() if kinds == {type(soonest)} else errors.AuthenticationFailed(newest.detail)
 
 
 def _refusal_among(failures: list[errors.LLMError]) -> errors.ContentRefused | None:
@@ -135,8 +141,7 @@ def _refusal_among(failures: list[errors.LLMError]) -> errors.ContentRefused | N
     return next((failure for failure in failures if isinstance(failure, errors.ContentRefused)), None)
 
 
-def _is_rejected_key(error: errors.LLMError) -> bool:
-    """Return whether the key was rejected now, or earlier so that the breaker is open."""
-    return isinstance(error, errors.AuthenticationFailed) or (
-        isinstance(error, errors.CircuitOpen) and error.key_refused
-    )
+def _kind_of(error: errors.LLMError) -> type[errors.LLMError]:
+    """Return the kind of an error: a breaker that opened because of a rejected key stands for that rejection."""
+    is_rejected_key = isinstance(error, errors.CircuitOpen) and error.key_refused
+    return errors.AuthenticationFailed if is_rejected_key else type(error)

@@ -6,21 +6,37 @@ from dataclasses import dataclass
 from enum import Enum
 
 from llm_app.errors import (
+    LONGEST_RETRY_AFTER,
+    AccessDenied,
+    AllowanceSpent,
     AuthenticationFailed,
     BadRequest,
     CircuitOpen,
     ContentRefused,
     LLMError,
     ModelNotFound,
+    NoCredit,
     Overloaded,
     ProtocolUnavailable,
+    RegionUnsupported,
+    ToolsUnsupported,
     UnreadableReply,
 )
 
 ATTEMPTS = 3  # per route, for network and server errors
 ATTEMPTS_OVERLOADED = 5  # on the last route
-LONGEST_RETRY_AFTER = 60.0  # seconds
-_ONLY_ANOTHER_ROUTE_HELPS = (AuthenticationFailed, ModelNotFound, ProtocolUnavailable, UnreadableReply, CircuitOpen)
+_ONLY_ANOTHER_ROUTE_HELPS = (
+    AccessDenied,
+    AllowanceSpent,
+    AuthenticationFailed,
+    CircuitOpen,
+    ModelNotFound,
+    NoCredit,
+    ProtocolUnavailable,
+    RegionUnsupported,
+    ToolsUnsupported,
+    UnreadableReply,
+)
 
 
 class Action(Enum):
@@ -41,9 +57,9 @@ def decide_retry(
 ) -> RetryDecision:
     """Decide how to continue after `attempt` failed attempts (1 or more) on a route, the last one with `error`.
 
-    Delays are 0.5 and 1 s after network and server errors, and 2 to 16 s or Retry-After after overload. Jitter (in [0,
-    1)) adds up to a quarter. Rejected requests are never retried, including ContextTooLong: only the caller can shorten
-    the prompt.
+    Delays are 0.5 and 1 s after network and server errors, and 2 to 16 s or Retry-After after overload. A longer
+    Retry-After than a minute ends the attempts on the route. Jitter (in [0, 1)) adds up to a quarter. Rejected requests
+    are never retried, including ContextTooLong: only the caller can shorten the prompt.
     """
     onward = RetryDecision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
     if isinstance(error, ContentRefused) and has_next_route:
@@ -53,9 +69,9 @@ def decide_retry(
     if isinstance(error, _ONLY_ANOTHER_ROUTE_HELPS):
         return onward
     if isinstance(error, Overloaded):
-        if has_next_route or attempt >= ATTEMPTS_OVERLOADED:
+        delay = error.retry_after or min(2.0**attempt, 32.0)
+        if has_next_route or attempt >= ATTEMPTS_OVERLOADED or delay > LONGEST_RETRY_AFTER:
             return onward
-        delay = min(error.retry_after, LONGEST_RETRY_AFTER) if error.retry_after else min(2.0**attempt, 32.0)
         return _wait(delay, jitter)
     return _wait(0.5 * 2 ** (attempt - 1), jitter) if attempt < ATTEMPTS else onward
 

@@ -20,7 +20,14 @@ from llm_app.setup.model_list import ListedModel
 _MAX_TESTS = 2  # models to test, because the account may not be allowed to use the first one
 _MAX_OUTPUT = 16_384  # tokens: room for thinking and for a file
 # Errors after which another model or another protocol of the same provider may still answer.
-_MODEL_AT_FAULT = errors.BadRequest | errors.ModelNotFound | errors.Overloaded | errors.UnreadableReply
+_MODEL_AT_FAULT = (
+    errors.BadRequest
+    | errors.ModelNotFound
+    | errors.Overloaded
+    | errors.AllowanceSpent
+    | errors.ToolsUnsupported
+    | errors.UnreadableReply
+)
 
 
 @dataclass(frozen=True, kw_only=True)

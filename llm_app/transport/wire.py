@@ -3,7 +3,7 @@
 import base64
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -142,14 +142,15 @@ class _Exchange:
             self._stream.close()
 
     def check_status(self) -> None:
-        """Raise the typed error for a status other than 200."""
+        """Raise the typed error for a status other than 200. The status counts even if its body is cut."""
         if self.response.status == 200:
             return
         body = bytearray()
-        for chunk in self.body():
-            body += chunk
-            if len(body) >= MAX_ERROR_BODY:
-                break
+        with suppress(errors.StreamCut, OSError):
+            for chunk in self.body():
+                body += chunk
+                if len(body) >= MAX_ERROR_BODY:
+                    break
         text = body[:MAX_ERROR_BODY].decode(errors="replace")
         raise error_for(self.response.status, text, self.response.headers)
 

@@ -20,9 +20,13 @@ from tasks_app.runtime.cancellation import WorkAborted
 
 _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
     (errors.AuthenticationFailed, FailureCode.AUTHENTICATION),
+    (errors.NoCredit, FailureCode.AUTHENTICATION),
+    (errors.RegionUnsupported, FailureCode.AUTHENTICATION),
+    (errors.AccessDenied, FailureCode.AUTHENTICATION),
     (errors.ContextTooLong, FailureCode.CONTEXT_OVERFLOW),
     (errors.BadRequest, FailureCode.STRUCTURAL_ERROR),
     (errors.UnreadableReply, FailureCode.STRUCTURAL_ERROR),
+    (errors.ToolsUnsupported, FailureCode.STRUCTURAL_ERROR),
     (errors.LLMError, FailureCode.PROVIDER_UNAVAILABLE),
 ]
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_app.transport.http_errors import error_for, retry_after_seconds
+from llm_app.transport.error_body import retry_after_seconds
+from llm_app.transport.http_errors import error_for
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 
