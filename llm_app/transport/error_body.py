@@ -52,7 +52,8 @@ class ErrorBody:
 
 def _text_fields(value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
-        yield "text", value
+        passed_on = _passed_on(value)
+        yield from _text_fields(passed_on) if passed_on else [("text", value)]
     elif isinstance(value, list):
         for item in value:
             yield from _text_fields(item)
@@ -67,6 +68,15 @@ def _text_fields(value: object) -> Iterator[tuple[str, str]]:
             yield from _text_fields(violation)
 
 
+def _passed_on(text: str) -> dict[str, object] | None:
+    """Return the body of another error that a gateway passes on as text."""
+    try:
+        value = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def own_words(detail: str) -> str:
     """Return the provider's message out of the `detail` of an error.
 
@@ -74,6 +84,8 @@ def own_words(detail: str) -> str:
     """
     body = detail.partition(": ")[2] if detail.startswith("HTTP ") else detail
     message = re.search(r'"(?:message|status_msg|msg|detail)"\s*:\s*"((?:[^"\\]|\\.)+)', body)
+    if passed_on := re.search(r'"raw"\s*:\s*"((?:[^"\\]|\\.)+)', body):
+        return own_words(passed_on[1].replace('\\"', '"'))
     text = message[1].replace('\\"', '"').replace("\\n", " ") if message else body
     text = " ".join(text.split())
     return "" if text.startswith("<") else text

@@ -136,7 +136,7 @@ def test_a_rejected_key_opens_it_immediately_and_only_administrators_see_the_pro
 
 
 def test_the_sentence_stays_the_same_while_it_is_open_for_its_key(model, server):
-    server.replies = [Reply(status=403)]
+    server.replies = [Reply(status=401)]
     for _ in range(2):
         with pytest.raises(errors.AuthenticationFailed):
             complete(model)

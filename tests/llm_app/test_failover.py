@@ -13,6 +13,7 @@ from tests.provider import Reply, openai_text
 pytestmark = pytest.mark.django_db
 FINE = openai_text("fine")
 BUSY, DOWN, LOCKED, UNKNOWN = Reply(status=429), Reply(status=500), Reply(status=401), Reply(status=404)
+BROKE = Reply(status=400, chunks=[b'{"error": {"code": "Arrearage"}}'])
 PAGE = Reply(chunks=[b"<html>Welcome!</html>"], content_type="text/html")
 FOREIGN = Reply(chunks=[b'{"status": "ok"}'], content_type="application/json")
 GARBLED = Reply(chunks=[b"data: {oops\n\n"])
@@ -29,7 +30,8 @@ def two(servers):
 
 
 @pytest.mark.parametrize(
-    ("first", "calls"), [(BUSY, 1), (LOCKED, 1), (UNKNOWN, 1), (DOWN, 3), (PAGE, 1), (FOREIGN, 1), (GARBLED, 1)]
+    ("first", "calls"),
+    [(BUSY, 1), (LOCKED, 1), (UNKNOWN, 1), (BROKE, 1), (DOWN, 3), (PAGE, 1), (FOREIGN, 1), (GARBLED, 1)],
 )
 def test_the_second_route_answers_if_the_first_fails(first, calls, two, servers):
     servers[0].replies, servers[1].replies = [first], [FINE]
@@ -53,7 +55,9 @@ def test_a_rejected_request_is_not_sent_to_other_routes(two, servers):
         (UNKNOWN, UNKNOWN, errors.ModelNotFound),
         (UNKNOWN, LOCKED, errors.ProviderUnavailable),
         (PAGE, FOREIGN, errors.UnreadableReply),
-        (GARBLED, LOCKED, errors.UnreadableReply),
+        (GARBLED, LOCKED, errors.ProviderUnavailable),
+        (BROKE, BROKE, errors.NoCredit),
+        (BROKE, LOCKED, errors.ProviderUnavailable),
         (PAGE, DOWN, errors.ProviderUnavailable),
         (DOWN, PAGE, errors.ProviderUnavailable),
     ],
@@ -63,6 +67,25 @@ def test_only_equal_failures_give_their_own_sentence(first, second, verdict, two
     with pytest.raises(errors.LLMError) as caught:
         complete(two)
     assert type(caught.value) is verdict
+
+
+def test_different_failures_are_named_with_their_providers(two, servers):
+    servers[0].replies, servers[1].replies = [BROKE], [LOCKED]
+    with pytest.raises(errors.ProviderUnavailable) as caught:
+        complete(two)
+    first, second = Provider.objects.order_by("routes__priority").values_list("name", flat=True)
+    assert f"{first}: The account at {first} has no credit left." in caught.value.sentence
+    assert f"{second}: The model provider rejected its API key." in caught.value.sentence
+
+
+def test_an_allowance_that_returns_soonest_is_named(two, servers):
+    servers[0].replies = [Reply(status=429, headers={"Retry-After": "10800"})]
+    servers[1].replies = [Reply(status=429, headers={"Retry-After": "7200"})]
+    with pytest.raises(errors.AllowanceSpentUntil) as caught:
+        complete(two)
+    assert caught.value.provider == Provider.objects.get(routes__priority=2).name
+    assert f"is used up until {caught.value.resets}" in caught.value.sentence
+    assert sent(servers) == [1, 1, 0]
 
 
 def test_overload_on_the_last_route_is_waited_out(two, servers):

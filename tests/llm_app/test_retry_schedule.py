@@ -37,10 +37,18 @@ def test_overload_on_the_last_route_is_tried_five_times():
 
 
 @pytest.mark.parametrize(
-    ("advised", "waited"), [(0.5, 0.5), (7.0, 7.0), (60.0, 60.0), (3600.0, 60.0), (float("inf"), 60.0), (0.0, 2.0)]
+    ("advised", "then", "waited"),
+    [
+        (0.5, RETRY, 0.5),
+        (7.0, RETRY, 7.0),
+        (60.0, RETRY, 60.0),
+        (60.1, GIVE_UP, 0.0),
+        (float("inf"), GIVE_UP, 0.0),
+        (0.0, RETRY, 2.0),
+    ],
 )
-def test_retry_after_is_respected_up_to_a_minute(advised, waited):
-    assert after(errors.Overloaded(retry_after=advised), 1, has_next=False) == (RETRY, waited)
+def test_retry_after_is_respected_up_to_a_minute(advised, then, waited):
+    assert after(errors.Overloaded(retry_after=advised), 1, has_next=False) == (then, waited)
 
 
 @pytest.mark.parametrize(("jitter", "waited"), [(0.0, 8.0), (0.5, 9.0), (0.999, 9.998)])
@@ -49,7 +57,18 @@ def test_jitter_adds_up_to_a_quarter(jitter, waited):
 
 
 @pytest.mark.parametrize(
-    "error", [errors.AuthenticationFailed, errors.ModelNotFound, errors.UnreadableReply, errors.CircuitOpen]
+    "error",
+    [
+        errors.AuthenticationFailed,
+        errors.NoCredit,
+        errors.AllowanceSpentUntil,
+        errors.RegionUnsupported,
+        errors.AccessDenied,
+        errors.ToolsUnsupported,
+        errors.ModelNotFound,
+        errors.UnreadableReply,
+        errors.CircuitOpen,
+    ],
 )
 @pytest.mark.parametrize(("has_next", "then"), [(True, NEXT), (False, GIVE_UP)])
 def test_permanent_errors_move_to_the_next_route(error, has_next, then):

@@ -7,6 +7,7 @@ import pytest
 
 from llm_app import errors
 from llm_app.models import BreakerChange
+from llm_app.transport.http_errors import error_for
 from tests.llm_app.conftest import complete
 from tests.provider import Reply, openai_text
 
@@ -57,11 +58,97 @@ def test_a_rejection_with_an_accepted_key_opens_no_breaker(model, servers, reply
     assert not BreakerChange.objects.exists()
 
 
-def test_any_other_403_concerns_the_key(model, servers):
-    servers[0].replies = [refusal(403, message="Country, region, or territory not supported")]
-    with pytest.raises(errors.AuthenticationFailed):
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("Country, region, or territory not supported", errors.RegionUnsupported),
+        ("You do not have permission to do this.", errors.AccessDenied),
+        ("You've reached your weekly (7-day) usage limit.", errors.AllowanceSpent),
+        ("Insufficient account balance", errors.NoCredit),
+    ],
+)
+def test_any_other_403_leaves_the_key_alone(model, servers, words, kind):
+    servers[0].replies = [refusal(403, message=words)]
+    with pytest.raises(kind) as caught:
         complete(model)
-    assert BreakerChange.objects.get().after == "open"
+    assert "API key" not in caught.value.sentence
+    assert not BreakerChange.objects.exists()
+
+
+NO_CREDIT = [
+    (429, "Your account org-x<ak-y> is suspended, please check your plan and billing details"),  # Kimi
+    (429, "You exceeded your current quota, please check your plan and billing details."),  # OpenAI
+    (429, "Insufficient balance or no resource package. Please recharge."),  # Z.ai
+    (400, "Access denied, please make sure your account is in good standing."),  # DashScope
+    (402, "This request requires more credits, or fewer max_tokens."),  # OpenRouter
+    (500, "insufficient balance (1008)"),  # MiniMax: github.com/MiniMax-AI/MiniMax-M2/issues/62
+    (402, "Something else"),
+]
+ALLOWANCES = [
+    (429, "Usage limit reached for 5 hour. Your limit will reset at 2026-12-09 05:38:28", "2026-12-09 05:38"),
+    (429, "Weekly/Monthly Limit Exhausted. Your limit will reset at 2026-12-09 05:38:28", "2026-12-09 05:38"),
+    (
+        400,
+        "You have reached your specified API usage limits. You will regain access on 2099-12-01 at 00:00 UTC.",
+        "2099",
+    ),
+    (429, "Rate limit reached on tokens per day (TPD): Limit 100000. Please try again in 12m30.528s.", " UTC"),
+    (429, "You have reached your usage limit. It resets in 3 hours.", " UTC"),
+    (403, "You've reached your usage limit for this billing cycle. It will be refreshed in the next cycle.", ""),
+    (403, "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys", ""),
+    (429, "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day", ""),
+]
+WITHOUT_TOOLS = [
+    (404, "No endpoints found that support tool use. To learn more about provider routing, visit: https://a.b/c"),
+    (400, "registry.ollama.ai/library/gemma:7b does not support tools"),
+    (400, "`tool calling` is not supported with this model"),
+    (400, "Tools is not supported in this model. For a list of supported models, refer to https://a.b/c"),
+    (400, "The model does not support tool use or function calling but tools or tool_choice have been specified."),
+    (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    (400, "Function calling is not enabled for models/gemma-3-27b-it"),
+]
+
+
+@pytest.mark.parametrize(("status", "words"), NO_CREDIT)
+def test_an_account_without_credit_is_recognised(status, words):
+    assert type(error_for(status, json.dumps({"error": {"message": words}}))) is errors.NoCredit
+
+
+@pytest.mark.parametrize(("status", "words", "resets"), ALLOWANCES)
+def test_a_spent_allowance_names_its_reset(status, words, resets):
+    error = error_for(status, json.dumps({"error": {"message": words}}))
+    assert isinstance(error, errors.AllowanceSpent)
+    assert resets in error.sentence
+    assert ("until" in error.sentence) == bool(resets)
+
+
+@pytest.mark.parametrize(("status", "words"), WITHOUT_TOOLS)
+def test_a_model_without_tools_is_recognised(status, words):
+    assert type(error_for(status, json.dumps({"error": {"message": words}}))) is errors.ToolsUnsupported
+
+
+def test_geminis_limit_of_a_minute_is_no_lack_of_credit():
+    """Source: ai.google.dev/gemini-api/docs/rate-limits."""
+    words = "You exceeded your current quota, please check your plan and billing details. Please retry in 23.5s."
+    body = {"error": {"code": 429, "message": words, "details": [{"violations": [{"quotaId": "RequestsPerMinute"}]}]}}
+    assert type(error_for(429, json.dumps(body))) is errors.Overloaded
+    body["error"]["details"] = [{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]
+    assert type(error_for(429, json.dumps(body))) is errors.AllowanceSpent
+
+
+@pytest.mark.parametrize("damage", [b"data: {oops\n\n", b'data: {"choices": [{"del', b"data: HTTP 502\n\n"])
+def test_damage_after_a_good_event_is_retried(model, servers, damage):
+    begun = Reply(chunks=[b'data: {"choices": [{"delta": {"content": "Hi"}}]}\n\n', damage])
+    servers[0].replies = [begun, openai_text("fine")]
+    assert complete(model) == "fine"
+
+
+@pytest.mark.parametrize("rest", [b"", b'data: {"choices": [], "usa', b"data: : OPENROUTER PROCESSING\n\n"])
+def test_an_answer_with_its_finish_reason_is_complete(model, servers, rest):
+    answer = b'data: {"choices": [{"delta": {"content": "fine"}, "finish_reason": "stop"}]}\n\n'
+    servers[0].replies = [Reply(chunks=[answer, rest], headers={"Content-Length": "9999"})]
+    assert complete(model) == "fine"
+    assert len(servers[0].received) == 1
 
 
 @pytest.mark.parametrize(
