@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from llm_app.errors import LLMError
+from llm_app.errors import ContextTooLong, LLMError
 
 _NUMBER = r"(?<![\w.-])(\d{1,3}(?:,\d{3})+|\d+)(?![\w-]|\.\d)"
 _AT_MOST = (
@@ -63,7 +63,8 @@ class NamedLimit:
 def named_limits(error: LLMError, request: Mapping[str, Any]) -> Iterator[NamedLimit]:
     """Yield the limits that the rejection of a request names."""
     text = f"{error.param.lower()} {error.text}"
-    if (limit := _output_limit(text, request)) is not None:
+    is_prompt_too_long = isinstance(error, ContextTooLong)
+    if (limit := _output_limit(text, request, is_prompt_too_long=is_prompt_too_long)) is not None:
         yield NamedLimit(field="max_tokens", quirk="max_output_tokens", value=limit)
     tools = [tool for tool in request.get("tools", ()) if isinstance(tool, dict)]
     if _DESCRIPTION.search(text) and _TEXT.search(text):
@@ -73,7 +74,7 @@ def named_limits(error: LLMError, request: Mapping[str, Any]) -> Iterator[NamedL
         yield NamedLimit(field="tools", quirk="max_tools", value=limit)
 
 
-def _output_limit(text: str, request: Mapping[str, Any]) -> int | None:
+def _output_limit(text: str, request: Mapping[str, Any], *, is_prompt_too_long: bool) -> int | None:
     """Return the named limit of output tokens. The rejection may name the context window instead.
 
     Then a quarter of the window is left for the output. If the output took less than half of it, the prompt was too
@@ -86,6 +87,8 @@ def _output_limit(text: str, request: Mapping[str, Any]) -> int | None:
     if match := _WINDOW.search(text):
         window = _as_int(next(filter(None, match.groups())))
         return window // 4 if requested > window // 2 and window // 4 >= _LEAST_TOKENS else None
+    if is_prompt_too_long:  # a number may be a code: Z.ai's 1210, "tokens in request more than max tokens allowed"
+        return None
     limit = _smaller_number(text, requested)
     return limit if limit >= _LEAST_TOKENS else None
 
