@@ -241,7 +241,7 @@ TOO_LONG_IN_OTHER_WORDS = re.compile(
 )
 NOT_TOO_LONG = re.compile(
     r"rate[ _-]?limit|throttl|per[ _]min(?:ute)?\b|\b[rt]pm\b|per[ _]day|quota|too many requests|please wait"
-    r"|try again (?:in|after)|string too long|array too long|image|max_(?:completion_|output_)?tokens"
+    r"|try again (?:in|after)|string too long|array too long|image|max[_ ](?:completion[_ ]|output[_ ])?tokens"
 )
 
 # --- overload -------------------------------------------------------------------------------------------------------
