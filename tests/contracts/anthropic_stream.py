@@ -56,11 +56,16 @@ def anthropic_answer(said: Said, body: Any) -> Reply:
 
 
 def thinks(body: Any) -> bool:
-    """Return whether the model thinks. Newer models think by default; older ones only at the beginning of a turn."""
+    """Return whether the model thinks.
+
+    DeepSeek and newer Claude models think by default; older ones only at the beginning of a turn.
+    """
     is_asked = (body.get("thinking") or {}).get("type")
     if is_asked == "enabled":
         return not _answers_call(body["messages"][-1])
-    return is_asked == "adaptive" or (is_asked != "disabled" and body["model"].startswith("claude-opus-5"))
+    return is_asked == "adaptive" or (
+        is_asked != "disabled" and body["model"].startswith(("claude-opus-5", "deepseek-"))
+    )
 
 
 def _answers_call(message: Any) -> bool:

@@ -1,9 +1,11 @@
-"""DeepSeek and Kimi: chat completions that require the thinking of earlier calls."""
+"""DeepSeek and Kimi: providers that require the thinking of earlier calls, in both protocols."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from tests.contracts import anthropic_messages
+from tests.contracts.anthropic_stream import THINKING, anthropic_answer
 from tests.contracts.contract import Contract, Refusal
 from tests.contracts.openai_chat import key, stream_options
 from tests.contracts.openai_messages import tool_calls, unpaired
@@ -112,4 +114,40 @@ KIMI = replace(
     model="kimi-k2.6",
     rules=(key, kimi_sampling, kimi_contents, stream_options, tools, tool_calls, pairs, kimi_thinking),
     takes_images=True,
+)
+
+
+def deepseek_blocks(body: Any, headers: Mapping[str, str]) -> Refusal | None:
+    """Check that every assistant message with a call begins with thinking, which need not be signed.
+
+    Sources: github.com/NousResearch/hermes-agent/pull/16149 (the words), /pull/17510 (unsigned), /issues/15700
+    (disabled), github.com/farion1231/cc-switch/pull/4239 (no effort then).
+    """
+    if (body.get("thinking") or {}).get("type") == "disabled":
+        if "effort" not in body.get("output_config", {}):
+            return None
+        return Refusal(message="thinking options type cannot be disabled when reasoning_effort is set")
+    for message in body["messages"]:
+        kinds = [block["type"] for block in message["content"]]
+        if "tool_use" in kinds and kinds[0] not in THINKING:
+            return Refusal(message="The `content[].thinking` in the thinking mode must be passed back to the API.")
+    return None
+
+
+def deepseek_key(body: Any, headers: Mapping[str, str]) -> Refusal | None:
+    """Source: api-docs.deepseek.com/guides/anthropic_api."""
+    is_given = any(name.lower() == "x-api-key" for name in headers)
+    return None if is_given else Refusal(status=401, message="Authentication Fails")
+
+
+DEEPSEEK_ANTHROPIC = Contract(
+    name="deepseek_anthropic",
+    model="deepseek-v4-pro",
+    protocols=("anthropic_native",),
+    rules=(deepseek_key, anthropic_messages.calls, anthropic_messages.pairs, deepseek_blocks),
+    answer=anthropic_answer,
+    error=openai_error,
+    path="/anthropic",
+    endpoint="/anthropic/v1/messages",
+    takes_images=False,
 )
