@@ -124,6 +124,10 @@ def mcp_servers_are_listed() -> Iterator[CheckMessage]:
     hint = "Repair it, or switch it off in the admin; it is retried automatically."
     for server in McpServer.objects.filter(enabled=True).exclude(fault=""):
         yield broken(50, f"MCP server {server}", server.fault, hint)
+    for server in McpServer.objects.filter(enabled=True).exclude(skipped={}):
+        for name, reason in server.skipped.items():
+            sentence = f"{name} is skipped. {reason}"
+            yield note(52, f"MCP server {server}", sentence, "Its other tools work. Report this to its makers.")
     unconfirmed = McpTool.objects.filter(server__enabled=True, is_gone=False).exclude(confirmed=F("digest"))
     for name in unconfirmed.order_by("server__name").values_list("server__name", flat=True).distinct():
         sentence = "Some of its tools are new or changed and must be confirmed before they are used."

@@ -42,6 +42,7 @@ class McpServerSection(ConfigurationSection):
     description: str = ""
     timeout_s: Annotated[int, Field(ge=1)] = default_of(McpServer, "timeout_s")
     danger: DangerLevel = DangerLevel.MODERATE
+    trusts_annotations: bool = False
     enabled: bool = True
     roles: list[Name] = []
     loop_exempt: list[Name] = []  # tools that are not checked for repeated calls

@@ -6,7 +6,6 @@ New or changed tools are disabled until an administrator confirms them.
 import asyncio
 import logging
 import threading
-from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -18,7 +17,7 @@ from llm_app import active_secrets
 from tasks_app.engine.capabilities.mcp_targets import target_of
 from tasks_app.runtime import event_loop
 from tools_app.errors import ToolError
-from tools_app.mcp import ListedTool, McpConnection, tools_of
+from tools_app.mcp import Listing, McpConnection
 from tools_app.models import McpServer, McpTool
 
 logger = logging.getLogger(__name__)
@@ -47,31 +46,33 @@ def refresh(server: McpServer) -> str:
     of_team = active_secrets.for_users([])
     credential = of_team.of_team.get(server.credential, "")
     try:
-        listed = event_loop.submit(_listed(server, credential)).result(server.timeout_s * 2 + 10)
+        listing = event_loop.submit(_listed(server, credential)).result(server.timeout_s * 2 + 10)
     except ToolError as error:
         fault = of_team.redactor.redacted(str(error))[:1000]
         McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault=fault)
         logger.warning("could not list the tools of %s: %s", server, fault)
         return fault
     with transaction.atomic():
-        _store_tools(server, listed, confirmed=is_first)
-        McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault="")
+        _store_tools(server, listing, confirmed=is_first)
+        McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault="", skipped=listing.skipped)
     return ""
 
 
-async def _listed(server: McpServer, credential: str) -> list[ListedTool]:
+async def _listed(server: McpServer, credential: str) -> Listing:
     connection = McpConnection(target_of(server, credential))
     try:
-        return tools_of(server.name, await connection.ask({"do": "list"}))
+        return await connection.open()
     finally:
         await asyncio.shield(connection.close())
 
 
-def _store_tools(server: McpServer, listed: Sequence[ListedTool], *, confirmed: bool) -> None:
+def _store_tools(server: McpServer, listing: Listing, *, confirmed: bool) -> None:
     """Store the listed tools. Those of a server's first list are confirmed; later ones wait for confirmation."""
-    for tool in listed:
+    for tool in listing.tools:
         row = server.tools.filter(name=tool.name).first() or McpTool(server=server, name=tool.name)
         row.description, row.schema, row.digest, row.is_gone = tool.description, tool.schema, tool.digest, False
+        row.own_name = tool.own_name if tool.own_name != tool.name else ""
+        row.is_read_only, row.is_destructive = tool.is_read_only, tool.is_destructive
         row.confirmed = tool.digest if confirmed else row.confirmed
         row.save()
-    server.tools.exclude(name__in=[tool.name for tool in listed]).update(is_gone=True)
+    server.tools.exclude(name__in=[tool.name for tool in listing.tools]).update(is_gone=True)

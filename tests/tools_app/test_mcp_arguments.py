@@ -17,7 +17,7 @@ from tools_app.contract import ToolDefinition, ToolVisibility, base
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema import validation
 from tools_app.mcp.arguments import fitted_arguments
-from tools_app.mcp.connection import tools_of
+from tools_app.mcp.listing import listing_of
 from tools_app.mcp.tool import mcp_tool
 
 KINDS = ["object", "array", "string", "integer", "number", "boolean", "null"]
@@ -74,7 +74,7 @@ roots = st.fixed_dictionaries(
 
 def tool(schema: Any) -> ToolDefinition | None:
     """Return the listed tool, or None if its schema is refused, such as one with a dangling reference."""
-    listed = tools_of("s", {"tools": [{"name": "t", "description": "", "schema": schema}]})
+    listed = listing_of("s", {"tools": [{"name": "t", "description": "", "inputSchema": schema}]}).tools
     return next(
         (
             mcp_tool(server="s", tool="t", description="", schema=each.schema, digest="", danger="moderate")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -20,9 +21,11 @@ from tests.tools_app.conftest import NoSandbox
 from tools_app.contract import McpEndpoint, ToolContext, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
-from tools_app.mcp.connection import ListedTool, McpConnection, tools_of
+from tools_app.mcp.connection import McpConnection
+from tools_app.mcp.listing import ListedTool, listing_of
 from tools_app.mcp.pool import pool
-from tools_app.mcp.tool import call, result_of
+from tools_app.mcp.result import result_of
+from tools_app.mcp.tool import call
 from tools_app.network import NetworkPolicy
 
 SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
@@ -74,7 +77,7 @@ def _runs(pid: int) -> bool:
 async def listed(target: McpEndpoint) -> dict[str, ListedTool]:
     connection = McpConnection(target)
     try:
-        return {tool.name: tool for tool in tools_of("notes", await connection.ask({"do": "list"}))}
+        return {tool.name: tool for tool in (await connection.open()).tools}
     finally:
         await connection.close()
 
@@ -116,9 +119,9 @@ async def test_slow_storing_of_a_picture_does_not_block(
 
 @pytest.mark.parametrize("data", ["a", "é"])
 async def test_unreadable_picture_is_reported(data: str, tmp_path: Path) -> None:
-    answer = {"content": [{"type": "image", "mimeType": "image/png", "data": data}]}
-    with pytest.raises(ToolError, match="cannot be read"):
-        result_of(answer, Workspace(tmp_path), 1000)
+    parts = [{"type": "image", "mimeType": "image/png", "data": data}, {"type": "text", "text": "a picture"}]
+    result = result_of({"result": {"content": parts}}, Workspace(tmp_path), 1000)
+    assert (result.content, result.notes) == ("a picture", ["[A file of this result (image/png) could not be read.]"])
 
 
 async def test_program_does_not_inherit_our_environment(tool_context: ToolContext) -> None:
@@ -203,7 +206,7 @@ def _answers(port: int) -> bool:
 
 async def test_http_server_works_the_same_way(on_http: McpEndpoint) -> None:
     connection = McpConnection(on_http)
-    tools = tools_of("notes", await connection.ask({"do": "list"}))
+    tools = (await connection.open()).tools
     answer = await connection.ask({"do": "call", "name": "add", "arguments": {"a": 2, "b": 3}})
     await connection.close()
     assert "add" in {tool.name for tool in tools}
@@ -216,7 +219,7 @@ async def test_lists_of_any_value_get_items_for_openai() -> None:
     schema = {
         "properties": {"a": {"type": "array"}, "b": whatever, "type": {"anyOf": [pairs]}, "c": {"type": "string"}}
     }
-    (tool,) = tools_of("server", {"tools": [{"name": "t", "description": "", "schema": schema}]})
+    (tool,) = listing_of("server", {"tools": [{"name": "t", "description": "", "inputSchema": schema}]}).tools
     listed = json.loads(tool.schema)["properties"]
     assert listed["a"] == {"type": "array", "items": {}}
     assert listed["b"]["properties"] == {"items": {"type": ["array", "null"], "items": {}}}
@@ -226,14 +229,67 @@ async def test_lists_of_any_value_get_items_for_openai() -> None:
     assert bad_tool([function | {"parameters": {"type": "object", **schema}}]) is not None
 
 
-async def test_only_tools_acceptable_to_providers_are_listed() -> None:
-    good = {"name": "a", "description": "x\0 y", "schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+async def test_unusable_tools_are_skipped_with_a_reason() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    good = {"name": "a", "description": "x\0 y", "inputSchema": schema}
     bad = [
-        {**good, "name": "with space"},
-        {**good, "name": "n" * 70},
-        {**good, "schema": {"$ref": "http://elsewhere/schema"}},
-        {**good, "schema": {"properties": 5}},
-        {**good, "schema": {"$schema": "http://json-schema.org/draft-03/schema#"}},
+        {**good, "name": "elsewhere", "inputSchema": {"type": "object", "$ref": "http://elsewhere/schema"}},
+        {**good, "name": "number", "inputSchema": {"properties": 5}},
+        {
+            **good,
+            "name": "draft3",
+            "inputSchema": {"type": "object", "$schema": "http://json-schema.org/draft-03/schema#"},
+        },
+        {**good, "name": "untyped", "inputSchema": {"anyOf": [schema]}},
+        {**good, "name": "text", "inputSchema": {"type": "string"}},
+        {**good, "name": "out", "outputSchema": {"type": "array"}},
+        {"name": "none"},
+        {"inputSchema": schema},
+        {**good, "name": 7},
+        "word",
+        good,
     ]
-    (tool,) = tools_of("server", {"tools": [good, *bad]})
-    assert (tool.name, tool.description) == ("a", "x y")
+    listing = listing_of("server", {"tools": [good, *bad]})
+    assert [(tool.name, tool.description) for tool in listing.tools] == [("a", "x y")]
+    assert listing.skipped == {
+        "elsewhere": "Its inputSchema cannot be used. Its reference 'http://elsewhere/schema' leads to no place in the schema "
+        "itself.",
+        "number": "Its inputSchema cannot be used. It is no JSON Schema: $.properties: 5 is not of type 'object'.",
+        "draft3": "Its inputSchema cannot be used. Draft 3 of JSON Schema is too old. Write it in draft 2020-12.",
+        "untyped": "Its inputSchema has no type; the protocol requires the type object.",
+        "text": 'Its inputSchema has the type "string"; the protocol requires the type object.',
+        "out": 'Its outputSchema has the type "array"; the protocol requires the type object.',
+        "none": "It has no inputSchema, or one that is no object.",
+        "tool 9 of the list": "It has no name.",
+        "tool 10 of the list": "It has no name.",
+        "tool 11 of the list": "It is no object.",
+        "a": "Another tool of the list has the same name; the first is used.",
+    }
+
+
+async def test_other_names_are_mapped_and_stay_the_same() -> None:
+    own = ["admin.tools.list", "user/update", "plain", "a.b", "a/b", "a_b", "with space", "größe", "...", "n" * 90]
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in own]
+    names = {tool.own_name: tool.name for tool in listing_of("server", {"tools": tools}).tools}
+    assert {own_name: names[own_name] for own_name in own[:3]} == {
+        "admin.tools.list": "admin_tools_list",
+        "user/update": "user_update",
+        "plain": "plain",
+    }
+    assert names["a_b"] == "a_b"
+    assert len(set(names.values())) == len(own)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) and len(f"server__{name}") <= 64 for name in names.values())
+    reversed_names = {tool.own_name: tool.name for tool in listing_of("server", {"tools": tools[::-1]}).tools}
+    assert names == reversed_names
+
+
+async def test_annotations_are_read() -> None:
+    hints = [{"readOnlyHint": True}, {"destructiveHint": True}, {"readOnlyHint": "yes"}, None, {}]
+    tools = [
+        {"name": f"t{number}", "inputSchema": {"type": "object"}, "annotations": hint}
+        for number, hint in enumerate(hints)
+    ]
+    listed = listing_of("server", {"tools": tools}).tools
+    assert [(tool.is_read_only, tool.is_destructive) for tool in listed] == [(True, False), (False, True)] + [
+        (False, False)
+    ] * 3

@@ -9,6 +9,8 @@ from django.contrib import admin, messages
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import F, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget
@@ -31,11 +33,15 @@ class McpToolInline(TabularInline):
     model = McpTool
     extra = 0
     can_delete = False
-    fields = ["name", "description", "state"]
+    fields = ["name", "own_name", "description", "annotations", "state"]
     readonly_fields = fields
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    @display(description="annotations")
+    def annotations(self, tool: McpTool) -> str:
+        return "destructive" if tool.is_destructive else "read-only" if tool.is_read_only else "-"
 
     @display(description="state")
     def state(self, tool: McpTool) -> str:
@@ -51,10 +57,16 @@ class McpServerAdmin(ModelAdmin):
     list_display = ["name", "transport", "enabled", "listed_at", "fault"]
     list_filter = ["enabled", "transport"]
     search_fields = ["name", "description"]
-    readonly_fields = ["listed_at", "fault"]
+    readonly_fields = ["listed_at", "fault", "skipped_tools"]
     autocomplete_fields = ["roles"]
     inlines = [McpToolInline]
     actions = ["confirm_tools", "list_tools"]
+
+    @display(description="skipped tools")
+    def skipped_tools(self, server: McpServer) -> str:
+        """Return the tools that cannot be used, a line each with the reason."""
+        lines = [(f"{name}: {reason}",) for name, reason in server.skipped.items()]
+        return format_html_join(mark_safe("<br>"), "{}", lines) or "-"
 
     def save_model(self, request: HttpRequest, obj: McpServer, form: Any, change: bool) -> None:
         obj.listed_at = None  # a worker lists the tools within seconds
@@ -77,7 +89,10 @@ class McpToolAdmin(ModelAdmin):
     list_filter = ["server", "is_gone"]
     list_select_related = ["server"]
     search_fields = ["name", "description"]
-    readonly_fields = ["server", "name", "description", "schema", "digest", "confirmed", "is_gone"]
+    readonly_fields = [
+        *("server", "name", "own_name", "description", "is_read_only", "is_destructive", "schema", "digest"),
+        *("confirmed", "is_gone"),
+    ]
     actions = ["confirm"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:

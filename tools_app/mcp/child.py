@@ -1,8 +1,12 @@
 """The child process of one MCP server's connection. It reads requests and writes answers, each a line of JSON.
 
-The answer to `{"do": "list"}` or `{"do": "call", "name", "arguments"}` is `{"tools"}`, `{"result"}` or `{"error"}`,
-with `"ended"` if no more answers will come. `{"progress"}` lines with messages of the server precede the answer to a
-call. Answers over `MAX_ANSWER` are replaced by an error.
+The answer to `{"do": "list"}` is `{"tools", "skipped", "protocol"}`, to `{"do": "call", "name", "arguments"}`
+it is `{"result", "notes"}`; with `"new_tools"` if the server has announced a changed list. Either can
+be `{"error"}`, with `"ended"` if no more answers will come, and with `"rejected"` if the server cannot have run the
+call.
+`{"progress"}` lines precede the answer to a call. Answers over `MAX_ANSWER` are replaced by an error.
+
+The end of the requests cancels the call that runs, and ends the session with the server.
 """
 
 import asyncio
@@ -10,78 +14,164 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
+import httpx2
 from mcp import Client, StdioServerParameters
+from mcp.client import session
+from mcp.client._transport import TransportStreams
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED
+
+from tools_app.mcp.http_wire import HttpWire
+from tools_app.mcp.incoming import Incoming, name_of, plain_tools
+from tools_app.mcp.output_schema import faults_of
 
 MAX_TOOLS = 200
 MAX_PROGRESS, MAX_PROGRESS_LENGTH = 500, 2000  # messages of a call, and characters of each
 MAX_ANSWER = 2 * 1000**2  # bytes of an answer
+_CONNECT_TIMEOUT_S = 30.0
 
 
 async def serve(target: dict[str, Any], requests: asyncio.StreamReader) -> None:
-    async with _client(target) as client:
-        while line := await requests.readline():
-            _send(await _answer(client, json.loads(line)))
+    async with _connection(target) as connection:
+        line = await requests.readline()
+        while line:
+            answering = asyncio.create_task(connection.answer(json.loads(line)))
+            reading = asyncio.create_task(requests.readline())
+            await asyncio.wait({answering, reading}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():  # a call that was stopped or is out of time: the SDK notifies the server
+                answering.cancel()
+                with suppress(asyncio.CancelledError, MCPError):
+                    await answering
+                await connection.wire.settle()
+                return
+            try:
+                answer = answering.result()
+            except BaseException:
+                reading.cancel()
+                raise
+            _send(answer)
+            if answer.get("ended"):
+                reading.cancel()
+                return
+            line = await reading
 
 
 @asynccontextmanager
-async def _client(target: dict[str, Any]) -> AsyncIterator[Client]:
-    seconds = target["timeout_s"]
+async def _connection(target: dict[str, Any]) -> AsyncIterator["Connection"]:
+    """Connect to the server in the newest revision of the protocol that it speaks.
+
+    A server that ends at the SDK's first question, which older ones do not know, is started again without it.
+    """
+    incoming, wire = Incoming(), HttpWire()
+    session.DISCOVER_TIMEOUT_SECONDS = min(session.DISCOVER_TIMEOUT_SECONDS, target["timeout_s"] / 4)
+    is_open = False
+    try:
+        async with _client(target, incoming, wire, mode="auto") as client:
+            is_open = True
+            yield Connection(client, incoming, wire)
+    except* MCPError:
+        if is_open or target["transport"] != "stdio" or not incoming.has_ended:
+            raise
+    if is_open:
+        return
+    incoming = Incoming()
+    async with _client(target, incoming, wire, mode="legacy") as client:
+        yield Connection(client, incoming, wire)
+
+
+@asynccontextmanager
+async def _client(target: dict[str, Any], incoming: Incoming, wire: HttpWire, *, mode: str) -> AsyncIterator[Client]:
+    transport: AbstractAsyncContextManager[TransportStreams]
     if target["transport"] == "stdio":
         program, *arguments = map(str, target["command"])
-        server = StdioServerParameters(command=program, args=arguments, env=dict(target["environment"]))
-        async with Client(server, read_timeout_seconds=seconds, cache=None) as client:
+        environment = dict(target["environment"])
+        server = StdioServerParameters(
+            command=program, args=arguments, env=environment, encoding_error_handler="replace"
+        )
+        async with Client(incoming.observe(stdio_client(server)), cache=None, mode=mode) as client:
             yield client
         return
-    async with create_mcp_http_client(headers=dict(target["headers"])) as http:
-        transport = streamable_http_client(target["url"], http_client=http)
-        async with Client(transport, read_timeout_seconds=seconds, cache=None) as client:
+    timeout = httpx2.Timeout(_CONNECT_TIMEOUT_S, read=None)  # the parent bounds each call
+    async with httpx2.AsyncClient(transport=wire, headers=dict(target["headers"]), timeout=timeout) as http:
+        transport = streamable_http_client(target["url"], http_client=http, max_sse_event_size=MAX_ANSWER)
+        async with Client(incoming.observe(transport), cache=None, mode=mode) as client:
             yield client
 
 
-async def _answer(client: Client, request: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        if request["do"] == "list":
-            return {"tools": await _tools(client)}
+class Connection:
+    """The connection to a server."""
+
+    def __init__(self, client: Client, incoming: Incoming, wire: HttpWire) -> None:
+        self.wire = wire
+        self._client, self._incoming = client, incoming
+        self._output_schemas: dict[str, Any] = {}
+
+    async def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        if self._incoming.has_ended:
+            return {"error": "it has ended since the last call", "ended": True, "rejected": True}
+        try:
+            answer = await (self._tools() if request["do"] == "list" else self._result(request))
+        except MCPError as error:
+            if self._incoming.has_ended:
+                raise  # the server has ended, and so does this process: the next request starts both again
+            answer = {"error": str(error)[:2000]}
+            if self.wire.has_lost_session:
+                answer |= {"ended": True, "rejected": self.wire.was_rejected}
+        if self._incoming.has_new_tools:
+            self._incoming.has_new_tools = False
+            answer["new_tools"] = True
+        return answer
+
+    async def _result(self, request: Mapping[str, Any]) -> dict[str, Any]:
         forward = _ProgressForwarder().forward
-        result = await client.call_tool(request["name"], request["arguments"], progress_callback=forward)
-        return {"result": result.model_dump(mode="json", by_alias=True, exclude_none=True)}
-    except MCPError as error:
-        if error.code == CONNECTION_CLOSED:
-            raise  # the server has ended, and so does this process: the next request starts both again
-        return {"error": str(error)[:2000]}
+        await self._client.call_tool(request["name"], request["arguments"], progress_callback=forward)
+        result = self._incoming.result
+        return {"result": result, "notes": faults_of(result, self._output_schemas.get(request["name"]))}
+
+    async def _tools(self) -> dict[str, Any]:
+        """Return the tools of all pages as the server sent them. A repeated cursor ends the list."""
+        tools: list[Any] = []
+        skipped: dict[str, str] = {}
+        cursors: set[str | None] = set()
+        cursor = None
+        while cursor not in cursors and len(tools) < MAX_TOOLS:
+            cursors.add(cursor)
+            page = await self._client.list_tools(cursor=cursor)
+            listed = self._incoming.tools
+            if not isinstance(listed, list):
+                skipped["tools"] = "Its list of tools is no list."
+                break
+            usable = {tool.name for tool in page.tools}
+            for name in {tool["name"] for tool in plain_tools(listed)} - usable:
+                skipped[name] = "Its x-mcp-header annotations are invalid."
+            tools += [tool for tool in listed if tool not in tools and name_of(tool) not in skipped]
+            if not (cursor := page.next_cursor):
+                break
+        if len(tools) > MAX_TOOLS:
+            skipped["tools"] = f"It has more than {MAX_TOOLS} tools; the first {MAX_TOOLS} are used."
+        self._output_schemas = {name_of(tool): tool.get("outputSchema") for tool in tools if isinstance(tool, dict)}
+        return {"tools": tools[:MAX_TOOLS], "skipped": skipped, "protocol": self._client.protocol_version}
 
 
 class _ProgressForwarder:
-    """A forwarder of the progress messages of one call, up to a limit."""
+    """A forwarder of the progress of one call, up to a limit. Progress without new words extends the deadline only."""
 
     def __init__(self) -> None:
         self._remaining = MAX_PROGRESS
+        self._last = ""
 
     async def forward(self, progress: float, total: float | None, message: str | None) -> None:
-        if message and self._remaining:
-            self._remaining -= 1
-            _send({"progress": message[:MAX_PROGRESS_LENGTH]})
-
-
-async def _tools(client: Client) -> list[dict[str, Any]]:
-    tools: list[dict[str, Any]] = []
-    cursor = None
-    while len(tools) < MAX_TOOLS:
-        page = await client.list_tools(cursor=cursor)
-        tools += [
-            {"name": tool.name, "description": tool.description or "", "schema": tool.input_schema}
-            for tool in page.tools
-        ]
-        if not (cursor := page.next_cursor):
-            break
-    return tools[:MAX_TOOLS]
+        text = message or (f"{progress:g} of {total:g}" if total else f"{progress:g}")
+        if text == self._last or not self._remaining:
+            _send({"progress": ""})
+            return
+        self._remaining -= 1
+        self._last = text
+        _send({"progress": text[:MAX_PROGRESS_LENGTH]})
 
 
 def _send(answer: Mapping[str, Any]) -> None:
@@ -99,8 +189,8 @@ async def main() -> None:
     target = json.loads(await reader.readline())
     try:
         await serve(target, reader)
-    except* (OSError, MCPError, ValueError) as group:
-        _send({"error": str(_innermost(group))[:2000], "ended": True})
+    except* (OSError, MCPError, ValueError, RuntimeError, httpx2.HTTPError) as group:
+        _send({"error": _sentence(_innermost(group))[:2000], "ended": True})
 
 
 def _innermost(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -108,6 +198,10 @@ def _innermost(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _sentence(error: BaseException) -> str:
+    return str(error) or type(error).__name__
 
 
 _channel = os.dup(1)  # other output on stdout must not be mistaken for an answer

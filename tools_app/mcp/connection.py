@@ -1,23 +1,17 @@
-"""A connection to an MCP server. A child process holds it, so that a server that hangs, dies or floods harms only that.
-
-Tools that no model's provider would accept are skipped.
-"""
+"""A connection to an MCP server. A child process holds it, so that a server that hangs or dies harms only that."""
 
 import asyncio
-import hashlib
 import json
-import re
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tools_app.contract import McpEndpoint
-from tools_app.errors import InvalidSchema, ToolError
-from tools_app.json_schema import external
+from tools_app.errors import ToolError
+from tools_app.mcp.listing import Listing, listing_of
 
 _START = """
 import resource, sys
@@ -35,7 +29,10 @@ run(work)
 _PROJECT_FOLDER = str(Path(__file__).resolve().parents[2])
 _MAX_MEMORY = 2 * 1024**3  # bytes, for each of its processes
 _MAX_LINE = 4 * 1000**2  # bytes of an answer; the child sends less
+_GRACE_S = 1.5  # seconds to cancel a call and to end the session with the server
 _EXIT_TIMEOUT_S = 2  # seconds to wait for a killed process
+_POLL_S = 0.01
+_MAX_EXTENSION = 10  # times the timeout of a call that reports progress
 _STDERR_TAIL = 2000  # bytes of the end of stderr
 
 
@@ -47,16 +44,21 @@ class ServerFailed(ToolError):
     """The MCP server did not answer."""
 
 
+class CallRejected(ServerFailed):
+    """The MCP server cannot have run the call. It can be repeated over a new connection."""
+
+
 class McpConnection:
     """A connection that sends one request at a time. It is closed after a failure: the server's state of the session is
     lost.
 
-    `digests` maps the names of the server's tools to their digests, as of the time when it was opened.
+    `listing` has the server's tools as of the time when it was opened. It is None until then, and after the server has
+    announced other tools.
     """
 
     def __init__(self, target: McpEndpoint) -> None:
         self.target = target
-        self.digests: dict[str, str] = {}
+        self.listing: Listing | None = None
         self._process: Process | None = None
         self._stderr = b""
         self._stderr_reader: asyncio.Task[None] | None = None
@@ -69,18 +71,21 @@ class McpConnection:
     async def ask(self, request: Mapping[str, Any], report: Callable[[str], None] = _ignore_progress) -> dict[str, Any]:
         """Return the server's answer. `report` receives its progress messages.
 
-        Cancellation or a timeout ends the child process.
+        Progress extends the deadline, up to ten times the timeout. Cancellation or a timeout notifies the server and
+        ends the child process.
 
         Raises: ServerFailed.
         """
         async with self._lock:
+            started_at = asyncio.get_running_loop().time()
             try:
-                async with asyncio.timeout(self.target.timeout_s):
-                    answer = await self._exchange(request, report)
+                async with asyncio.timeout_at(started_at + self.target.timeout_s) as deadline:
+                    answer = await self._exchange(request, report, deadline, started_at)
             except TimeoutError as error:
+                seconds = asyncio.get_running_loop().time() - started_at
                 await self.close()
                 raise ServerFailed(
-                    f"The MCP server {self.target.name} did not answer within {self.target.timeout_s:.0f} s. "
+                    f"The MCP server {self.target.name} did not answer within {self._limit_words(seconds)}. "
                     "Whether the call had an effect is unknown."
                 ) from error
             except BaseException:
@@ -88,26 +93,48 @@ class McpConnection:
                 raise
         if answer.get("ended"):
             await self.close()
+        if answer.get("new_tools"):
+            self.listing = None
         if "error" in answer:
-            raise ServerFailed(f"The MCP server {self.target.name} says: {answer['error']}")
+            kind = CallRejected if answer.get("rejected") else ServerFailed
+            raise kind(f"The MCP server {self.target.name} says: {answer['error']}")
         return answer
 
-    async def open(self) -> None:
-        """Start the child process unless it is running."""
-        if not self.is_open:
-            await self._start()
+    def _limit_words(self, seconds: float) -> str:
+        """Return the time after which the call ended, and for a call with progress the reason."""
+        if seconds < self.target.timeout_s + 1:
+            return f"{self.target.timeout_s:.0f} s"
+        if seconds < self.target.timeout_s * _MAX_EXTENSION:
+            return f"{self.target.timeout_s:.0f} s after its last progress"
+        return f"{self.target.timeout_s * _MAX_EXTENSION:.0f} s, the most for a call that reports progress"
 
-    async def _exchange(self, request: Mapping[str, Any], report: Callable[[str], None]) -> dict[str, Any]:
+    async def open(self) -> Listing:
+        """Start the child process unless it is running, and return the server's tools.
+
+        Raises: ServerFailed.
+        """
+        if self.listing is None or not self.is_open:
+            self.listing = None
+            answer = await self.ask({"do": "list"})
+            self.listing = listing_of(self.target.name, answer)
+        return self.listing
+
+    async def _exchange(
+        self, request: Mapping[str, Any], report: Callable[[str], None], deadline: asyncio.Timeout, started_at: float
+    ) -> dict[str, Any]:
         process = self._process if self.is_open and self._process else await self._start()
         assert process.stdin is not None
         assert process.stdout is not None
         with suppress(ConnectionError):  # it has ended, which reading reports
             process.stdin.write(json.dumps(request).encode() + b"\n")
             await process.stdin.drain()
+        limit = started_at + self.target.timeout_s * _MAX_EXTENSION
         try:
             answer = json.loads(await process.stdout.readline())
             while isinstance(answer, dict) and "progress" in answer:
-                report(f"{answer['progress']}\n")
+                if text := answer["progress"]:
+                    report(f"{text}\n")
+                deadline.reschedule(min(asyncio.get_running_loop().time() + self.target.timeout_s, limit))
                 answer = json.loads(await process.stdout.readline())
         except ValueError as error:
             error_lines = self._stderr.decode(errors="replace").strip().splitlines()
@@ -141,73 +168,28 @@ class McpConnection:
             self._stderr = (self._stderr + part)[-_STDERR_TAIL:]
 
     async def close(self) -> None:
-        """End the child process. Its subreaper ends all processes that it and the server have started."""
+        """End the child process: its call is cancelled, and its session with the server ended.
+
+        Its subreaper ends all processes that it and the server have started.
+        """
         process, self._process = self._process, None
         if process is None:
             return
-        if process.returncode is None:
-            process.terminate()
-        with suppress(TimeoutError):  # a process that the kernel blocks (a lost disk) ends later
-            async with asyncio.timeout(_EXIT_TIMEOUT_S):
-                await process.wait()
-        if self._stderr_reader is not None:
-            self._stderr_reader.cancel()
-
-
-_NAME = re.compile(r"[A-Za-z0-9_-]+")
-_MAX_NAME = 64  # characters of server__tool that providers accept
-_NAMED_SCHEMAS = {"properties", "$defs", "definitions"}
-_SCHEMAS = {"anyOf", "oneOf", "allOf", "items", "additionalProperties"}
-_MAX_DESCRIPTION = 2000
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListedTool:
-    """A tool of a server. `schema` is JSON text. `digest` changes with each text that a model reads about the tool."""
-
-    name: str
-    description: str
-    schema: str
-
-    @property
-    def digest(self) -> str:
-        text = json.dumps([self.name, self.description, self.schema], ensure_ascii=False)
-        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-
-
-def tools_of(server: str, answer: Mapping[str, Any]) -> list[ListedTool]:
-    """Return the tools that a provider would accept: with a plain name, and a schema that can be checked and shown."""
-    tools: list[ListedTool] = []
-    for tool in answer["tools"]:
-        name = tool["name"]
-        if not _NAME.fullmatch(name) or len(f"{server}__{name}") > _MAX_NAME:
-            continue
         try:
-            schema = external.schema_text({"properties": {}, **tool["schema"], "type": "object"})
-        except InvalidSchema:
-            continue
-        schema = json.dumps(_with_items(json.loads(schema)), ensure_ascii=False)
-        description = " ".join(tool["description"].split()).replace("\0", "")[:_MAX_DESCRIPTION]
-        tools.append(ListedTool(name=name, description=description, schema=schema))
-    return tools
+            assert process.stdin is not None
+            process.stdin.close()
+            await _wait_for_exit(process, _GRACE_S)
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await _wait_for_exit(process, _EXIT_TIMEOUT_S)
+            if self._stderr_reader is not None:
+                self._stderr_reader.cancel()
 
 
-def _with_items(schema: Any) -> Any:
-    """Add `items` to lists of any value: OpenAI refuses every request with a list whose items are not described.
-
-    Source: "array schema missing items", as in github.com/ogx-ai/ogx/issues/3004.
-    """
-    if not isinstance(schema, dict):
-        return schema
-    out = dict(schema)
-    for key in _NAMED_SCHEMAS & schema.keys():
-        if isinstance(schema[key], dict):
-            out[key] = {name: _with_items(part) for name, part in schema[key].items()}
-    for key in _SCHEMAS & schema.keys():
-        part = schema[key]
-        out[key] = [_with_items(item) for item in part] if isinstance(part, list) else _with_items(part)
-    declared = schema.get("type")
-    is_list = declared == "array" or (isinstance(declared, list) and "array" in declared)
-    if is_list and not {"items", "prefixItems"} & schema.keys():
-        out["items"] = {}
-    return out
+async def _wait_for_exit(process: Process, seconds: float) -> None:
+    """Wait until the process has ended, even if another one holds its pipes. A blocked one (a lost disk) ends later."""
+    for _ in range(round(seconds / _POLL_S)):
+        if process.returncode is not None:
+            return
+        await asyncio.sleep(_POLL_S)

@@ -1,22 +1,18 @@
 """The wrapper that makes a tool of an MCP server a tool of this server: `server__tool`."""
 
 import asyncio
-import base64
-import json
-import mimetypes
-import secrets
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 from pydantic import ConfigDict
 
-from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
+from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolDefinition, ToolResult
 from tools_app.errors import ToolError
-from tools_app.files import RESULTS, Workspace
-from tools_app.mcp.connection import McpConnection, tools_of
+from tools_app.files import Workspace
+from tools_app.mcp.connection import CallRejected, McpConnection
 from tools_app.mcp.pool import pool
-from tools_app.paging import size
+from tools_app.mcp.result import result_of
 
 
 class McpArguments(Arguments):
@@ -27,11 +23,19 @@ class McpArguments(Arguments):
 
 @lru_cache(maxsize=1024)
 def mcp_tool(
-    *, server: str, tool: str, description: str, schema: str, digest: str, danger: str, loop_exempt: bool = False
+    *,
+    server: str,
+    tool: str,
+    description: str,
+    schema: str,
+    digest: str,
+    danger: str,
+    rule: str = "",
+    loop_exempt: bool = False,
 ) -> ToolDefinition:
     """Return the definition of a server's tool. It is cached, so that an unchanged tool list is the same object.
 
-    `digest` is the one that an administrator confirmed.
+    `digest` is the one that an administrator confirmed. `rule` tells an approver why the tool is dangerous.
     """
 
     async def handler(arguments: McpArguments, context: ToolContext) -> ToolResult:
@@ -44,6 +48,7 @@ def mcp_tool(
         handler=handler,
         danger=Danger[danger.upper()],
         target=Target.MCP,
+        judge=partial(_judgement, danger=Danger[danger.upper()], rule=rule) if rule else None,
         compact_template=f"{server}__{tool}",
         loop_exempt=loop_exempt,
         own_schema=schema,
@@ -51,65 +56,32 @@ def mcp_tool(
     )
 
 
+def _judgement(arguments: McpArguments, workspace: Workspace, *, danger: Danger, rule: str) -> Judgement:
+    return Judgement(danger=danger, rule=rule)
+
+
 async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-    """Call the server's tool.
+    """Call the server's tool. A call that the server cannot have run is repeated once, over a new connection.
 
     Raises: ToolError, also if the tool's digest is no longer the confirmed one.
     """
     target = await context.mcp_target(server)
     with pool.using(context.session, target) as connection:
-        await _open(connection, server)
-        if connection.digests.get(tool) != digest:
-            raise ToolError(
-                f"The tool {tool} of {server} has changed since an administrator confirmed it, so it was not called. "
-                "Use another way, or say that it must be confirmed again."
-            )
-        answer = await connection.ask({"do": "call", "name": tool, "arguments": arguments}, context.report)
-    return await asyncio.to_thread(result_of, answer["result"], context.workspace, context.page_bytes)
-
-
-async def _open(connection: McpConnection, server: str) -> None:
-    """Open the connection if it is closed, and read which tools the server offers now."""
-    if connection.is_open:
-        return
-    await connection.open()
-    tools = tools_of(server, await connection.ask({"do": "list"}))
-    connection.digests.clear()
-    connection.digests.update({tool.name: tool.digest for tool in tools})
-
-
-def result_of(answer: Mapping[str, Any], workspace: Workspace, page_bytes: int) -> ToolResult:
-    """Return the result. Data over one page is indented, so that each page ends after a value."""
-    texts: list[str] = []
-    images: list[str] = []
-    for part in answer.get("content") or ():
-        _add_part(part, texts, images, workspace)
-    structured = answer.get("structuredContent")
-    if not texts and not images and structured is not None:
-        data = json.dumps(structured, ensure_ascii=False)
-        fits = size(data) <= page_bytes
-        texts.append(data if fits else json.dumps(structured, ensure_ascii=False, indent=1))
-    return ToolResult(
-        content="\n".join(texts), images=images, status="failed" if answer.get("isError") else "succeeded"
-    )
-
-
-def _add_part(part: Mapping[str, Any], texts: list[str], images: list[str], workspace: Workspace) -> None:
-    """Add a part of the server's answer to the texts and images. Files are stored in the workspace."""
-    kind, resource = part.get("type"), part.get("resource") or {}
-    if kind == "text":
-        texts.append(str(part.get("text", "")))
-    elif kind == "resource" and "text" in resource:
-        texts.append(f"{resource.get('uri', '')}\n{resource['text']}")
-    elif kind == "resource_link":
-        texts.append(f"{part.get('name', '')}: {part.get('uri', '')}")
-    elif data := part.get("data") or resource.get("blob"):
-        media_type = str(part.get("mimeType") or resource.get("mimeType") or "")
-        path = f"{RESULTS}/{secrets.token_hex(6)}{mimetypes.guess_extension(media_type) or '.bin'}"
         try:
-            workspace.write_bytes(path, base64.b64decode(str(data), validate=True))
-        except ValueError as error:
-            raise ToolError("The server's answer contains a file that cannot be read.") from error
-        texts.append(f"It is the file {path}.")
-        if kind == "image":
-            images.append(path)
+            answer = await _answer(connection, tool, digest, arguments, context.report)
+        except CallRejected:
+            answer = await _answer(connection, tool, digest, arguments, context.report)
+    return await asyncio.to_thread(result_of, answer, context.workspace, context.page_bytes)
+
+
+async def _answer(
+    connection: McpConnection, tool: str, digest: str, arguments: dict[str, Any], report: Callable[[str], None]
+) -> dict[str, Any]:
+    listing = await connection.open()
+    listed = next((item for item in listing.tools if item.name == tool), None)
+    if listed is None or listed.digest != digest:
+        raise ToolError(
+            f"The tool {tool} of {connection.target.name} has changed since an administrator confirmed it, so it was "
+            "not called. Use another way, or say that it must be confirmed again."
+        )
+    return await connection.ask({"do": "call", "name": listed.own_name, "arguments": arguments}, report)

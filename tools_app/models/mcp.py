@@ -37,6 +37,12 @@ class McpServer(models.Model):
     )
     timeout_s = models.PositiveIntegerField(default=60, validators=[MinValueValidator(1)])
     danger = models.CharField(max_length=10, choices=DangerLevel, default=DangerLevel.MODERATE)
+    trusts_annotations = models.BooleanField(
+        "trust the server's annotations",
+        default=False,
+        help_text="Calls of tools that the server calls read-only then run without approval. Tools that it calls "
+        "destructive always ask for approval.",
+    )
     roles = models.ManyToManyField(
         Group, blank=True, related_name="+", help_text="Whose members may use its tools. None: everyone."
     )
@@ -49,6 +55,9 @@ class McpServer(models.Model):
     enabled = models.BooleanField(default=True)
     listed_at = models.DateTimeField(null=True, blank=True, editable=False)
     fault = models.TextField(blank=True, editable=False, help_text="Why its tools could not be listed.")
+    skipped = models.JSONField(
+        default=dict, blank=True, editable=False, help_text="Tools that cannot be used, with the reasons."
+    )
 
     class Meta:
         db_table = "mcp_servers"
@@ -95,7 +104,12 @@ class McpTool(models.Model):
 
     server = models.ForeignKey(McpServer, models.CASCADE, related_name="tools")
     name = models.CharField(max_length=100)
+    own_name = models.CharField(
+        max_length=200, blank=True, help_text="The server's name for it, if providers do not accept that."
+    )
     description = models.TextField(blank=True)
+    is_read_only = models.BooleanField(default=False, help_text="The server says that it only reads.")
+    is_destructive = models.BooleanField(default=False, help_text="The server says that it can destroy data.")
     schema = models.TextField(help_text="The JSON Schema of its arguments.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of name, description and schema.")
     confirmed = models.CharField(max_length=64, blank=True, help_text="The digest that an administrator has confirmed.")
@@ -115,3 +129,15 @@ class McpTool(models.Model):
     @property
     def needs_confirmation(self) -> bool:
         return self.confirmed != self.digest
+
+    @property
+    def danger(self) -> tuple[str, str]:
+        """Return the danger of the tool, and the rule that decided it, '' if it is the server's own danger.
+
+        Annotations make each tool stricter, and a trusted server's also looser.
+        """
+        if self.is_destructive:
+            return DangerLevel.DANGEROUS, "its server calls it destructive"
+        if self.is_read_only and self.server.trusts_annotations:
+            return DangerLevel.SAFE, ""
+        return self.server.danger, ""

@@ -19,6 +19,7 @@ from tests.tools_app import mcp_servers
 from tests.waiting import until
 from tools_app import policy
 from tools_app.errors import ToolError
+from tools_app.mcp import ListedTool, Listing
 from tools_app.models import McpServer, McpTool, ToolSetting
 
 SERVER = str(Path(mcp_servers.__file__).with_name("bare.py"))
@@ -54,7 +55,8 @@ def test_a_listing_that_changed_holds_the_tool_until_it_is_confirmed(owner, serv
 
 
 def test_new_tools_of_a_known_server_are_held(server):
-    mcp_refresh._store_tools(server, [mcp_refresh.ListedTool(name="new", description="", schema="{}")], confirmed=False)
+    new = ListedTool(name="new", own_name="new", description="", schema="{}")
+    mcp_refresh._store_tools(server, Listing(tools=[new]), confirmed=False)
     assert server.tools.get(name="new").needs_confirmation
     assert server.tools.get(name="add").is_gone
 
@@ -168,7 +170,7 @@ def test_tools_are_listed_with_the_teams_credential_and_never_with_a_persons(own
 
     async def listed(server, credential):
         given.append(credential)
-        return []
+        return Listing()
 
     monkeypatch.setattr(mcp_refresh, "_listed", listed)
     server.credential = "NOTES_KEY"
