@@ -217,14 +217,13 @@ def policy_for(
 
 def definition_of(row: McpTool) -> ToolDefinition:
     """Return the tool definition of a row. The object stays the same until the row changes."""
-    danger, rule = row.danger
     return mcp_tool(
         server=row.server.name,
         tool=row.name,
         description=row.description,
         schema=row.schema,
         digest=row.digest,
-        danger=danger,
-        rule=rule,
+        danger=row.danger,
+        is_destructive=row.is_destructive,
         loop_exempt=bool({row.name, row.own_name} & set(row.server.loop_exempt)),
     )

@@ -28,6 +28,17 @@ def test_server_page_shows_tools_and_error(browser: Client) -> None:
     assert "not used until confirmed" in page
 
 
+def test_server_page_names_skipped_tools_and_mapped_names(browser: Client) -> None:
+    reason = "Its outputSchema has the type <b>; the protocol requires the type object."
+    server = McpServer.objects.create(name="notes", transport="stdio", command=["x"], skipped={"out": reason})
+    McpTool.objects.create(server=server, name="a_b", own_name="a.b", schema="{}", digest="x", is_read_only=True)
+    page = browser.get(reverse("admin:tools_app_mcpserver_change", args=[server.pk])).content.decode()
+    assert "out: Its outputSchema has the type &lt;b&gt;; the protocol requires the type object." in page
+    assert "a.b" in page
+    assert "read-only" in page
+    assert "trust the server" in page.lower()
+
+
 def test_confirmed_tool_is_available_again(browser: Client) -> None:
     tool, person = changed(), factories.UserFactory()
     assert not McpTool.objects.usable_by(person.pk).exists()

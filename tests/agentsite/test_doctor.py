@@ -292,8 +292,12 @@ def test_failing_mcp_server_and_unconfirmed_tools_are_reported(model: Any) -> No
     McpServer.objects.create(name="off", transport="stdio", command=["x"], fault="It is off.", enabled=False)
     changed = McpServer.objects.create(name="changed", transport="stdio", command=["x"])
     McpTool.objects.create(server=changed, name="add", schema="{}", digest="new", confirmed="old")
+    McpServer.objects.create(
+        name="odd", transport="stdio", command=["x"], skipped={"out": "Its outputSchema is no object."}
+    )
     report = doctor()
     assert report["MCP server down"]["sentence"] == "It ended without an answer."
+    assert report["MCP server odd"]["sentence"] == "out is skipped. Its outputSchema is no object."
     assert report["MCP server changed"]["mend"] == "Confirm them in the admin."
     assert "MCP server off" not in report
     assert not report["ok"]

@@ -33,6 +33,8 @@ MAX_TOOLS = 200
 MAX_PROGRESS, MAX_PROGRESS_LENGTH = 500, 2000  # messages of a call, and characters of each
 MAX_ANSWER = 2 * 1000**2  # bytes of an answer
 _CONNECT_TIMEOUT_S = 30.0
+_CUT_STREAM = "SSE stream"  # of the SDK's errors for a stream without an answer
+_UNKNOWN_EFFECT = "Whether a call had an effect is unknown."
 
 
 async def serve(target: dict[str, Any], requests: asyncio.StreamReader) -> None:
@@ -116,9 +118,11 @@ class Connection:
         try:
             answer = await (self._tools() if request["do"] == "list" else self._result(request))
         except MCPError as error:
-            if self._incoming.has_ended:
-                raise  # the server has ended, and so does this process: the next request starts both again
+            if self._incoming.has_ended:  # and so does this process: the next request starts both again
+                return {"error": f"it ended without an answer. {_UNKNOWN_EFFECT}", "ended": True}
             answer = {"error": str(error)[:2000]}
+            if str(error).startswith(_CUT_STREAM):
+                answer["error"] = f"{answer['error']}. {_UNKNOWN_EFFECT}"
             if self.wire.has_lost_session:
                 answer |= {"ended": True, "rejected": self.wire.was_rejected}
         if self._incoming.has_new_tools:

@@ -30,6 +30,7 @@ _PROJECT_FOLDER = str(Path(__file__).resolve().parents[2])
 _MAX_MEMORY = 2 * 1024**3  # bytes, for each of its processes
 _MAX_LINE = 4 * 1000**2  # bytes of an answer; the child sends less
 _GRACE_S = 1.5  # seconds to cancel a call and to end the session with the server
+_GRACE_AFTER_STOP_S = 0.3
 _EXIT_TIMEOUT_S = 2  # seconds to wait for a killed process
 _POLL_S = 0.01
 _MAX_EXTENSION = 10  # times the timeout of a call that reports progress
@@ -88,8 +89,8 @@ class McpConnection:
                     f"The MCP server {self.target.name} did not answer within {self._limit_words(seconds)}. "
                     "Whether the call had an effect is unknown."
                 ) from error
-            except BaseException:
-                await self.close()
+            except BaseException as error:
+                await self.close(is_stopped=isinstance(error, asyncio.CancelledError))
                 raise
         if answer.get("ended"):
             await self.close()
@@ -167,24 +168,36 @@ class McpConnection:
         while part := await process.stderr.read(65536):
             self._stderr = (self._stderr + part)[-_STDERR_TAIL:]
 
-    async def close(self) -> None:
+    async def close(self, *, is_stopped: bool = False) -> None:
         """End the child process: its call is cancelled, and its session with the server ended.
 
-        Its subreaper ends all processes that it and the server have started.
+        Its subreaper ends all processes that it and the server have started. After a person's stop, a program gets
+        little time, and the session with a server on HTTP ends in the background.
         """
         process, self._process = self._process, None
         if process is None:
             return
-        try:
-            assert process.stdin is not None
-            process.stdin.close()
-            await _wait_for_exit(process, _GRACE_S)
-        finally:
-            if process.returncode is None:
-                process.terminate()
-                await _wait_for_exit(process, _EXIT_TIMEOUT_S)
-            if self._stderr_reader is not None:
-                self._stderr_reader.cancel()
+        is_program = self.target.transport == "stdio"
+        grace = _GRACE_AFTER_STOP_S if is_stopped and is_program else _GRACE_S
+        ending = asyncio.create_task(_end(process, self._stderr_reader, grace))
+        _endings.add(ending)
+        ending.add_done_callback(_endings.discard)
+        if is_program or not is_stopped:
+            await asyncio.shield(ending)
+
+
+_endings: set[asyncio.Task[None]] = set()  # a task without a reference could be collected
+
+
+async def _end(process: Process, stderr_reader: asyncio.Task[None] | None, grace_s: float) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    await _wait_for_exit(process, grace_s)
+    if process.returncode is None:
+        process.terminate()
+        await _wait_for_exit(process, _EXIT_TIMEOUT_S)
+    if stderr_reader is not None:
+        stderr_reader.cancel()
 
 
 async def _wait_for_exit(process: Process, seconds: float) -> None:

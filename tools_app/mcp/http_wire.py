@@ -36,6 +36,7 @@ _LOST_SESSION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LOST_STATUSES = (404, 410)
+_UNKNOWN_EFFECT = "Whether a call had an effect is unknown."
 
 
 class HttpWire(httpx2.AsyncBaseTransport):
@@ -74,7 +75,11 @@ class HttpWire(httpx2.AsyncBaseTransport):
             finally:
                 self._notifications -= 1
         response = await self._inner.handle_async_request(request)
-        if response.status_code == 202 or response.is_redirect:
+        if response.status_code in (202, 204):
+            await response.aclose()
+            sentence = f"It accepted the request (HTTP {response.status_code}) and sent no result. {_UNKNOWN_EFFECT}"
+            return _failure(message["id"], sentence, httpx2.Response(200))
+        if response.is_redirect:
             return response
         if response.status_code >= 400:
             return await self._error(request, response, message["id"])
@@ -82,7 +87,9 @@ class HttpWire(httpx2.AsyncBaseTransport):
 
     async def _error(self, request: httpx2.Request, response: httpx2.Response, request_id: Any) -> httpx2.Response:
         status, text = response.status_code, await _text_of(response)
-        error = next((item["error"] for item in _decoded(text, request_id) if "error" in item), None)
+        is_of_protocol = '"jsonrpc"' in text  # an "error" alone is also OAuth's, and of many frameworks
+        errors = [item["error"] for item in _decoded(text, request_id) if "error" in item] if is_of_protocol else []
+        error = errors[0] if errors else None
         if _SESSION_HEADER in request.headers:
             is_of_method = error is not None and error["code"] in (_METHOD_NOT_FOUND, _INVALID_PARAMS)
             self.has_lost_session = (status in _LOST_STATUSES and not is_of_method) or bool(_LOST_SESSION.search(text))

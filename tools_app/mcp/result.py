@@ -12,6 +12,13 @@ from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace
 from tools_app.paging import size
 
+_EXTENSIONS = {
+    "audio/wav": ".wav",
+    "audio/mp3": ".mp3",
+    "audio/ogg": ".ogg",
+    "image/jpg": ".jpg",
+    "image/webp": ".webp",
+}
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _MAX_PART = 2000  # characters of a part of an unknown kind
 
@@ -90,7 +97,9 @@ def _add_file(
     if text.startswith("data:"):  # an address of the kind that browsers show instead of the bare data
         declared, _, text = text.partition(",")
         media_type = media_type or declared.removeprefix("data:").partition(";")[0]
-    path = f"{RESULTS}/{secrets.token_hex(6)}{mimetypes.guess_extension(media_type.partition(';')[0]) or '.bin'}"
+    media_type = media_type.partition(";")[0].strip().lower()
+    extension = mimetypes.guess_extension(media_type) or _EXTENSIONS.get(media_type, ".bin")
+    path = f"{RESULTS}/{secrets.token_hex(6)}{extension}"
     try:
         content = base64.b64decode("".join(text.split()), validate=True)
     except ValueError:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ConfigDict
@@ -30,12 +30,12 @@ def mcp_tool(
     schema: str,
     digest: str,
     danger: str,
-    rule: str = "",
+    is_destructive: bool = False,
     loop_exempt: bool = False,
 ) -> ToolDefinition:
     """Return the definition of a server's tool. It is cached, so that an unchanged tool list is the same object.
 
-    `digest` is the one that an administrator confirmed. `rule` tells an approver why the tool is dangerous.
+    `digest` is the one that an administrator confirmed.
     """
 
     async def handler(arguments: McpArguments, context: ToolContext) -> ToolResult:
@@ -48,7 +48,7 @@ def mcp_tool(
         handler=handler,
         danger=Danger[danger.upper()],
         target=Target.MCP,
-        judge=partial(_judgement, danger=Danger[danger.upper()], rule=rule) if rule else None,
+        judge=_destructive if is_destructive else None,
         compact_template=f"{server}__{tool}",
         loop_exempt=loop_exempt,
         own_schema=schema,
@@ -56,8 +56,8 @@ def mcp_tool(
     )
 
 
-def _judgement(arguments: McpArguments, workspace: Workspace, *, danger: Danger, rule: str) -> Judgement:
-    return Judgement(danger=danger, rule=rule)
+def _destructive(arguments: McpArguments, workspace: Workspace) -> Judgement:
+    return Judgement(danger=Danger.DANGEROUS, rule="its server calls it destructive")
 
 
 async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:

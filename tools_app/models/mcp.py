@@ -131,13 +131,10 @@ class McpTool(models.Model):
         return self.confirmed != self.digest
 
     @property
-    def danger(self) -> tuple[str, str]:
-        """Return the danger of the tool, and the rule that decided it, '' if it is the server's own danger.
-
-        Annotations make each tool stricter, and a trusted server's also looser.
-        """
+    def danger(self) -> str:
+        """Return the danger: the server's, or a stricter one of an annotation, or a looser one of a trusted server."""
         if self.is_destructive:
-            return DangerLevel.DANGEROUS, "its server calls it destructive"
+            return DangerLevel.DANGEROUS
         if self.is_read_only and self.server.trusts_annotations:
-            return DangerLevel.SAFE, ""
-        return self.server.danger, ""
+            return DangerLevel.SAFE
+        return self.server.danger

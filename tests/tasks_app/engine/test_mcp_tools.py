@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 
 from llm_app.models import Secret
 from tasks_app import services
-from tasks_app.models import ContextEntry, Loaded
+from tasks_app.models import Approval, ContextEntry, Loaded
 from tasks_app.run import affinity
 from tasks_app.worker import mcp_refresh
 from tests.processes import below
@@ -88,6 +88,25 @@ def test_moderate_by_default_and_as_strict_as_the_administrator_says(play, serve
     ToolSetting.objects.create(name="notes__add", approval="always")
     task = play(call("notes__add", a=1, b=2), result()).advance()
     assert task.waiting_for == "approval"
+
+
+@pytest.mark.parametrize(
+    ("fields", "trusted", "danger", "waits_for"),
+    [
+        ({"is_destructive": True}, False, "moderate", "approval"),
+        ({"is_destructive": True}, True, "safe", "approval"),
+        ({"is_read_only": True}, True, "dangerous", ""),
+        ({"is_read_only": True}, False, "dangerous", "approval"),
+        ({}, True, "moderate", ""),
+    ],
+)
+def test_annotations_make_a_tool_stricter_or_if_trusted_looser(play, server, fields, trusted, danger, waits_for):
+    server.tools.filter(name="add").update(**fields)
+    McpServer.objects.update(trusts_annotations=trusted, danger=danger)
+    task = play(call("notes__add", a=1, b=2), result()).advance()
+    assert task.waiting_for == waits_for
+    if fields.get("is_destructive"):
+        assert Approval.objects.get().reason == "its server calls it destructive"
 
 
 def test_a_missing_credential_is_explained(play, owner, server):
