@@ -95,9 +95,9 @@ def test_moderate_by_default_and_as_strict_as_the_administrator_says(play, serve
     [
         ({"is_destructive": True}, False, "moderate", "approval"),
         ({"is_destructive": True}, True, "safe", "approval"),
-        ({"is_read_only": True}, True, "dangerous", ""),
+        ({"is_read_only": True}, True, "dangerous", None),
         ({"is_read_only": True}, False, "dangerous", "approval"),
-        ({}, True, "moderate", ""),
+        ({}, True, "moderate", None),
     ],
 )
 def test_annotations_make_a_tool_stricter_or_if_trusted_looser(play, server, fields, trusted, danger, waits_for):
