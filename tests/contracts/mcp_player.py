@@ -1,9 +1,10 @@
-"""An MCP server that plays a report: `mcp_player.py REPORT LOG` on stdio, with `PORT` on HTTP. It knows no SDK.
+"""An MCP server that plays a report. Run `mcp_player.py REPORT LOG` for stdio, with `PORT` for HTTP.
 
-A report has `tools`, or `pages` of them, and `exchanges` in their order. An exchange answers the request of its `expect`
-with `result`, `error`, or over HTTP with `status`, `headers` and `body`. `before` are messages and lines that precede the
-answer. `raw` is the answer as it is. `then` is "exit" or "hang" instead of an answer. `meanwhile` makes a server on HTTP
-forget its sessions, and `must come` starts the exchanges again. `answers` replaces the answers of other methods.
+It uses no SDK. A report has `tools`, or `pages` of them, and `exchanges` in their order. An exchange answers the
+request of its `expect` with `result`, `error`, or over HTTP with `status`, `headers` and `body`. `before` lists
+messages, lines and pauses that precede the answer. `raw` is the complete answer. `then` is "exit" or "hang".
+`meanwhile` makes a server on HTTP forget its sessions, and `must come` starts the exchanges again. `answers` replaces
+the answers to other methods.
 """
 
 import json
