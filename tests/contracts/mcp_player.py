@@ -3,7 +3,7 @@
 It uses no SDK. A report has `tools`, or `pages` of them, and `exchanges` in their order. An exchange answers the
 request of its `expect` with `result`, `error`, or over HTTP with `status`, `headers` and `body`. `before` lists
 messages, lines and pauses that precede the answer. `raw` is the complete answer. `then` is "exit" or "hang".
-`meanwhile` makes a server on HTTP forget its sessions, and `must come` starts the exchanges again. `answers` replaces
+An event between them makes a server on HTTP forget its sessions; `must come` starts the exchanges again. `answers` replaces
 the answers to other methods.
 """
 
