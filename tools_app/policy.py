@@ -98,7 +98,7 @@ class Policy:
         """Return whether a tool is available now. Calls of an unavailable tool are refused as well."""
         if visibility.answers_only and definition.name != "message":
             return False
-        if (group := self.group_of(definition.name)) and group not in visibility.loaded:
+        if (group := self.group_of(definition.name)) and visibility.loaded.isdisjoint({group, definition.name}):
             return False
         return self._permits(definition) and definition.visible(visibility)
 

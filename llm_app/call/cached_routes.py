@@ -6,9 +6,12 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from llm_app.breaker.guard import AttemptGuard
 from llm_app.call.route_settings import RouteSettings
+from llm_app.errors import ProtocolUnavailable
 from llm_app.models import CircuitBreaker, Route
 from llm_app.sql import cached_sql, fetch_all
+from llm_app.types import ToolMode
 
 
 @cached_sql
@@ -56,6 +59,22 @@ class CachedRoutes:
         """Note that a rejection taught a quirk of the route's model, so that the next call uses it."""
         route.has_learned = True  # type: ignore[attr-defined]  # annotated by usable_for
         self._settings.pop(route.pk, None)
+
+    def tool_limit(self) -> int | None:
+        """Return the most tools that the current route accepts: the first one that allows calls. None: no known limit.
+
+        Protocols that describe tools in the prompt have no limit.
+        """
+        routes = self.current_routes()
+        current = [route for route in routes if AttemptGuard(route).allows_calls] or routes
+        try:
+            settings = self.settings_of(current[0]) if current else None
+        except ProtocolUnavailable:
+            return None
+        if settings is None or settings.target.tool_mode is not ToolMode.NATIVE:
+            return None
+        limit: int | None = settings.parameters.quirks.get("max_tools")
+        return limit
 
     def current_routes(self) -> list[Route]:
         """Return the routes with a current `probe_is_due`, by this host's clock.

@@ -163,7 +163,7 @@ def _judge(context: TaskContext, call: OpenCall, definition: ToolDefinition, arg
 
 def _unavailable_text(policy: Policy, definition: ToolDefinition, loaded: Collection[str]) -> str:
     group = policy.group_of(definition.name)
-    if group and group not in loaded:
+    if group and group not in loaded and definition.name not in loaded:
         return f"The tool {definition.name} is not loaded. Call load_tools with group {group!r} first."
     return f"The tool {definition.name} is not available here."
 

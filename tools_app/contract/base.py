@@ -110,7 +110,8 @@ class ToolContext:
     - `session` identifies the caller, for state that outlives the call.
     - `layers` are the layers that commands see in the sandbox, and `mask` is what an administrator hides from commands.
       Both are computed on demand.
-    - `groups` maps the name of each group of tools that is loaded on demand to the names of its tools.
+    - `groups` maps the name of each group of tools that is loaded on demand to the names of its tools. `shown_tools`
+      are the names of the tools that the model sees, `tool_limit` is the most that its provider accepts, if known.
     - `output_schema` is the JSON Schema of the task's result, `time_zone` the time zone of the person.
     - `page_bytes` is the part of a result that the model sees, in bytes, including the tool's own remarks.
     - `last_job` is the highest number that the session has used for a background command.
@@ -128,6 +129,8 @@ class ToolContext:
     network: NetworkPolicy
     plan: Sequence[PlanStep] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    shown_tools: Sequence[str] = ()
+    tool_limit: int | None = None
     output_schema: str = ""
     time_zone: str = "UTC"
     page_bytes: int = 14_400
@@ -162,7 +165,8 @@ class ToolVisibility:
     - `answers_only`: only the tool `message` is left.
     - `in_workflow`: the task has the steps of a workflow instead of a plan.
     - `has_cut`: the model sees only an outline of the beginning of the conversation.
-    - `has_groups`: there are groups of tools to load. `loaded` are the groups that the session has loaded.
+    - `has_groups`: there are groups of tools to load. `loaded` are the groups that the session has loaded, and
+      single tools of groups.
     - `skills`: name and description of each skill that the task's person can use.
     - `handoffs`: name and description of each agent to which the acting agent can hand on.
     - `may_delegate`: the task can delegate. `shows_delegate`: models see that. `agents`: the agents to which it can.

@@ -82,16 +82,18 @@ class JobStarted(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadGroup(Effect):
-    """A group of tools that becomes available in this session."""
+    """A group of tools that becomes available in this session, or only these `tools` of it."""
 
     group: str
+    tools: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnloadGroup(Effect):
-    """A group of tools that is no longer available, until it is loaded again."""
+    """A group of tools that is no longer available, until it is loaded again. `tools` are all tools of the group."""
 
     group: str
+    tools: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

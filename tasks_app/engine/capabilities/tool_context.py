@@ -53,6 +53,8 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         network=_network(settings.policy, cleared.definition, session),
         plan=[PlanStep(**step) for step in task.plan],
         groups=settings.policy.tools_by_group,
+        shown_tools=context.visible.names,
+        tool_limit=settings.routes.tool_limit() if settings.routes and settings.policy.tools_by_group else None,
         output_schema=task.output_schema,
         time_zone=context.time_zone,
         page_bytes=max(result_bytes - _NOTES, result_bytes // 2),  # the engine adds its notes

@@ -157,12 +157,14 @@ def count_job(effect: JobStarted, changes: Changes) -> None:
 
 @handles(LoadGroup)
 def load_group(effect: LoadGroup, changes: Changes) -> None:
-    _load(changes, LoadedKind.GROUP, effect.group)
+    for name in effect.tools or [effect.group]:
+        _load(changes, LoadedKind.GROUP, name)
 
 
 @handles(UnloadGroup)
 def unload_group(effect: UnloadGroup, changes: Changes) -> None:
-    loaded = Loaded.objects.filter(session=changes.task.session, kind=LoadedKind.GROUP, name=effect.group)
+    names = [effect.group, *effect.tools]
+    loaded = Loaded.objects.filter(session=changes.task.session, kind=LoadedKind.GROUP, name__in=names)
     changes.extra_writes.append(loaded.delete)
 
 
@@ -172,7 +174,7 @@ def load_skill(effect: LoadSkill, changes: Changes) -> None:
 
 
 def _load(changes: Changes, kind: LoadedKind, name: str) -> None:
-    """Mark a group or skill as loaded, until the session is deleted."""
+    """Mark a group, a tool of a group or a skill as loaded, until the session is deleted."""
     session = changes.task.session
     if not Loaded.objects.filter(session=session, kind=kind, name=name).exists():
         changes.rows.append(Loaded(session=session, kind=kind, name=name))

@@ -138,6 +138,35 @@ def test_loaded_groups_stay_for_the_next_task(play, owner, server, monkeypatch):
     assert Run(task).advance().waiting_for == "approval"
 
 
+@pytest.fixture
+def full_server(server):
+    """A group with more tools than the model's provider accepts."""
+    McpTool.objects.bulk_create(
+        McpTool(server=server, name=f"tool{number}", schema='{"type": "object"}', digest="a", confirmed="a")
+        for number in range(60)
+    )
+    McpTool.objects.create(server=server, name="fail", schema='{"type": "object"}', digest="a", confirmed="a")
+    return server
+
+
+def test_a_group_that_does_not_fit_is_refused_and_some_of_its_tools_are_loaded(play, full_server):
+    run = play(
+        *(call("load_tools", group="notes"), call("load_tools", group="notes__sub, notes__add")),
+        *(call("load_tools", group="notes__fail, notes__tool7"), call("notes__fail"), call("notes__keep")),
+        *(call("load_tools", group="notes", unload=True), call("notes__fail"), result()),
+    )
+    run.task.session.model.routes.update(quirks={"max_tools": 40})
+    assert run.advance().state == "done"
+    (_, refused), (_, unknown), loaded, *later = run.results()
+    assert "takes at most 40 tools" in refused
+    assert "more fit. Call load_tools again with the names" in refused
+    assert "The tools of the group: notes__add, notes__fail, notes__keep" in refused
+    assert "no group called" in unknown
+    assert loaded == ("succeeded", "Usable now: notes__fail, notes__tool7.")
+    assert ["is not loaded" in text for _, text in later[:4]] == [False, True, False, True]
+    assert not Loaded.objects.exists()
+
+
 def test_an_unloaded_group_can_be_loaded_again(play, server, monkeypatch):
     monkeypatch.setattr(policy, "MAX_SHOWN", 1)
     ToolSetting.objects.create(name="notes__add", approval="always")
