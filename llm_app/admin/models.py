@@ -14,6 +14,7 @@ from unfold.decorators import action, display
 
 from llm_app.adapters.extra_body import ANSWERS_FIELDS, TOKEN_FIELDS
 from llm_app.admin.price_form import PriceForm, effective_price
+from llm_app.admin.quirks import link_to_quirks, quirks_of_route, with_learned_counts
 from llm_app.admin.status import OUTCOMES, outcome, sentence
 from llm_app.models import LogicalModel, ModelKind, Protocol, Route
 from llm_app.pricing import unpriced
@@ -96,8 +97,17 @@ def number_routes(model: LogicalModel) -> None:
 @admin.register(Route)
 class RouteAdmin(ModelAdmin):
     form = RouteForm
-    list_display = ["model", "priority", "provider", "provider_model", "last_outcome", "takes_images", "costs"]
-    readonly_fields = ["status_now"]
+    list_display = [
+        "model",
+        "priority",
+        "provider",
+        "provider_model",
+        "last_outcome",
+        "takes_images",
+        "learned",
+        "costs",
+    ]
+    readonly_fields = ["status_now", "learned_quirks"]
     fieldsets = (
         (None, {"fields": ["model", "provider", "provider_model", "priority", "takes_images"]}),
         (
@@ -109,7 +119,7 @@ class RouteAdmin(ModelAdmin):
             },
         ),
         ("Request", {"fields": ["context_window", "max_tokens", "temperature", "thinking_budget"]}),
-        ("Protocol", {"fields": ["extra_body", "extra_headers", "quirks"]}),
+        ("Protocol", {"fields": ["extra_body", "extra_headers", "quirks", "learned_quirks"]}),
         ("Status", {"fields": ["status_now"]}),
     )
     list_display_links = ["provider_model"]
@@ -119,7 +129,7 @@ class RouteAdmin(ModelAdmin):
     ordering = ["model__name", "priority", "pk"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Route]:
-        return with_outcomes(super().get_queryset(request))
+        return with_learned_counts(with_outcomes(super().get_queryset(request)))
 
     def save_model(self, request: HttpRequest, obj: Route, form: RouteForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -133,6 +143,18 @@ class RouteAdmin(ModelAdmin):
     @display(description="last call or test")
     def status_now(self, route: Route) -> str:
         return sentence(status_of(route))
+
+    @display(description="quirks")
+    def learned(self, route: Route) -> str:
+        filters: dict[str, str | int] = {
+            "provider__id__exact": route.provider_id,
+            "provider_model": route.provider_model,
+        }
+        return link_to_quirks(route.learned_count, **filters)  # type: ignore[attr-defined]
+
+    @display(description="learned quirks")
+    def learned_quirks(self, route: Route) -> str:
+        return quirks_of_route(route) if route.pk else ""
 
     @display(description="USD per million tokens")
     def costs(self, route: Route) -> str:

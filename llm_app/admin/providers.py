@@ -13,13 +13,14 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from llm_app import protocols
 from llm_app.admin import status
-from llm_app.admin.read_only import ReadOnlyMixin, RedactedPagesMixin
+from llm_app.admin.quirks import LearnedQuirkInline, link_to_quirks, with_provider_counts
+from llm_app.admin.read_only import ReadOnlyMixin
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.base_address import has_path
 from llm_app.breaker import changes
 from llm_app.breaker.rules import MAX_CALLS, MAX_SECONDS, Thresholds
 from llm_app.connection_test import check_models
-from llm_app.models import BreakerChange, BreakerState, LearnedQuirk, Provider
+from llm_app.models import BreakerChange, BreakerState, Provider
 from llm_app.provider_status import listed_outcome, settings_changed, status_of_provider, with_outcomes
 from llm_app.setup import known_providers
 
@@ -99,33 +100,6 @@ class BreakerChangeAdmin(ReadOnlyMixin, ModelAdmin):
         return change.after, change.get_after_display()
 
 
-class LearnedQuirkInline(ReadOnlyMixin, TabularInline):
-    """The learned quirks on a provider's page. Deleting one happens on its own page, which asks for confirmation."""
-
-    model = LearnedQuirk
-    verbose_name_plural = "learned quirks"
-    fields = ["provider_model", "quirk", "value", "reason", "learned_at"]
-    readonly_fields = fields
-    extra = 0
-    hide_title = True
-    show_change_link = True
-
-
-@admin.register(LearnedQuirk)
-class LearnedQuirkAdmin(RedactedPagesMixin, ModelAdmin):
-    """Admin of learned quirks. After one is deleted, the next call sends the field again."""
-
-    list_display = ["provider", "provider_model", "quirk", "value", "learned_at"]
-    list_filter = ["provider", "quirk"]
-    list_select_related = ["provider"]
-    search_fields = ["provider__name", "provider_model", "reason"]
-    fields = ["provider", "provider_model", "quirk", "value", "reason", "learned_at"]
-    readonly_fields = fields
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-
 class ProviderForm(WriteOnlyForm):
     protocol = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
 
@@ -182,7 +156,9 @@ def _valid_seconds(value: float) -> float:
 @admin.register(Provider)
 class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     form = ProviderForm
-    list_display = ["name", "spoken_protocol", "base_url", "has_key", "last_outcome", "breaker_state", "enabled"]
+    list_display = [
+        *("name", "spoken_protocol", "base_url", "has_key", "last_outcome", "breaker_state", "learned", "enabled"),
+    ]
     list_filter = ["protocol", "enabled", "circuit_breaker__state"]
     list_select_related = ["circuit_breaker"]
     search_fields = ["name", "base_url"]
@@ -205,7 +181,11 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     change_form_outer_before_template = "admin/llm_app/provider_actions.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
-        return with_outcomes(super().get_queryset(request))
+        return with_provider_counts(with_outcomes(super().get_queryset(request)))
+
+    @display(description="quirks")
+    def learned(self, provider: Provider) -> str:
+        return link_to_quirks(provider.learned_count, provider__id__exact=provider.pk)  # type: ignore[attr-defined]
 
     @display(description="protocol", ordering="protocol")
     def spoken_protocol(self, provider: Provider) -> str:

@@ -1,6 +1,7 @@
 """Providers in the admin: tests, breakers and the order of routes."""
 
 import html
+import re
 from typing import Any
 
 import pytest
@@ -269,6 +270,28 @@ def test_learned_quirks_are_shown_and_deleted_after_confirmation(main: Provider,
     browser.post(f"/admin/llm_app/learnedquirk/{row.pk}/delete/", {"post": "yes"})
     assert not LearnedQuirk.objects.exists()
     assert LogEntry.objects.filter(object_repr__contains="temperature").exists()
+
+
+def test_a_route_counts_its_learned_quirks_and_forgets_them(main: Provider, browser: Client) -> None:
+    route = main.routes.get()
+    target = {"provider": main, "provider_model": route.provider_model}
+    row = LearnedQuirk.objects.create(
+        **target, quirk="max_output_tokens", value=16384, reason="HTTP 400: at most 16384"
+    )
+    other = LearnedQuirk.objects.create(provider=main, provider_model="another", quirk="cache_points", value=False)
+    assert "1 learned" in (page := browser.get("/admin/llm_app/route/").content.decode())
+    address = re.search(r'href="(/admin/llm_app/learnedquirk/\?[^"]+)"', page)
+    assert address
+    listed = browser.get(address[1].replace("&amp;", "&")).content.decode()
+    assert f"/learnedquirk/{row.pk}/" in listed
+    assert f"/learnedquirk/{other.pk}/" not in listed
+    assert "2 learned" in browser.get(LIST).content.decode()
+    page = browser.get(f"/admin/llm_app/route/{route.pk}/change/").content.decode()
+    assert "max_output_tokens = 16384" in page
+    assert f"/admin/llm_app/learnedquirk/{row.pk}/delete/" in page
+    browser.post(f"/admin/llm_app/learnedquirk/{row.pk}/delete/", {"post": "yes"})
+    assert "max_output_tokens" not in browser.get(f"/admin/llm_app/route/{route.pk}/change/").content.decode()
+    assert browser.get("/admin/llm_app/route/add/").status_code == 200
 
 
 def test_lists_and_forms_use_the_newest_result(browser: Client, main: Provider) -> None:
