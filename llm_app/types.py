@@ -77,6 +77,10 @@ def has_reason(finish_reason: str, reasons: Collection[str]) -> bool:
     return any(name.removeprefix("finish_reason_") in reasons for name in names)
 
 
+# Fields of sealed blocks: of Anthropic and OpenRouter (`data`), OpenAI, and Gemini.
+_SEALED_FIELDS = ("signature", "data", "encrypted_content", "extra_content")
+
+
 class DeltaKind(StrEnum):
     TEXT = "text"  # the text of a `message` call, decoded while it arrives
     THINKING = "thinking"
@@ -111,8 +115,8 @@ class ToolCall:
 class Thinking:
     """The thinking of a model.
 
-    Sealed `blocks` (signed or encrypted) are sent back unchanged, only to the protocol, model and account that made
-    them. `account` is a fingerprint; it is empty in entries of earlier versions.
+    `blocks` are sent back unchanged, only to the protocol and model that made them. Signed or encrypted ones are also
+    sealed for the account that made them. `account` is its fingerprint; it is empty in entries of earlier versions.
     """
 
     text: str
@@ -123,6 +127,11 @@ class Thinking:
 
     def is_from(self, protocol: str, model: str) -> bool:
         return (self.protocol, self.model) == (protocol, model)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Return whether a block is signed or encrypted."""
+        return any(block.get(name) for block in self.blocks for name in _SEALED_FIELDS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

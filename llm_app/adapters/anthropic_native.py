@@ -25,7 +25,7 @@ def thinking_blocks(message: Message, parameters: RouteParameters, protocol: str
     thinking = message.thinking
     if thinking is None or message.tool_call is None:
         return []
-    if blocks := sealed_blocks(message, parameters, protocol):
+    if blocks := own_blocks(message, parameters, protocol):
         return blocks
     is_own = thinking.is_from(protocol, parameters.model)
     if is_own and thinking.text and parameters.quirks.get("unsigned_thinking"):
@@ -33,10 +33,10 @@ def thinking_blocks(message: Message, parameters: RouteParameters, protocol: str
     return []
 
 
-def sealed_blocks(message: Message, parameters: RouteParameters, protocol: str) -> list[dict[str, Any]]:
-    """Return the sealed blocks of a message's thinking if this protocol, model and account made them."""
+def own_blocks(message: Message, parameters: RouteParameters, protocol: str) -> list[dict[str, Any]]:
+    """Return the blocks of a message's thinking if this protocol, model and account made them."""
     thinking = message.thinking
-    if thinking is None or not parameters.accepts_sealed(thinking, protocol):
+    if thinking is None or not parameters.accepts_blocks(thinking, protocol):
         return []
     return [dict(block) for block in thinking.blocks]
 

@@ -64,9 +64,16 @@ class RouteParameters:
         """
         return cls(**orjson.loads(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)))
 
-    def accepts_sealed(self, thinking: Thinking, protocol: str) -> bool:
-        """Return whether the sealed blocks of this thinking can be sent: their own protocol, model and account do."""
-        if not thinking.is_from(protocol, self.model) or self.quirks.get("sealed_thinking") is False:
+    def accepts_blocks(self, thinking: Thinking, protocol: str) -> bool:
+        """Return whether the blocks of this thinking can be sent: to their own protocol, model and account.
+
+        Blocks that are not sealed can be sent to any account.
+        """
+        if not thinking.is_from(protocol, self.model):
+            return False
+        if not thinking.is_sealed:
+            return True
+        if self.quirks.get("sealed_thinking") is False:
             return False
         if not thinking.account:  # an entry of an earlier version
             return "sealed_epoch" not in self.quirks

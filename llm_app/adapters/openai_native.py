@@ -207,7 +207,7 @@ def _signature_fields(message: Message, parameters: RouteParameters, *, is_uncha
     Google documents the placeholder: ai.google.dev/gemini-api/docs/gemini-3#migrating_from_other_models.
     """
     thinking = message.thinking
-    if is_unchanged and thinking and parameters.accepts_sealed(thinking, "openai"):
+    if is_unchanged and thinking and parameters.accepts_blocks(thinking, "openai"):
         for block in thinking.blocks:
             if "extra_content" in block:
                 return {"extra_content": block["extra_content"]}
@@ -228,7 +228,7 @@ def _thinking_fields(message: Message, parameters: RouteParameters) -> dict[str,
     if thinking and not thinking.is_from("openai", parameters.model):
         thinking = None
     if field == "reasoning_details":
-        blocks = thinking.blocks if thinking and parameters.accepts_sealed(thinking, "openai") else ()
+        blocks = thinking.blocks if thinking and parameters.accepts_blocks(thinking, "openai") else ()
         details = [block for block in blocks if "extra_content" not in block]
         return {field: details} if details else {}
     if thinking:

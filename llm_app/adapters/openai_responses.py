@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import orjson
 
 from llm_app.adapters import extra_body
-from llm_app.adapters.anthropic_native import sealed_blocks
+from llm_app.adapters.anthropic_native import own_blocks
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.adapters.openai_native import OpenAINative, tool_use_fields
 from llm_app.adapters.responses_parser import ResponsesParser
@@ -32,6 +32,8 @@ class OpenAIResponses(OpenAINative):
     encrypted_reasoning: true if the model reasons. Other models reject the request for encrypted reasoning.
     thinking_effort_field: the field for the thinking budget as an effort (low, medium, high): "reasoning.effort".
     item_ids: false if the ids of reasoning items are looked up in vain, as nothing is stored (Azure, proxies).
+    complete_thinking: true if the provider requires the reasoning of each call (DeepSeek). It is switched off while the
+        history has calls without it, such as those of another model.
     phases: true if the model distinguishes commentary next to a call from an answer (GPT-5.3 and newer).
     strict_tools: false if `strict` is rejected; the default is true, for tools whose schema has a strict form.
     """
@@ -58,7 +60,7 @@ class OpenAIResponses(OpenAINative):
         return self._reasoning_items(message, parameters) + items if items else []
 
     def _reasoning_items(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
-        items = sealed_blocks(message, parameters, self.name)
+        items = own_blocks(message, parameters, self.name)
         if parameters.quirks.get("item_ids") is False:
             items = [{name: value for name, value in item.items() if name != "id"} for item in items]
         return items
@@ -81,9 +83,18 @@ class OpenAIResponses(OpenAINative):
         fields |= {name: value for name, value in additional.items() if name not in _FORBIDDEN_FIELDS}
         if parameters.thinking_budget and (field := parameters.quirks.get("thinking_effort_field")):
             extra_body.set_field(fields, field, parameters.thinking_effort)
+        if not self.may_think(prompt, parameters):
+            fields["reasoning"] = {"effort": "none"}  # DeepSeek: api-docs.deepseek.com/guides/thinking_mode
         if instructions := without_marker(prompt.system).strip():
             fields["instructions"] = instructions
         return parameters.without_unsupported(fields | self._tool_fields(prompt, parameters))
+
+    def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
+        """Return whether each call of the history has its reasoning, if the provider requires that."""
+        if not parameters.quirks.get("complete_thinking"):
+            return True
+        calls = (message for message in prompt.messages if message.tool_call)
+        return all(own_blocks(message, parameters, self.name) for message in calls)
 
     def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         if not prompt.tools:

@@ -156,7 +156,7 @@ class Attempt:
     def _with_account(self, result: LLMTurnResult) -> LLMTurnResult:
         """Return the turn with the account that sealed its thinking."""
         thinking, account = result.thinking, self._parameters.account
-        if thinking is None or not thinking.blocks or not account:
+        if thinking is None or not thinking.is_sealed or not account:
             return result
         return replace(result, thinking=replace(thinking, account=account))
 

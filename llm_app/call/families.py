@@ -72,9 +72,9 @@ _FAMILIES = (
     ),
     # --- others over Anthropic's protocol -----------------------------------------------------------------------
     # Their thinking goes back, also without a signature. Sources: github.com/NousResearch/hermes-agent/pull/14018 and
-    # /17510 (Kimi and DeepSeek answer 400 without it), /issues/75725 (MiniMax thinks no more without it), and
-    # docs.z.ai/guides/capabilities/thinking-mode (GLM: preserved thinking).
-    _Family(r"deepseek-|kimi-|moonshot-|glm-|minimax-", _ANTHROPIC, {"unsigned_thinking": True}),
+    # /17510 (Kimi and DeepSeek answer 400 without it), /issues/24884 (MiMo, too), /issues/75725 (MiniMax thinks no more
+    # without it), and docs.z.ai/guides/capabilities/thinking-mode (GLM: preserved thinking).
+    _Family(r"deepseek-|kimi-|moonshot-|mimo-|glm-|minimax-", _ANTHROPIC, {"unsigned_thinking": True}),
     # DeepSeek thinks unless told not to, and then refuses calls without thinking:
     # github.com/NousResearch/hermes-agent/issues/15700 and /pull/16149.
     _Family(r"deepseek-", _ANTHROPIC, {"complete_thinking": True}),
@@ -90,7 +90,8 @@ _FAMILIES = (
     _Family(r"gemini-", _CHAT, {"schema_root": "object", "openapi_schemas": True}),
     _Family(r"gemini-([3-9]|flash-latest|pro-latest)", _CHAT, {"thought_signatures": True}),
     # DeepSeek wants its thinking back with each call: api-docs.deepseek.com/guides/thinking_mode ("Tool Calls": 400).
-    _Family(r"deepseek-", _CHAT, {"thinking_field": "reasoning_content"}),
+    # MiMo, too: platform.xiaomimimo.com/docs/en-US/usage-guide/passing-back-reasoning_content.
+    _Family(r"deepseek-|mimo-", _CHAT, {"thinking_field": "reasoning_content"}),
     # Kimi too, and its thinking models fix the sampling. Sources: platform.kimi.ai/docs/api/models-overview, and the
     # HTTP 400 in github.com/JohnnyZ93/oai-compatible-copilot/issues/140 and github.com/janhq/jan/issues/7790.
     _Family(

@@ -131,6 +131,8 @@ _RULES = (
     _QuirkRule(
         "thinking", "complete_thinking", value=True, message_pattern=_WITHOUT_THINKING, request_field="messages"
     ),
+    # DeepSeek over the Responses API ("The `reasoning_text` …"): github.com/lidge-jun/opencodex/pull/4769.
+    _QuirkRule("thinking", "complete_thinking", value=True, message_pattern=_WITHOUT_THINKING, request_field="input"),
     # Bedrock behind Anthropic's protocol: github.com/can1357/oh-my-pi/pull/10486.
     _QuirkRule("thinking.signature", "unsigned_thinking", False, "field required", "messages"),
     # Gemini behind a gateway or under another name: github.com/BigPizzaV3/CodexPlusPlus/issues/367.

@@ -60,6 +60,8 @@ def _text_fields(value: object) -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict):
         if isinstance(param := value.get("param"), str):
             yield "param", param
+            if " " in param:  # a sentence (MiMo: github.com/earendil-works/pi/issues/4602)
+                yield "text", param
         if isinstance(path := value.get("loc"), list):
             yield "param", ".".join(str(part) for part in path if part != "body")
         for name in _TEXT_FIELDS:

@@ -18,6 +18,11 @@ def lacks(received: Received, words: str) -> bool:
     return contains(received, "tool_calls") and not contains(received, words)
 
 
+def contains_unless(received: Received, words: str, *exceptions: str) -> bool:
+    """The request contains these words, and none of the exceptions."""
+    return contains(received, words) and not any(contains(received, exception) for exception in exceptions)
+
+
 def longer_than(received: Received, characters: int) -> bool:
     """The request, as JSON text, has more characters."""
     return len(received.raw.decode()) > characters
@@ -112,6 +117,6 @@ RULES: dict[str, Callable[..., bool]] = {
     for rule in (
         *(contains, longer_than, null_content, max_over, more_tools_than, longer_description, cache_controls_over),
         *(user_after_tool, bad_alternation, unthought_call, unthought_unless_disabled, sealed_with, lacks),
-        unthought_content_unless_disabled,
+        *(unthought_content_unless_disabled, contains_unless),
     )
 }
