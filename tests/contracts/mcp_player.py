@@ -103,6 +103,15 @@ def filled(value: Any, message: dict[str, Any]) -> Any:
     return {key: filled(item, message) for key, item in value.items()} if isinstance(value, dict) else value
 
 
+def enlarged(value: Any) -> Any:
+    """Return the value with "$large" replaced by the base64 of three megabytes."""
+    if isinstance(value, list):
+        return [enlarged(item) for item in value]
+    if isinstance(value, dict):
+        return {key: enlarged(item) for key, item in value.items()}
+    return "AAAA" * 750_000 if value == "$large" else value
+
+
 def noted(message: dict[str, Any], **more: Any) -> None:
     params = message.get("params") or {}
     entry = {"request": name_of(message) if "method" in message else "answer", **more}
@@ -144,7 +153,7 @@ def answer_on_stdio(exchange: dict[str, Any], message: dict[str, Any]) -> None:
     if "raw" in exchange:
         write_line(filled(exchange["raw"], message))
         return
-    outcome = {name: exchange[name] for name in ("result", "error") if name in exchange}
+    outcome = {name: enlarged(exchange[name]) for name in ("result", "error") if name in exchange}
     write_line({"jsonrpc": "2.0", "id": message["id"], **outcome})
     if exchange.get("then") == "exit after the answer":
         os._exit(0)
@@ -189,6 +198,9 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, exchange: dict[str, Any], headers: dict[str, str], message: dict[str, Any]) -> None:
         if exchange.get("then") == "hang":
             time.sleep(60)
+        if exchange.get("then") == "exit":
+            self.close_connection = True
+            return
         outcome = {key: exchange[key] for key in ("result", "error") if key in exchange}
         reply = {"jsonrpc": "2.0", "id": message["id"], **outcome}
         if "before" in exchange or exchange.get("events"):

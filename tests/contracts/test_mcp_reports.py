@@ -110,3 +110,22 @@ def test_report(play: Callable[..., Run], tmp_path: Path, name: str) -> None:
             waiting.until(lambda request=request, count=count: server.count(request) == count)
         for entry in expect.get("received", ()):
             assert any(entry.items() <= received.items() for received in server.requests), server.requests
+
+
+@pytest.mark.parametrize("transport", ["stdio", "streamable HTTP"])
+def test_a_stop_cancels_the_call_at_the_server(play: Callable[..., Run], tmp_path: Path, transport: str) -> None:
+    exchanges = [
+        {"expect": "POST initialize", "headers": {"Mcp-Session-Id": "one"}},
+        {"expect": "tools/call ping", "then": "hang"},
+    ]
+    report = {"transport": transport, "exchanges": exchanges[transport == "stdio" :]}
+    with served(report, tmp_path) as server:
+        server.log.unlink()
+        run = play(call("remote__ping"), result())
+        thread = run.in_thread()
+        waiting.until(lambda: server.count("tools/call ping") == 1)
+        services.stop(run.task)
+        thread.join(30)
+        waiting.until(lambda: server.count("notifications/cancelled") == 1)
+        end = "end of stdin" if transport == "stdio" else "DELETE"
+        waiting.until(lambda: server.count(end) == 1)

@@ -207,6 +207,7 @@ def _answers(port: int) -> bool:
 async def test_http_server_works_the_same_way(on_http: McpEndpoint) -> None:
     connection = McpConnection(on_http)
     tools = (await connection.open()).tools
+    assert (await connection.ask({"do": "list"}))["protocol"] == "2026-07-28"
     answer = await connection.ask({"do": "call", "name": "add", "arguments": {"a": 2, "b": 3}})
     await connection.close()
     assert "add" in {tool.name for tool in tools}

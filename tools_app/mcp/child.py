@@ -24,6 +24,7 @@ from mcp.client._transport import TransportStreams
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from tools_app.mcp.http_wire import HttpWire
 from tools_app.mcp.incoming import Incoming, name_of, plain_tools
@@ -117,10 +118,10 @@ class Connection:
             return {"error": "it has ended since the last call", "ended": True, "rejected": True}
         try:
             answer = await (self._tools() if request["do"] == "list" else self._result(request))
-        except MCPError as error:
+        except (MCPError, RuntimeError, ValueError) as error:
             if self._incoming.has_ended:  # and so does this process: the next request starts both again
                 return {"error": f"it ended without an answer. {_UNKNOWN_EFFECT}", "ended": True}
-            answer = {"error": str(error)[:2000]}
+            answer = {"error": _sentence(error)[:2000]}
             if str(error).startswith(_CUT_STREAM):
                 answer["error"] = f"{answer['error']}. {_UNKNOWN_EFFECT}"
             if self.wire.has_lost_session:
@@ -181,10 +182,33 @@ class _ProgressForwarder:
 def _send(answer: Mapping[str, Any]) -> None:
     line = json.dumps(answer).encode()
     if len(line) > MAX_ANSWER:
+        line = json.dumps(_without_large_files(answer)).encode()
+    if len(line) > MAX_ANSWER:
         line = json.dumps({"error": f"its answer has {len(line)} bytes; at most {MAX_ANSWER} are taken"}).encode()
     data = line + b"\n"
     while data:
         data = data[os.write(_channel, data) :]
+
+
+def _without_large_files(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer without its largest files, each with a note, so that its other parts arrive."""
+    result = answer.get("result") or {}
+    parts = result.get("content")
+    if not isinstance(parts, list):
+        return dict(answer)
+    sizes = {number: len(json.dumps(part)) for number, part in enumerate(parts)}
+    excess, left_out = len(json.dumps(answer)) - MAX_ANSWER * 9 // 10, dict[int, int]()
+    for number in sorted(sizes, key=sizes.__getitem__, reverse=True):
+        if excess > 0 and isinstance(parts[number], dict) and parts[number].get("type") != "text":
+            left_out[number] = sizes[number]
+            excess -= sizes[number]
+    notes = [
+        f"[A file of this result ({parts[number].get('mimeType', 'of an unknown type')!s:.50}) was left out: it has "
+        f"{count:,} bytes, and a result at most {MAX_ANSWER:,}.]"
+        for number, count in sorted(left_out.items())
+    ]
+    content = [part for number, part in enumerate(parts) if number not in left_out]
+    return {**answer, "result": {**result, "content": content}, "notes": [*answer.get("notes", ()), *notes]}
 
 
 async def main() -> None:
@@ -205,6 +229,8 @@ def _innermost(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _sentence(error: BaseException) -> str:
+    if isinstance(error, ValidationError):
+        return f"its answer does not fit the protocol ({error.title})"
     return str(error) or type(error).__name__
 
 

@@ -74,16 +74,25 @@ class HttpWire(httpx2.AsyncBaseTransport):
                 return await self._inner.handle_async_request(request)
             finally:
                 self._notifications -= 1
+        try:
+            return await self._response(request, message["id"])
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            return _failure(message["id"], f"It cannot be reached: {error}")
+        except httpx2.HTTPError as error:
+            sentence = f"It broke off the connection ({type(error).__name__}). {_UNKNOWN_EFFECT}"
+            return _failure(message["id"], sentence)
+
+    async def _response(self, request: httpx2.Request, request_id: Any) -> httpx2.Response:
         response = await self._inner.handle_async_request(request)
         if response.status_code in (202, 204):
             await response.aclose()
             sentence = f"It accepted the request (HTTP {response.status_code}) and sent no result. {_UNKNOWN_EFFECT}"
-            return _failure(message["id"], sentence, httpx2.Response(200))
+            return _failure(request_id, sentence)
         if response.is_redirect:
             return response
         if response.status_code >= 400:
-            return await self._error(request, response, message["id"])
-        return await self._answer(request, response, message["id"])
+            return await self._error(request, response, request_id)
+        return await self._answer(request, response, request_id)
 
     async def _error(self, request: httpx2.Request, response: httpx2.Response, request_id: Any) -> httpx2.Response:
         status, text = response.status_code, await _text_of(response)
@@ -127,7 +136,7 @@ class HttpWire(httpx2.AsyncBaseTransport):
             async for part in parts:
                 body += part
                 if len(body) > MAX_BODY:
-                    return _failure(request_id, f"Its answer has over {MAX_BODY} bytes.", response)
+                    return _failure(request_id, f"Its answer has over {MAX_BODY} bytes.")
         finally:
             await response.aclose()
         text = body.decode(errors="replace")
@@ -135,7 +144,7 @@ class HttpWire(httpx2.AsyncBaseTransport):
         answer = next((item for item in messages if "method" not in item), None)
         if answer is None:
             words = f"It began: {_words(text)}" if text.strip() else "It was empty."
-            return _failure(request_id, f"Its answer was no message of the protocol. {words}", response)
+            return _failure(request_id, f"Its answer was no message of the protocol. {words}")
         if "error" in answer and _SESSION_HEADER in request.headers:
             self.has_lost_session = bool(_LOST_SESSION.search(str(answer["error"]["message"])))
         return _json_response(answer, response)
@@ -227,6 +236,6 @@ def _json_response(message: dict[str, Any], response: httpx2.Response) -> httpx2
     return httpx2.Response(response.status_code, headers=headers, content=json.dumps(message).encode())
 
 
-def _failure(request_id: Any, text: str, response: httpx2.Response) -> httpx2.Response:
+def _failure(request_id: Any, text: str) -> httpx2.Response:
     error = {"code": _INTERNAL_ERROR, "message": text}
-    return _json_response({"jsonrpc": "2.0", "id": request_id, "error": error}, response)
+    return _json_response({"jsonrpc": "2.0", "id": request_id, "error": error}, httpx2.Response(200))
