@@ -205,11 +205,12 @@ def learnable_quirks(error: LLMError, body: bytes, quirks: Mapping[str, Any]) ->
         if re.search(UNKNOWN_ITEM, error.text):
             yield LearnableQuirk("id", "item_ids", value=False)
         yield _quirk_of_sealed_parts(int(quirks.get(SEALED_EPOCH, 0)))
+    words = f"{error.param.lower()} {error.text}"
     for rule in _RULES:
         if (
             (rule.request_field or rule.field) in request
             and _names_field(error, rule.field)
-            and re.search(rule.message_pattern, error.text)
+            and re.search(rule.message_pattern, words)
         ):
             yield LearnableQuirk(rule.field, rule.quirk, rule.value)
     if re.search(_UNKNOWN, error.text):
