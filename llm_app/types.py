@@ -46,9 +46,16 @@ class ToolMode(StrEnum):
     JSON = "json"  # described in the prompt, the complete reply is one call
 
 
-LIMIT_REASONS = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
-)  # finish reasons of answers that reached the output limit
+# Finish reasons of answers that filled the context window. Sources: docs.z.ai/api-reference/llm/chat-completion (Z.ai),
+# platform.claude.com/docs/en/api/handling-stop-reasons (Anthropic), lmstudio.ai/docs (contextLengthReached); gateways.
+WINDOW_REASONS = frozenset(
+    {
+        *("model_context_window_exceeded", "context_window_exceeded", "context_length_exceeded"),
+        *("contextlengthreached", "max_context_length"),
+    }
+)
+# Finish reasons of answers that reached the output limit, or the end of the window.
+LIMIT_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", *WINDOW_REASONS})
 # Finish reasons of answers that the provider aborted: OpenRouter and Mistral, DeepSeek, Z.ai, vLLM and SGLang.
 ABORT_REASONS = frozenset({"error", "insufficient_system_resource", "network_error", "abort"})
 # Finish reasons of answers that a filter stopped, also those that gateways pass on unchanged.

@@ -14,6 +14,7 @@ from django.db import transaction
 from llm_app import active_secrets
 from llm_app.adapters.base import RouteParameters
 from llm_app.budgets import Allowance, CallSize, UsageMeter, size_in_bytes
+from llm_app.call.full_window import is_window_full
 from llm_app.call.learned_quirks import SEALED_EPOCH, UNSUPPORTED, LearnableQuirk, learnable_quirks
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
@@ -121,7 +122,13 @@ class Attempt:
             self._end_log(LLMCallStatus.ABORTED, error_type=type(interruption).__name__)
             self._settle_without_answer(was_read=self._was_sent)
             raise
-        return Completion(result=result, log=self._log_success(result), allowance=self._allowance)
+        output = self._usage_meter.usage(result.usage).output_tokens
+        return Completion(
+            result=result,
+            log=self._log_success(result),
+            allowance=self._allowance,
+            window_is_full=is_window_full(result, output_tokens=output, max_tokens=self._parameters.max_tokens),
+        )
 
     def quirk_to_learn(self, error: LLMError) -> LearnableQuirk | None:
         """Return the first quirk that would change the request. Settings of an administrator cannot be changed."""

@@ -13,7 +13,7 @@ from llm_app.call.route_settings import TargetModel
 from llm_app.errors import LLMError
 from llm_app.models import LLMLog
 from llm_app.redaction import Redactor
-from llm_app.types import Delta, LLMTurnResult, Prompt, Purpose
+from llm_app.types import WINDOW_REASONS, Delta, LLMTurnResult, Prompt, Purpose, has_reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +91,20 @@ class Observer:
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """A turn and its unsaved log. The caller saves the log in the transaction that stores the turn."""
+    """A turn and its unsaved log. The caller saves the log in the transaction that stores the turn.
+
+    `window_is_full`: the window, not the output limit, ended the turn before its call was complete.
+    """
 
     result: LLMTurnResult
     log: LLMLog
     allowance: Allowance
+    window_is_full: bool = False
+
+    @property
+    def names_window(self) -> bool:
+        """Return whether the provider itself says that the window ended the turn."""
+        return has_reason(self.result.finish_reason, WINDOW_REASONS)
 
     def save(self) -> None:
         """Save the log and settle the reservation, inside the caller's transaction if there is one."""

@@ -47,6 +47,12 @@ class LLMObserver(Observer):
     def adapted(self, sentence: str) -> None:
         self._unit.commit(*self._discard_stream(), notice(sentence, llm_call=self.failed_call))
 
+    def window_filled(self, log: LLMLog) -> None:
+        """Record an answer that is not used, because the window of the model was full before its end."""
+        self.used(log)
+        text = "The window of the model was full before its answer was complete."
+        self._unit.commit(*self._discard_stream(), notice(text, llm_call=self.failed_call))
+
     def _discard_stream(self) -> list[Draft]:
         self.stream.withdraw()
         drafts = self._partial_reply(discarded=True)

@@ -125,14 +125,48 @@ def think(context: TaskContext) -> OpenCall:
 
 
 def _complete(context: TaskContext, observer: LLMObserver) -> Completion:
-    """Call the model. A prompt that a provider finds too long is shortened, once."""
+    """Call the model. A prompt that a provider finds too long, or that leaves no room for an answer, is shortened once.
+
+    Raises: ContextTooLong if the provider still says so.
+    """
     requests = StepRequests(context)
     try:
-        return _ask_model(context, requests, observer)
+        completion = _ask_model(context, requests, observer)
+        if not completion.window_is_full or not _shorten_after(completion, requests, observer):
+            return completion
     except errors.ContextTooLong:
         if not requests.shorten():
             raise
-        return _ask_model(context, requests, observer)
+    completion = _ask_model(context, requests, observer)
+    if completion.window_is_full and completion.names_window:
+        _discard(completion, observer)
+        raise errors.ContextTooLong(completion.result.finish_reason)
+    return completion
+
+
+def _shorten_after(completion: Completion, requests: StepRequests, observer: LLMObserver) -> bool:
+    """Shorten the prompt after an answer that filled the window. Return False if the answer is used instead.
+
+    Raises: ContextTooLong or Failed if the provider says that the window is full, and nothing can be shortened.
+    """
+    try:
+        moved = requests.shorten()
+    except Failed:
+        if not completion.names_window:
+            return False
+        _discard(completion, observer)
+        raise
+    if moved or completion.names_window:
+        _discard(completion, observer)
+    if not moved and completion.names_window:
+        raise errors.ContextTooLong(completion.result.finish_reason)
+    return moved
+
+
+def _discard(completion: Completion, observer: LLMObserver) -> None:
+    """Save the log of an answer that is not used, and report it to people."""
+    completion.save()
+    observer.window_filled(completion.log)
 
 
 def _ask_model(context: TaskContext, requests: StepRequests, observer: LLMObserver) -> Completion:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from django.template.loader import select_template
 
-from llm_app.models import LLMLog
+from llm_app.models import LLMLog, Route
 from tasks_app.models import (
     REFUSED,
     Approval,
@@ -37,14 +37,16 @@ _TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any na
 class Item:
     """An entry and its related objects, loaded beforehand: properties never query.
 
-    `result` and `log` belong to the entry's call. `failed_call` is the LLM call that a notice reports. `change` lists
-    the files that the call changed, with an annotated `count`. `children` are the tasks that the call delegated.
+    `result` and `log` belong to the entry's call. `failed_call` is the LLM call that a notice reports, and
+    `failed_route` its route. `change` lists the files that the call changed, with an annotated `count`. `children` are the tasks that
+    the call delegated.
     """
 
     entry: ContextEntry
     result: ContextEntry | None = None
     log: ToolCallLog | None = None
     failed_call: LLMLog | None = None
+    failed_route: Route | None = None
     change: WorkspaceChange | None = None
     children: Sequence[Task] = ()
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef
 
 from llm_app import active_secrets
-from llm_app.models import LLMLog
+from llm_app.models import LLMLog, Route
 from llm_app.sql import cached_sql, fetch_all
 from llm_app.transport import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
@@ -94,6 +94,7 @@ def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
     logs = _logs(session, calls.values(), results.values())
     failed = _failed_calls(entries)
+    routes = _routes_of(failed.values())
     changes = _changes(session, [call for call, log in logs.items() if log.has_changed])
     children = delegated.children_of(logs.values())
     return [
@@ -102,6 +103,7 @@ def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list
             result=results.get(calls.get(entry.seq, "")),
             log=logs.get(calls.get(entry.seq, "")),
             failed_call=failed.get(entry.metadata.get("llm_call", "")),
+            failed_route=routes.get(entry.metadata.get("llm_call", "")),
             change=changes.get(calls.get(entry.seq, "")),
             children=children.get(calls.get(entry.seq, ""), ()),
         )
@@ -186,3 +188,16 @@ def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
         message = own_words(log.error)
         log.error = active_secrets.for_everyone().redactor.redacted(status + message if message else log.error)
     return logs
+
+
+def _routes_of(logs: Collection[LLMLog]) -> dict[str, Route]:
+    """Return the routes of LLM calls by the ids of the calls, as far as they still exist."""
+    if not logs:
+        return {}
+    names = {"provider__name__in": {log.provider for log in logs}, "model__name__in": {log.model for log in logs}}
+    routes = {
+        (route.provider.name, route.provider_model, route.model.name): route
+        for route in Route.objects.filter(**names).select_related("provider", "model").defer("provider__api_key")
+    }
+    found = ((str(log.pk), routes.get((log.provider, log.provider_model, log.model))) for log in logs)
+    return {call_id: route for call_id, route in found if route is not None}

@@ -12,6 +12,7 @@ from tasks_app.pages import fragments
 from tasks_app.pages.fragments import Fragment, ItemUpdate, Viewer
 from tasks_app.record import transcript
 from tasks_app.services import secrets
+from tests import factories
 from tests.factories import log
 
 pytestmark = pytest.mark.django_db
@@ -95,13 +96,21 @@ def test_only_writers_get_the_form_of_an_approval(approving, session, people):
 
 
 def test_writers_can_retry_and_staff_sees_the_failed_call(recorded, session, people):
+    route = factories.RouteFactory(provider__name="main", provider_model="m")
     failed_call = log(
-        session_id=session.pk, provider="main", provider_model="m", error="HTTP 500: broken", status="failed"
+        session_id=session.pk,
+        model=route.model.name,
+        provider="main",
+        provider_model="m",
+        error="HTTP 500: broken",
+        status="failed",
     )
     recorded("status_notice", "It failed.", metadata={"code": "internal", "llm_call": str(failed_call.pk)})
     notice = check_items(session, people)[-1]
     assert ["Try again" in notice[viewer] for viewer in people] == [True, False, True, False]
     assert ["main/m" in notice[viewer] for viewer in people] == [False, False, False, True]
+    link = f"/admin/llm_app/route/{route.pk}/change/"
+    assert [link in notice[viewer] for viewer in people] == [False, False, False, True]
 
 
 def test_only_writers_get_suggestions(called, session, people):
