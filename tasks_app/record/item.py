@@ -38,8 +38,8 @@ class Item:
     """An entry and its related objects, loaded beforehand: properties never query.
 
     `result` and `log` belong to the entry's call. `failed_call` is the LLM call that a notice reports, and
-    `failed_route` its route. `change` lists the files that the call changed, with an annotated `count`. `children` are the tasks that
-    the call delegated.
+    `failed_route` its route. `change` lists the files that the call changed, with an annotated `count`. `children` are
+    the tasks that the call delegated.
     """
 
     entry: ContextEntry

@@ -90,7 +90,7 @@ def test_a_missing_provider_is_one_sentence(ask_http, http_provider):
 
 @pytest.mark.parametrize(
     "body",
-    [b"<html>It works!</html>", b"[]", b"null", b'{"status": "ok"}', b"{", b"\xff\xfe", b'{"choices": []}'],
+    [b"<html>It works!</html>", b"[]", b"null", b'{"status": "ok"}', b"{oops", b"\xff\xfe", b'{"choices": []}'],
     ids=["html", "list", "null", "foreign", "half", "no utf-8", "no choice"],
 )
 def test_an_invalid_body_is_a_structural_error_without_retry(ask_http, http_provider, body):
