@@ -19,6 +19,7 @@ from llm_app.errors import (
     Overloaded,
     ProtocolUnavailable,
     RegionUnsupported,
+    SealedPartRefused,
     ToolsUnsupported,
     UnreadableReply,
 )
@@ -62,8 +63,8 @@ def decide_retry(
     are never retried, including ContextTooLong: only the caller can shorten the prompt.
     """
     onward = RetryDecision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
-    if isinstance(error, ContentRefused) and has_next_route:
-        return onward  # another provider may have another filter
+    if isinstance(error, ContentRefused | SealedPartRefused) and has_next_route:
+        return onward  # another provider may have another filter, and another account gets nothing sealed
     if isinstance(error, BadRequest):
         return RetryDecision(Action.FAIL)
     if isinstance(error, _ONLY_ANOTHER_ROUTE_HELPS):
