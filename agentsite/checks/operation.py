@@ -125,9 +125,9 @@ def mcp_servers_are_listed() -> Iterator[CheckMessage]:
     for server in McpServer.objects.filter(enabled=True).exclude(fault=""):
         yield broken(50, f"MCP server {server}", server.fault, hint)
     for server in McpServer.objects.filter(enabled=True).exclude(skipped={}):
-        for name, reason in server.skipped.items():
-            sentence = f"{name} is skipped. {reason}"
-            yield note(52, f"MCP server {server}", sentence, "Its other tools work. Report this to its makers.")
+        reasons = " ".join(f"{name}: {reason}" for name, reason in server.skipped.items())
+        hint = "Its other tools work. Report this to its makers."
+        yield note(52, f"tools of the MCP server {server}", f"Some are skipped. {reasons}", hint)
     unconfirmed = McpTool.objects.filter(server__enabled=True, is_gone=False).exclude(confirmed=F("digest"))
     for name in unconfirmed.order_by("server__name").values_list("server__name", flat=True).distinct():
         sentence = "Some of its tools are new or changed and must be confirmed before they are used."

@@ -293,11 +293,11 @@ def test_failing_mcp_server_and_unconfirmed_tools_are_reported(model: Any) -> No
     changed = McpServer.objects.create(name="changed", transport="stdio", command=["x"])
     McpTool.objects.create(server=changed, name="add", schema="{}", digest="new", confirmed="old")
     McpServer.objects.create(
-        name="odd", transport="stdio", command=["x"], skipped={"out": "Its outputSchema is no object."}
+        name="odd", transport="stdio", command=["x"], skipped={"out": "It is odd.", "in": "It is new."}
     )
     report = doctor()
     assert report["MCP server down"]["sentence"] == "It ended without an answer."
-    assert report["MCP server odd"]["sentence"] == "out is skipped. Its outputSchema is no object."
+    assert report["tools of the MCP server odd"]["sentence"] == "Some are skipped. out: It is odd. in: It is new."
     assert report["MCP server changed"]["mend"] == "Confirm them in the admin."
     assert "MCP server off" not in report
     assert not report["ok"]

@@ -26,25 +26,30 @@ _MAX_PART = 2000  # characters of a part of an unknown kind
 def result_of(answer: Mapping[str, Any], workspace: Workspace, page_bytes: int) -> ToolResult:
     """Return the result of the child's answer. Data over one page is indented, so that each page ends after a value."""
     result = answer["result"]
+    if "content" not in result and isinstance(result.get("toolResult"), dict):  # of the revision 2024-10-07
+        result = {**result, **result["toolResult"]}
     texts: list[str] = []
     images: list[str] = []
     notes = [str(note) for note in answer.get("notes", ())]
+    # A part of the type "error" is that of github.com/QuantGeekDev/mcp-framework/pull/130.
+    is_error = result.get("isError") in (True, "true")
     for part in _parts(result.get("content")):
+        is_error = is_error or (isinstance(part, dict) and part.get("type") == "error")
         _add_part(part, texts, images, notes, workspace)
     structured = result.get("structuredContent")
     if not any(texts) and not images and structured is not None:
         data = json.dumps(structured, ensure_ascii=False)
         fits = size(data) <= page_bytes
-        texts.append(data if fits else json.dumps(structured, ensure_ascii=False, indent=1))
+        texts = [data if fits else json.dumps(structured, ensure_ascii=False, indent=1)]
     if not texts and not images and not {"content", "structuredContent"} & result.keys():
-        known = {"isError", "_meta", "resultType"}
+        known = {"isError", "_meta", "resultType", "ttlMs", "cacheScope"}
         if rest := {name: value for name, value in result.items() if name not in known}:
             texts.append(json.dumps(rest, ensure_ascii=False))
     return ToolResult(
         content="\n".join(texts),
         images=images,
         notes=notes,
-        status="failed" if result.get("isError") in (True, "true") else "succeeded",
+        status="failed" if is_error else "succeeded",
     )
 
 
