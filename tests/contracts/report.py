@@ -9,6 +9,7 @@ picture_bytes          the size of a picture that is attached to the first messa
 messages               what a person writes, one message after the other, each answered by a task
 refuse_if              rules by which requests are refused: rule, args, response, from_answer (1 for the first)
 answers_in_order       status, headers, body, end, times
+answers_of             the report whose answers these are, in place of `answers_in_order`
 expect                 what must come of it; the names are those of `CHECKS` in `report_checks`
 """
 
@@ -38,6 +39,8 @@ _SILENT = "nothing more comes"
 
 def load(name: str) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    if other := report.get("answers_of"):
+        report["answers_in_order"] = load(other)["answers_in_order"]
     return report
 
 

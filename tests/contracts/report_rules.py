@@ -89,6 +89,31 @@ def unthought_content_unless_disabled(received: Received) -> bool:
     return not is_disabled and any(not message.get("reasoning_content") for message in calls)
 
 
+def unthought_while_enabled(received: Received) -> bool:
+    """An assistant's message has a call but no thinking, and thinking is enabled."""
+    is_enabled = received.body.get("thinking", {}).get("type") in ("enabled", "adaptive")
+    return is_enabled and unthought_call(received)
+
+
+def unreasoned_call(received: Received) -> bool:
+    """An assistant's message has a call but no `reasoning_content`."""
+    return any(
+        "tool_calls" in message and not message.get("reasoning_content") for message in received.body["messages"]
+    )
+
+
+def any_tool_choice(received: Received) -> bool:
+    """The request has a tool choice."""
+    return "tool_choice" in received.body
+
+
+def forced_tool_choice(received: Received) -> bool:
+    """The tool choice is neither automatic nor none."""
+    choice = received.body.get("tool_choice", "auto")
+    name = choice.get("type") if isinstance(choice, dict) else choice
+    return name not in ("auto", "none")
+
+
 def _kinds_of_blocks(received: Received) -> Iterator[set[str]]:
     for message in received.body["messages"]:
         if message["role"] == "assistant" and isinstance(message["content"], list):
@@ -118,5 +143,6 @@ RULES: dict[str, Callable[..., bool]] = {
         *(contains, longer_than, null_content, max_over, more_tools_than, longer_description, cache_controls_over),
         *(user_after_tool, bad_alternation, unthought_call, unthought_unless_disabled, sealed_with, lacks),
         *(unthought_content_unless_disabled, contains_unless),
+        *(unthought_while_enabled, unreasoned_call, any_tool_choice, forced_tool_choice),
     )
 }
