@@ -284,6 +284,19 @@ async def test_other_names_are_mapped_and_stay_the_same() -> None:
     assert names == reversed_names
 
 
+async def test_digests_of_confirmed_tools_stay_the_same() -> None:
+    """A changed digest withholds the tools of all servers until an administrator confirms them."""
+    tool = {
+        "name": "a",
+        "title": "A",
+        "description": " Adds  two.",
+        "inputSchema": {"type": "object"},
+        "annotations": {},
+    }
+    (listed,) = listing_of("server", {"tools": [tool]}).tools
+    assert listed.digest == "DIGEST"
+
+
 async def test_annotations_are_read() -> None:
     hints = [{"readOnlyHint": True}, {"destructiveHint": True}, {"readOnlyHint": "yes"}, None, {}]
     tools = [

@@ -102,7 +102,7 @@ class HttpWire(httpx2.AsyncBaseTransport):
         if _SESSION_HEADER in request.headers:
             is_of_method = error is not None and error["code"] in (_METHOD_NOT_FOUND, _INVALID_PARAMS)
             self.has_lost_session = (status in _LOST_STATUSES and not is_of_method) or bool(_LOST_SESSION.search(text))
-            self.was_rejected = self.has_lost_session and status != 500
+            self.was_rejected = self.has_lost_session and (status < 500 or status == 503)
         if error is None:
             code = _METHOD_NOT_FOUND if status == 404 else _INTERNAL_ERROR
             error = {"code": code, "message": _sentence(status, text)}

@@ -106,10 +106,8 @@ def _label(tool: Any, number: int) -> str:
 
 
 def _description(tool: Mapping[str, Any]) -> str:
-    for text in (tool.get("description"), tool.get("title")):
-        if isinstance(text, str) and text.strip():
-            return " ".join(text.split()).replace("\0", "")[:_MAX_DESCRIPTION]
-    return ""
+    text = tool.get("description")
+    return " ".join(text.split()).replace("\0", "")[:_MAX_DESCRIPTION] if isinstance(text, str) else ""
 
 
 def _schema(tool: Mapping[str, Any], *, takes_any_output: bool) -> str:
