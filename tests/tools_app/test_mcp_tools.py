@@ -294,7 +294,7 @@ async def test_digests_of_confirmed_tools_stay_the_same() -> None:
         "annotations": {},
     }
     (listed,) = listing_of("server", {"tools": [tool]}).tools
-    assert listed.digest == "DIGEST"
+    assert listed.digest == "c4187569d38439930c5ace08cdfdca546592bf103fc0b5eebd4b47adb9886294"
 
 
 async def test_annotations_are_read() -> None:
