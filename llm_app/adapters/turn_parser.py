@@ -26,7 +26,6 @@ from llm_app.types import (
 
 # Comments and pings that gateways wrap as events: github.com/mnfst/llm-gateway/issues/2053.
 _KEEPALIVES = ("ping", "keepalive", "heartbeat")
-_TRUNCATED = "it reached the output limit before its end; say less in one call."
 _INVALID = "the model provider found it malformed."
 
 
@@ -131,7 +130,7 @@ class TurnParser(Parser):
             return ParsedReply()
         parsed = self._reply_stream.read_reply(content, self._tools)
         if has_reason(self._finish_reason, LIMIT_REASONS) and not parsed.calls:
-            return ParsedReply(unreadable=_TRUNCATED)
+            return self._reply_stream.read_cut_reply(content, self._tools)
         return parsed
 
     def _combined_thinking(self) -> Thinking | None:

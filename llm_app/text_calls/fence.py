@@ -17,6 +17,13 @@ def without_fence(text: str) -> str:
     return text
 
 
+def without_fence_line(text: str) -> str:
+    """Return the beginning of a reply without surrounding white space and without the first line of its fence."""
+    text = text.strip()
+    first_line = _FIRST_LINE.match(text)
+    return text[first_line.end() :].lstrip() if first_line else text
+
+
 class ReplyStart:
     """The beginning of a streamed reply, held back until it is clear whether it may be a call.
 

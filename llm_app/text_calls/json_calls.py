@@ -13,6 +13,12 @@ _ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input")
 _OTHER_FIELDS = {"id", "type", "index"}  # fields that are allowed next to name and arguments
 _LIKE_A_CALL = re.compile(r'[\[{][^"]*"(?:tool|name|function|tool_name|tool_calls|arguments|parameters)"\s*:')
 
+_HALF_CALL = re.compile(
+    rf"""\{{\s*"(?:{"|".join(_NAMES)})"\s*:\s*"(?P<name>[^"\\]+)"\s*,"""
+    rf"""\s*"(?:{"|".join(_ARGUMENTS)})"\s*:\s*(?P<arguments>\{{.*)""",
+    re.DOTALL,
+)
+
 
 def calls_in_json(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
     """Return the calls in a text that is nothing but calls; none for other text. Truncated calls are never repaired.
@@ -26,6 +32,21 @@ def calls_in_json(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
             raise UnreadableCall(f"its JSON is not valid or not complete ({error}).") from error
         return ()
     return calls_from_value(value, tools)
+
+
+def half_call_in_json(text: str, tools: Collection[str]) -> ToolCall | None:
+    """Return the call in whose middle a text ends, with its arguments as far as they were written."""
+    half = _HALF_CALL.fullmatch(text)
+    return half_call(half["name"], half["arguments"], tools) if half else None
+
+
+def half_call(name: str, arguments: str, tools: Collection[str]) -> ToolCall | None:
+    """Return a call of a visible tool whose arguments are not complete, else None."""
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        return ToolCall(id="", name=name, arguments=arguments) if name in tools else None
+    return None
 
 
 def calls_from_value(value: Any, tools: Collection[str]) -> tuple[ToolCall, ...]:

@@ -76,6 +76,19 @@ def calls_between_markers(text: str, tools: Collection[str]) -> tuple[ToolCall, 
     return ()
 
 
+def half_call_between_markers(text: str, tools: Collection[str]) -> ToolCall | None:
+    """Return the first call of a family if the text ends in the middle of it."""
+    for markers in FAMILIES.values():
+        inner = text.removeprefix(markers.before).lstrip()
+        begin = re.match(markers.begin, inner) if inner.startswith(markers.sign) else None
+        if begin:
+            rest = inner[begin.end() :].lstrip()
+            if name := begin.groupdict().get("name"):
+                return json_calls.half_call(name, rest, tools)
+            return json_calls.half_call_in_json(rest.removeprefix("["), tools)
+    return None
+
+
 def _read(text: str, markers: Markers, after: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
     begin_pattern, end_pattern = re.compile(markers.begin), re.compile(markers.end)
     calls: list[ToolCall] = []

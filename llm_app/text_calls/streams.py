@@ -10,7 +10,14 @@ from collections.abc import Collection, Iterator
 from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.fence import ReplyStart
 from llm_app.text_calls.last_block import TrailingBlock
-from llm_app.text_calls.whole_reply import SIGNS, ParsedReply, read_reply, read_reply_in_xml
+from llm_app.text_calls.whole_reply import (
+    SIGNS,
+    ParsedReply,
+    read_cut_reply,
+    read_cut_reply_in_xml,
+    read_reply,
+    read_reply_in_xml,
+)
 from llm_app.text_calls.xml_calls import XMLCallStream
 from llm_app.types import Delta, DeltaKind
 
@@ -38,6 +45,10 @@ class ReplyStream:
         """Parse the complete reply."""
         return read_reply(content, tools)
 
+    def read_cut_reply(self, content: str, tools: Collection[str]) -> ParsedReply:
+        """Parse a reply that was cut at the output limit, and that `read_reply` finds no call in."""
+        return read_cut_reply(content, tools)
+
     def _text_deltas(self, fragment: str) -> Iterator[Delta]:
         yield from _delta(DeltaKind.WORDS, self._text_before_call.feed(fragment))
 
@@ -54,6 +65,9 @@ class XMLReplyStream(ReplyStream):
 
     def read_reply(self, content: str, tools: Collection[str]) -> ParsedReply:
         return read_reply_in_xml(content, tools)
+
+    def read_cut_reply(self, content: str, tools: Collection[str]) -> ParsedReply:
+        return read_cut_reply_in_xml(content, tools)
 
     def _text_deltas(self, fragment: str) -> Iterator[Delta]:
         text, block = self._block.feed(fragment)

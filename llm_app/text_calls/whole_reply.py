@@ -1,10 +1,10 @@
 """The interpretation of a complete reply: one call, several calls, or text."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llm_app.text_calls import json_calls, markers, xml_calls
-from llm_app.text_calls.fence import UnreadableCall, without_fence
+from llm_app.text_calls.fence import UnreadableCall, without_fence, without_fence_line
 from llm_app.text_calls.last_block import BLOCK, split_block
 from llm_app.types import Origin, ToolCall
 
@@ -19,6 +19,8 @@ _TEXT_AROUND_CALL = "there were words beside it; a call that is written as text 
 _MISPLACED_BLOCK = (
     "it must be one block at the end of the reply, whose first tag begins a line, outside of code fences and quotes."
 )
+
+_CUT = "it reached the output limit before its end; say less in one call."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,27 @@ def read_reply(text: str, tools: Collection[str]) -> ParsedReply:
     except RecursionError:
         return ParsedReply(unreadable="it is nested too deeply.")
     return ParsedReply(unreadable=_TEXT_AROUND_CALL if any(sign in text for sign in SIGNS) else "")
+
+
+def read_cut_reply(text: str, tools: Collection[str]) -> ParsedReply:
+    """Parse a reply that was cut at the output limit.
+
+    The arguments of a half call are invalid JSON, so it never runs.
+    """
+    reply = without_fence_line(text)
+    if call := xml_calls.half_call_in_xml(reply, tools):
+        return ParsedReply(calls=(call,), origin="xml")
+    if call := markers.half_call_between_markers(reply, tools):
+        return ParsedReply(calls=(call,), origin="text")
+    if call := json_calls.half_call_in_json(reply, tools):
+        return ParsedReply(calls=(call,), origin="json")
+    return ParsedReply(unreadable=_CUT)
+
+
+def read_cut_reply_in_xml(text: str, tools: Collection[str]) -> ParsedReply:
+    """Parse a cut reply in XML mode, in which text may precede the call."""
+    reply_text, block = split_block(text)
+    return replace(read_cut_reply(block or text, tools), leading_text=reply_text if block else "")
 
 
 def read_reply_in_xml(text: str, tools: Collection[str]) -> ParsedReply:

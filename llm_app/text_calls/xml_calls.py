@@ -74,6 +74,17 @@ def calls_in_xml(text: str, tools: Collection[str], *, blocks: int | None = None
     return ()
 
 
+def half_call_in_xml(text: str, tools: Collection[str]) -> ToolCall | None:
+    """Return the call in whose middle a text ends. Its arguments are JSON without an end."""
+    for dialect in DIALECTS:
+        if dialect.begins(text):
+            stream = XMLCallStream(dialect)
+            stream.feed(text)
+            name, arguments = stream.half_call()
+            return ToolCall(id="", name=name, arguments=arguments) if name in tools else None
+    return None
+
+
 def _call(name: str, parameters: dict[str, str], tools: Collection[str]) -> ToolCall:
     """Return a call. All values are strings; validation converts them to the types of the tool's schema."""
     if name not in tools:
@@ -120,6 +131,16 @@ class XMLCallStream:
         if self._state != self._outside or self._text[self._position :].strip() or not self._calls:
             raise UnreadableCall("it is not complete.")
         return self._calls
+
+    def half_call(self) -> tuple[str, str]:
+        """Return the name of the only call if the text ended inside of it, and its arguments as JSON without an end."""
+        if self._state not in (self._in_call, self._in_value) or len(self._calls) != 1:
+            return "", ""
+        name, parameters = self._calls[0]
+        if self._state == self._in_value:
+            parameters = {**parameters, self._name: self._value.value()}
+        arguments = json.dumps(parameters, ensure_ascii=False)
+        return name, arguments[: -2 if self._state == self._in_value else -1]
 
     # --- states: each reads on, and returns False if it needs more text --------------------------------------------
 

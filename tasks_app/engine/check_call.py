@@ -15,12 +15,14 @@ from tasks_app.engine.approvals import require_approval
 from tasks_app.engine.closing import UNKNOWN, stage_file_changes
 from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.repetition import reminder_of_cycle, repeated_result
+from tasks_app.engine.reply import CUT_TOO_OFTEN
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.models import CallStatus, FailureCode, ToolCallLog
 from tasks_app.run import (
     Aborted,
     ApprovalNeeded,
     ChildrenNeeded,
+    Failed,
     Interrupt,
     LoopDetected,
     Refused,
@@ -86,6 +88,8 @@ def check(context: TaskContext, call: OpenCall) -> ClearedCall:
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
         raise _unknown_outcome(context, call)
     step_settings.refresh(context, context.snapshot(fresh=True))  # settings may have changed during the model's call
+    if call.cut_at is not None:
+        raise _cut_off(context, call, call.cut_at)
     try:
         with Check(call.log, "arguments"):
             definition, arguments = _read_call(context, call)
@@ -117,6 +121,30 @@ def check(context: TaskContext, call: OpenCall) -> ClearedCall:
             approval = require_approval(context, call, judgement.danger, "; ".join(filter(None, reasons)))
     note = " ".join(filter(None, [approval, *opinion.notes]))
     return ClearedCall(call=call, definition=definition, arguments=arguments, note=note)
+
+
+def _cut_off(context: TaskContext, call: OpenCall, limit: int) -> Interrupt:
+    """Return the interrupt of a call that was cut at the output limit, with advice that fits its tool.
+
+    It ends the task after as many such replies as replies without a call.
+    """
+    call.log.add_remark("arguments", "refused", 0)
+    call.log.fingerprint = _fingerprint_as_written(call)
+    tokens = f" of {limit:,} tokens" if limit else ""
+    if call.call.name == "file":
+        advice = "write the first part, then `append` the rest in parts of a similar size."
+    else:
+        advice = (
+            "send shorter arguments. If they are long because of a text, write its first part with `file`, then "
+            "`append` the rest, and refer to the file."
+        )
+    text = (
+        f"Cut at the limit{tokens}, nothing was run: {advice} Do not send the whole call again: it would be cut again."
+    )
+    refusal = _refusal(context, call, CallStatus.FAILED, text)
+    if context.history.retries_in_a_row() >= context.settings.limits.no_tool_call_retries:
+        return Failed(FailureCode.NO_TOOL_CALL, CUT_TOO_OFTEN, *refusal.entries)
+    return refusal
 
 
 def _unknown_outcome(context: TaskContext, call: OpenCall) -> Interrupt:

@@ -1,8 +1,11 @@
 """The reading of a model's reply: the call that runs, or the consequence of a missing one."""
 
+import json
 import re
 from collections.abc import Set
 from uuid import uuid4
+
+from django.utils.translation import gettext_noop
 
 from llm_app.types import LLMTurnResult, ToolCall
 from tasks_app.engine.observer import LLMObserver
@@ -14,17 +17,28 @@ from tasks_app.run.open_call import OpenCall
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
-def stage_first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
+CUT_TOO_OFTEN = gettext_noop(
+    "The model's replies were cut at the output limit, even after several reminders. Ask for less at once, or ask an "
+    "administrator to raise the limit."
+)
+
+
+def stage_first_call(
+    context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str, limit: int = 0
+) -> OpenCall:
     """Stage the assistant's entry with the first call of its reply. The other calls are deferred.
+
+    `limit` is the output limit of the request, in tokens.
 
     Raises: NoToolCall, Failed.
     """
     if not turn.tool_calls:
-        raise _no_call(context, turn, observer, turn.content, turn.unreadable, log_id)
+        raise _no_call(context, turn, observer, turn.content, turn.unreadable, log_id, limit)
     first, *further_calls = turn.tool_calls
     if reason := _unreadable_reason(first, turn):
         text = f"{turn.content}\n{first.name}({first.arguments})".strip()
-        raise _no_call(context, turn, observer, text, reason, log_id)
+        raise _no_call(context, turn, observer, text, reason, log_id, limit)
+    is_cut = turn.is_cut and not further_calls and not _is_object(first.arguments)
     call = _with_unique_id(first, context.history.call_ids)
     deferred = [f"{further_call.name}({further_call.arguments})" for further_call in further_calls]
     metadata: dict[str, object] = {"stream": observer.stream.id, "llm_call": log_id}
@@ -38,6 +52,7 @@ def stage_first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObs
         content=turn.content,
         thinking=turn.thinking,
         tool_call=call,
+        is_cut=is_cut,
         metadata=metadata,
     )
     log = ToolCallLog(
@@ -49,7 +64,14 @@ def stage_first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObs
     )
     context.stage(draft, rows=[log], calls_made=context.task.calls_made + (call.name != "message"))
     context.live_stream = observer.stream
-    return OpenCall(call=call, log=log, deferred=deferred, text=turn.content)
+    return OpenCall(call=call, log=log, deferred=deferred, text=turn.content, cut_at=limit if is_cut else None)
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _filter_mark(settings: StepSettings) -> dict[str, object]:
@@ -61,8 +83,6 @@ def _unreadable_reason(call: ToolCall, turn: LLMTurnResult) -> str:
     """Return the reason why a call is unreadable, or ''. Arguments that are not valid JSON are checked later."""
     if not _NAME.fullmatch(call.name):
         return f"{call.name[:100]!r} is not a valid tool name."
-    if not call.arguments and turn.is_cut:
-        return "your reply reached the output limit before its arguments."
     if not call.arguments and not turn.finish_reason:
         return "your reply ended before its arguments; write {} where there are none."
     return ""
@@ -77,7 +97,13 @@ def _with_unique_id(call: ToolCall, taken: Set[str]) -> ToolCall:
 
 
 def _no_call(
-    context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, written: str, unreadable: str, log_id: str
+    context: TaskContext,
+    turn: LLMTurnResult,
+    observer: LLMObserver,
+    written: str,
+    unreadable: str,
+    log_id: str,
+    limit: int,
 ) -> NoToolCall | Failed:
     """Return the interrupt with the words as written and a reminder, or the end of the task after the last reminder.
 
@@ -97,11 +123,15 @@ def _no_call(
     )
     remaining = context.settings.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
     if remaining < 0:
+        if turn.is_cut:
+            return Failed(FailureCode.NO_TOOL_CALL, CUT_TOO_OFTEN, discarded)
         return Failed(
             FailureCode.NO_TOOL_CALL,
             "The model answered without a tool call, even after several reminders. Try again, or choose another model.",
             discarded,
         )
+    if turn.is_cut:
+        return NoToolCall(discarded, reminders.cut_reply(limit))
     return NoToolCall(
         discarded, reminders.unreadable_call(unreadable) if unreadable else reminders.missing_call(remaining)
     )

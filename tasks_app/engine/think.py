@@ -121,7 +121,8 @@ def think(context: TaskContext) -> OpenCall:
     context.calls.add_answered(completion)
     context.calibration.learn(completion.log)
     context.stage(iteration=context.task.iteration + 1)
-    return stage_first_call(context, completion.result, observer, str(completion.log.id))
+    limit = completion.log.parameters["max_tokens"]
+    return stage_first_call(context, completion.result, observer, str(completion.log.id), limit)
 
 
 def _complete(context: TaskContext, observer: LLMObserver) -> Completion:

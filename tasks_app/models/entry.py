@@ -62,7 +62,8 @@ class EntryQuerySet(models.QuerySet["ContextEntry"]):
 class ContextEntry(models.Model):
     """An entry. `content`, `thinking` and `tool_call` are the texts as they were received, after redaction.
 
-    `tool_call` is JSON of {id, name, arguments}; the arguments are the received text. `thinking` is JSON of {text,
+    `tool_call` is JSON of {id, name, arguments}; the arguments are the received text. It has `cut` if the call was cut
+    at the output limit: then requests have only the beginning of the arguments. `thinking` is JSON of {text,
     protocol, model, blocks}, and of {account} if an account sealed the blocks. `images` is JSON of a list of {sha256,
     media_type, path, width, height}; the blob `sha256` holds the bytes as base64. `hash` links the entry to its
     predecessor. Only `metadata` may change later, and requests never depend on it.
@@ -133,7 +134,15 @@ class ContextEntry(models.Model):
     @property
     def call(self) -> dict[str, str] | None:
         """{id, name, arguments} of the call, with the received text as arguments, or None."""
-        return dict(_parsed_call(self.tool_call)) if self.tool_call else None
+        if not self.tool_call:
+            return None
+        parsed = _parsed_call(self.tool_call)
+        return {name: parsed[name] for name in ("id", "name", "arguments")}
+
+    @property
+    def is_cut_call(self) -> bool:
+        """Return whether the entry has a call that was cut at the output limit."""
+        return self.tool_call.endswith(',"cut":true}')  # quotes in arguments are escaped
 
     @property
     def pictures(self) -> list[dict[str, Any]]:

@@ -29,8 +29,8 @@ _ROLES = {
 class Draft:
     """The content of an entry to append.
 
-    `discarded` marks text of a failed attempt, which no model sees. `given_role` is set for imported history: user or
-    assistant.
+    `is_cut` marks a call that was cut at the output limit. `discarded` marks text of a failed attempt, which no model
+    sees. `given_role` is set for imported history: user or assistant.
     """
 
     context_type: ContextType
@@ -40,6 +40,7 @@ class Draft:
     tool_call_id: str = ""
     images: Sequence[StoredPicture] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
+    is_cut: bool = False
     discarded: bool = False
     given_role: str = ""
 
@@ -83,7 +84,8 @@ class Draft:
     @property
     def tool_call_text(self) -> str:
         call = self.tool_call
-        return _json({"id": call.id, "name": call.name, "arguments": call.arguments}) if call else ""
+        cut = {"cut": True} if self.is_cut else {}
+        return _json({"id": call.id, "name": call.name, "arguments": call.arguments, **cut}) if call else ""
 
     @property
     def images_text(self) -> str:

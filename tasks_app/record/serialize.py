@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from llm_app.types import Message, Picture, Thinking, ToolCall
 from tasks_app.models import ContextEntry, ContextType
 
+SENT_OF_CUT_CALL = 200  # characters of its arguments
 _NO_BLOBS: Mapping[str, str] = MappingProxyType({})
 _TAGGED = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.HANDOFF)
 
@@ -30,8 +32,17 @@ def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NO_BLOBS) -> Mes
         return Message(role="user" if entry.role == "user" else "assistant", content=entry.content, **common)
     if entry.context_type == ContextType.USER_MESSAGE:
         return Message(role="user", content=entry.content, pictures=_pictures(entry, blobs), **common)
+    return Message(
+        role="assistant", content=entry.content, thinking=thinking_of(entry), tool_call=sent_call(entry), **common
+    )
+
+
+def sent_call(entry: ContextEntry) -> ToolCall | None:
+    """Return the call of an entry as requests have it. A cut call keeps only its beginning, which says what it was."""
     call = ToolCall(**entry.call) if entry.call else None
-    return Message(role="assistant", content=entry.content, thinking=thinking_of(entry), tool_call=call, **common)
+    if call is None or not entry.is_cut_call:
+        return call
+    return replace(call, arguments=f"{call.arguments[:SENT_OF_CUT_CALL]}…")
 
 
 def thinking_of(entry: ContextEntry) -> Thinking | None:

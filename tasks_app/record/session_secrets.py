@@ -108,7 +108,8 @@ def redact_entry(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
     redacted.thinking = _redacted_text(entry.thinking, redactor)
     redacted.images = _redacted_text(entry.images, redactor)
     if call := entry.call:
-        redacted.tool_call = _json(asdict(redacted_call(ToolCall(**call), redactor)))
+        cut = {"cut": True} if entry.is_cut_call else {}
+        redacted.tool_call = _json(asdict(redacted_call(ToolCall(**call), redactor)) | cut)
     return redacted
 
 

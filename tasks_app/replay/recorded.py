@@ -57,13 +57,23 @@ def turn_of(entry: ContextEntry, following: ContextEntry | None) -> LLMTurnResul
     """Return the model's result that became this entry."""
     thinking = thinking_of(entry)
     if entry.call is None:
-        return LLMTurnResult(content=entry.content, thinking=thinking, unreadable=_unreadable_reason(following))
+        was_cut = following is not None and following.metadata.get("kind") == "cut_reply"
+        return LLMTurnResult(
+            content=entry.content,
+            thinking=thinking,
+            unreadable=_unreadable_reason(following),
+            finish_reason="length" if was_cut else "",
+        )
     calls = [ToolCall(**entry.call)]
     for text in entry.metadata.get("deferred", ()):  # "name(arguments)"
         name, _, rest = text.partition("(")
         calls.append(ToolCall(id="", name=name, arguments=rest.removesuffix(")")))
     return LLMTurnResult(
-        content=entry.content, tool_calls=tuple(calls), thinking=thinking, origin=entry.metadata.get("origin", "native")
+        content=entry.content,
+        tool_calls=tuple(calls),
+        thinking=thinking,
+        origin=entry.metadata.get("origin", "native"),
+        finish_reason="length" if entry.is_cut_call else "",
     )
 
 

@@ -73,7 +73,9 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
     call: OpenCall | None = None
     try:
         observer = LLMObserver(context, streams_text=False)
-        call = reply.stage_first_call(context, turn_of(entry, context.recorded.peek(1)), observer, "")
+        turn = turn_of(entry, context.recorded.peek(1))
+        limit = _output_limit(entry) if turn.is_cut else 0
+        call = reply.stage_first_call(context, turn, observer, "", limit)
         check_call.check(context, call)
         context.commit()
         _accept_result(context, call)
@@ -81,6 +83,12 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
         context.commit(*interrupt.entries, **interrupt.fields)
         if call and isinstance(interrupt, ApprovalNeeded | ReplyNeeded):
             _accept_result(context, call)
+
+
+def _output_limit(entry: ContextEntry) -> int:
+    """Return the output limit of the request whose answer became this entry; 0 if its log is gone."""
+    log = LLMLog.objects.filter(pk=entry.metadata.get("llm_call")).first()
+    return int(log.parameters["max_tokens"]) if log else 0
 
 
 def _accept_result(context: RerunContext, call: OpenCall) -> None:
@@ -124,8 +132,9 @@ class Comparison:
         tools.
         """
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
+        max_tokens = log.parameters["max_tokens"]
         for self._context.has_open_page, self._context.has_cut, is_brief in product((False, True), repeat=3):
-            heads.append(head := build.build(self._context, mode, is_brief=is_brief).prompt)
+            heads.append(head := build.build(self._context, mode, max_tokens, is_brief=is_brief).prompt)
             if (address(head.system), address(dump_tools(head.tools))) == (log.system_blob, log.tools_blob):
                 return head
         return next((head for head in heads if address(dump_tools(head.tools)) == log.tools_blob), heads[0])

@@ -47,8 +47,7 @@ class History:
 
     def extend(self, entries: Iterable[ContextEntry]) -> None:
         """Add entries that were appended to the record."""
-        visible = [entry for entry in entries if not any(first <= entry.seq <= last for first, last in self.left_out)]
-        for entry, message in _with_messages(visible):
+        for entry, message in _with_messages(self._without_left_out(entries)):
             self.entries.append(entry)
             self.newest |= dict.fromkeys(kinds_of(entry), entry)
             self._messages.append(message)
@@ -56,6 +55,11 @@ class History:
                 self.call_ids.add(message.tool_call.id)
             for conversation in self._conversations.values():
                 conversation.add(entry, message)
+
+    def _without_left_out(self, entries: Iterable[ContextEntry]) -> Iterable[ContextEntry]:
+        if not self.left_out:
+            return entries
+        return [entry for entry in entries if not any(first <= entry.seq <= last for first, last in self.left_out)]
 
     def conversation(self, window: int) -> RequestMessages:
         """Return the conversation as models with this window see it: from their newest cut on, or the entire record."""
@@ -95,12 +99,12 @@ class History:
         return open_call_in(newest) if newest is not None and newest.tool_call else None
 
     def retries_in_a_row(self) -> int:
-        """Return how many of the newest replies had no tool call."""
+        """Return how many of the newest replies had no tool call, or one that was cut at the output limit."""
         count = 0
         for entry in self._newest_first():
-            if entry.context_type == ContextType.NO_TOOL_CALL_RETRY:
+            if entry.context_type == ContextType.NO_TOOL_CALL_RETRY or entry.is_cut_call:
                 count += 1
-            elif entry.context_type != ContextType.SYSTEM_REMINDER:
+            elif entry.context_type not in (ContextType.SYSTEM_REMINDER, ContextType.TOOL_RESULT):
                 break
         return count
 
@@ -114,15 +118,18 @@ class History:
         return _entries(self.session).filter(seq__lte=self._cut_seq).without(self.left_out)
 
     def _stored_cut(self, window: int) -> Cut:
+        if not self.has_cut:
+            return Cut()
         rows = ContextCut.objects.in_session(self.session).filter(window=window).without(self.left_out)
-        row = rows.first() if self.has_cut else None
-        if row is None:
+        if (row := rows.first()) is None:
             return Cut()
         return Cut.from_text(row.seq, Blob.objects.get(pk=row.blob).content, row.masked_with)
 
     def _open_conversation(self, window: int, cut: Cut) -> RequestMessages:
         self._load_after(cut.seq)
-        conversation = self._conversations[window] = RequestMessages(cut.without(self.left_out))
+        conversation = self._conversations[window] = RequestMessages(
+            cut.without(self.left_out) if self.left_out else cut
+        )
         for entry, message in zip(self.entries, self._messages, strict=True):
             if entry.seq > cut.seq:
                 conversation.add(entry, message)

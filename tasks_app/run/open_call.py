@@ -26,6 +26,8 @@ ASKED = "The agent has a question and continues when you answer."
 class OpenCall:
     """A call without its result.
 
+    `cut_at` is the output limit, in tokens, at which the call was cut; 0 if it is unknown, None for a complete call.
+
     `deferred` are the further calls of the same reply, verbatim; a reminder lists them after the result. `text` is the
     text of the reply.
     """
@@ -34,6 +36,7 @@ class OpenCall:
     log: ToolCallLog
     deferred: Sequence[str] = ()
     text: str = ""
+    cut_at: int | None = None
 
     def result(
         self, text: str, status: str, *, images: Sequence[StoredPicture] = (), **metadata: object
@@ -50,6 +53,7 @@ def open_call_in(entry: ContextEntry) -> OpenCall:
         log=ToolCallLog.objects.select_related("approval").get(session_id=entry.session_id, call_id=entry.call["id"]),
         deferred=entry.metadata.get("deferred", ()),
         text=entry.content,
+        cut_at=0 if entry.is_cut_call else None,
     )
 
 

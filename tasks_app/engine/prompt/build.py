@@ -34,32 +34,36 @@ class PromptHead(NamedTuple):
 
 def build_for(context: TaskContext, recipient: TargetModel) -> PromptHead:
     """Return the head for the next request: the brief form if the full one takes over half of the window."""
-    full = build(context, recipient.tool_mode)
+    full = build(context, recipient.tool_mode, recipient.max_tokens)
     if 2 * full.tokens <= recipient.context_window:
         return full
-    return build(context, recipient.tool_mode, is_brief=True)
+    return build(context, recipient.tool_mode, recipient.max_tokens, is_brief=True)
 
 
-def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> PromptHead:
-    """Return the head in a tool mode, full or brief: the cached one while its inputs are unchanged."""
+def build(context: TaskContext, mode: ToolMode, max_tokens: int, *, is_brief: bool = False) -> PromptHead:
+    """Return the head in a tool mode, full or brief: the cached one while its inputs are unchanged.
+
+    `max_tokens` is the output limit of the route.
+    """
     settings, visibility, sandbox = context.settings, context.visibility, context.sandbox
     visible = context.visible
     task_inputs = _task_inputs(context, visible)
     available = _available_commands(visible, sandbox, settings.agent)
     inputs_key = (settings, visibility, context.secrets.active, sandbox, available, task_inputs)
-    cached_key, head = context.head_cache.get((mode, is_brief), (None, None))
+    cached_key, head = context.head_cache.get((mode, max_tokens, is_brief), (None, None))
     if not isinstance(head, PromptHead) or cached_key != inputs_key:
         person = context.task.started_by
         inputs = replace(
             inputs_of(person, settings.policy, visibility, sandbox, settings.agent),
             mode=mode,
             is_brief=is_brief,
+            output_limit=f"{max_tokens:,}",
             result_bytes=settings.result_tokens * tokens.BYTES_PER_TOKEN,
             own=settings.own_sections,
             **task_inputs,
         )
         head = _head(inputs, tuple(visible), visibility, context.secrets.redactor)
-        context.head_cache[mode, is_brief] = inputs_key, head
+        context.head_cache[mode, max_tokens, is_brief] = inputs_key, head
     return head
 
 

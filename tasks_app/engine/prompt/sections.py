@@ -43,8 +43,8 @@ class PromptInputs:
     `functions` describes the tools in a mode without a field for them. `secrets` are the placeholders that the task can
     use; `withholds_secrets`: the person's own are withheld because others write. `wants_data`: the result must fit a
     schema. `own` are the agent's sections as administrators wrote them, by name: texts, not templates. `remaining` are
-    the tools of a session off the record. `result_bytes` is how much of a result is shown. `is_brief`: shipped sections
-    have their short form.
+    the tools of a session off the record. `result_bytes` is the shown part of a result, `output_limit` the tokens of a
+    reply. `is_brief`: shipped sections have their short form.
     """
 
     person: str
@@ -54,6 +54,7 @@ class PromptInputs:
     cli_tools: str = ""
     python_packages: str = ""
     result_bytes: int = 0
+    output_limit: str = ""
     command_hosts: str = ""
     has_browser: bool = False
     mode: ToolMode = ToolMode.NATIVE

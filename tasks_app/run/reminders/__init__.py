@@ -13,7 +13,7 @@ from tasks_app.run.reminders.before_step import (
     tool_list,
     workflow_step,
 )
-from tasks_app.run.reminders.on_calls import cycle, deferred, loop, missing_call, unreadable_call
+from tasks_app.run.reminders.on_calls import cut_reply, cycle, deferred, loop, missing_call, unreadable_call
 from tasks_app.run.reminders.on_event import (
     delegated,
     deleted,
@@ -33,6 +33,7 @@ from tasks_app.run.reminders.on_event import (
 
 __all__ = [
     "budget",
+    "cut_reply",
     "cycle",
     "deferred",
     "delegated",

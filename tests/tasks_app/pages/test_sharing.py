@@ -181,7 +181,7 @@ def test_preferences_are_not_in_the_prompt_of_a_shared_session(mine, alice, bob)
     alice.preferences = "I live in Lyon."
     alice.save()
     task = factories.TaskFactory(session=mine)
-    prompt = lambda: build.build(TaskContext(task, workspace_of(mine), sandbox()), ToolMode.NATIVE).prompt.system  # noqa: E731
+    prompt = lambda: build.build(TaskContext(task, workspace_of(mine), sandbox()), ToolMode.NATIVE, 4_000).prompt.system  # noqa: E731
     assert "Lyon" in prompt()
     factories.MemberFactory(session=mine, user=bob)
     assert "Lyon" not in prompt()
