@@ -14,11 +14,12 @@ from django.db import transaction
 from llm_app import active_secrets
 from llm_app.adapters.base import RouteParameters
 from llm_app.budgets import Allowance, CallSize, UsageMeter, size_in_bytes
+from llm_app.call.cached_routes import CachedRoutes
 from llm_app.call.full_window import is_window_full
 from llm_app.call.learned_quirks import SEALED_EPOCH, UNSUPPORTED, LearnableQuirk, learnable_quirks
 from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
-from llm_app.errors import LLMError, ProviderTimeout, StreamCut, UnreadableReply
+from llm_app.errors import LLMError, ProviderTimeout, SealedPartRefused, StreamCut, UnreadableReply
 from llm_app.metrics import count_call
 from llm_app.models import LearnedQuirk, LLMCallStatus, LLMLog, Route
 from llm_app.pricing import prices
@@ -34,9 +35,12 @@ SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two checks; the pause 
 def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runner) -> Completion:
     """Make one attempt. If a rejection teaches a quirk, the call is sent again, once per quirk.
 
+    Quirks that did not help are forgotten: those learned from the words that end the attempt.
+
     Raises: LLMError, BudgetExceeded, or the exception that interrupts a wait of `run`.
     """
     learned: list[LearnableQuirk] = []
+    rejections: list[str] = []  # the words that taught each of them
     while True:
         attempt = Attempt(call, route, number, observer, learned)
         try:
@@ -44,11 +48,15 @@ def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runne
         except LLMError as error:
             quirk = attempt.quirk_to_learn(error)
             if quirk is None or quirk in learned or len(learned) >= MOST_LEARNED:
+                useless = [old for old, text in zip(learned, rejections, strict=True) if text == error.text]
+                if useless and not isinstance(error, SealedPartRefused):
+                    _forget(useless, route)
+                    _read_again(route, call.routes)
                 raise
             _store_quirk(quirk, route, error.detail)
-            if call.routes is not None:
-                call.routes.has_learned(route)
-        learned.append(quirk)
+            _read_again(route, call.routes)
+            learned.append(quirk)
+            rejections.append(error.text)
         observer.adapted(quirk.sentence)
 
 
@@ -67,6 +75,19 @@ def _store_quirk(quirk: LearnableQuirk, route: Route, reason: str) -> None:
         values.delete()
     row = LearnedQuirk(**target, value=quirk.value, reason=reason)
     LearnedQuirk.objects.bulk_create([row], ignore_conflicts=True)  # another call may have stored it already
+
+
+def _read_again(route: Route, routes: CachedRoutes | None) -> None:
+    """Have the learned quirks of a route read again before its next request."""
+    route.has_learned = True  # type: ignore[attr-defined]  # annotated by usable_for
+    if routes is not None:
+        routes.has_learned(route)
+
+
+def _forget(quirks: Sequence[LearnableQuirk], route: Route) -> None:
+    rows = LearnedQuirk.objects.filter(provider=route.provider.pk, provider_model=route.provider_model)
+    for quirk in quirks:
+        rows.filter(quirk=quirk.name, value=quirk.value).delete()
 
 
 class Attempt:

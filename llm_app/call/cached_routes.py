@@ -57,7 +57,6 @@ class CachedRoutes:
 
     def has_learned(self, route: Route) -> None:
         """Note that a rejection taught a quirk of the route's model, so that the next call uses it."""
-        route.has_learned = True  # type: ignore[attr-defined]  # annotated by usable_for
         self._settings.pop(route.pk, None)
 
     def tool_limit(self) -> int | None:

@@ -30,6 +30,7 @@ _REJECTED = (
     r"|extra inputs|forbid|cannot find|incompatible|may only|may not|only .{0,60} (is|are) (allowed|supported)|does not"
     r"|extra fields|additional propert|not recogni[sz]ed|not implemented|not accept|no such|不支持|未知"
 )
+_BAD_VALUE = r"invalid|must be|should be|out of range|only \W?auto"
 _UNKNOWN = (
     r"unsupported|unknown|unrecognized|unexpected|not permitted|extra inputs|forbid|cannot find|extra fields"
     r"|additional propert|not recogni[sz]ed|no such|不支持|未知"
@@ -92,7 +93,7 @@ _RULES = (
     ),
     # OpenRouter, with status 404: github.com/zed-industries/zed/issues/36094.
     _QuirkRule("tool_choice", UNSUPPORTED, "tool_choice", "no endpoints found|no .{0,20}provider.{0,40}support"),
-    _QuirkRule("tool_choice", "tool_choice", "auto"),
+    _QuirkRule("tool_choice", "tool_choice", "auto", rf"{_REJECTED}|{_BAD_VALUE}"),
     _QuirkRule("parallel_tool_calls", "parallel_tool_calls", value=True),
     # A gateway adds its own, up to the maximum: github.com/Wei-Shaw/sub2api/issues/176, VicBilibily/GCMP/pull/83.
     _QuirkRule(
@@ -167,10 +168,14 @@ _RULES = (
     *(
         _QuirkRule(field, UNSUPPORTED, field)
         for field in (
-            *("temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs"),
+            *("top_k", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs"),
             *("top_logprobs", "stop", "seed", "reasoning_effort", "reasoning", "thinking", "thinking_budget"),
-            *("enable_thinking", "output_config", "tool_choice", "response_format"),
+            *("enable_thinking", "output_config", "response_format"),
         )
+    ),
+    *(
+        _QuirkRule(field, UNSUPPORTED, field, rf"{_REJECTED}|{_BAD_VALUE}")
+        for field in ("tool_choice", "temperature", "top_p")
     ),
 )
 

@@ -126,8 +126,9 @@ def _quirks_of(route: Route, new_quirks: Iterable[LearnableQuirk]) -> dict[str, 
     Settings of an administrator override learned quirks, which override the family's.
     """
     quirks = quirks_of_family(route.provider.protocol, route.provider_model)
-    learned_values = [*route.learned_quirks(), *((quirk.name, quirk.value) for quirk in new_quirks)]
-    for quirk, value in learned_values:
+    stored = route.learned_quirks()
+    new = [(quirk.name, quirk.value) for quirk in new_quirks]
+    for quirk, value in [*stored, *(item for item in new if item not in stored)]:
         quirks[quirk] = [*quirks.get(UNSUPPORTED, ()), value] if quirk == UNSUPPORTED else value
     return {**quirks, **route.quirks}
 

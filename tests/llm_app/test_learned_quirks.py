@@ -218,6 +218,7 @@ def test_a_provider_that_rejects_everything_is_asked_once_per_quirk(
     with pytest.raises(errors.BadRequest):
         complete(model)
     assert len(servers[0].received) == 2
+    assert not LearnedQuirk.objects.exists(), "it did not help"
 
 
 @pytest.mark.parametrize(
