@@ -105,6 +105,8 @@ def test_report(play: Callable[..., Run], tmp_path: Path, name: str) -> None:
                 assert words in text
             for words in item.get("lacks", ()):
                 assert words not in text
+        server.row.refresh_from_db()
+        assert (server.row.listed_at is None) == expect.get("is_listed_again", False)
         services.delete_session(run.task.session)
         for request, count in expect.get("requests", {}).items():
             waiting.until(lambda request=request, count=count: server.count(request) == count)

@@ -23,9 +23,11 @@ from tools_app.contract.capabilities import (
     NoSkills,
     ProjectLibrary,
     ReaderService,
+    RelistMcpTools,
     Searches,
     Skills,
     StoredResult,
+    no_listing,
     no_media_maker,
     no_model,
     no_server,
@@ -140,6 +142,7 @@ class ToolContext:
     searches: Searches = field(default_factory=NoSearches)
     stored_result: StoredResult = nothing_stored
     mcp_target: McpTarget = no_server
+    relist_mcp_tools: RelistMcpTools = no_listing
     skills: Skills = field(default_factory=NoSkills)
     handoffs: Handoffs = field(default_factory=Handoffs)
     memory: Memory = field(default_factory=NoMemory)

@@ -105,6 +105,16 @@ async def no_server(server: str) -> McpEndpoint:
     raise ToolError(f"There is no MCP server called {server!r}.")
 
 
+class RelistMcpTools(Protocol):
+    """Have the tools of an MCP server listed again soon, because the server has announced other ones."""
+
+    async def __call__(self, server: str) -> None: ...
+
+
+async def no_listing(server: str) -> None:
+    """Replace RelistMcpTools where no server is configured."""
+
+
 class Skills(Protocol):
     """The skills that the task's person can use."""
 

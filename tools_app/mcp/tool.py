@@ -71,6 +71,9 @@ async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], c
             answer = await _answer(connection, tool, digest, arguments, context.report)
         except CallRejected:
             answer = await _answer(connection, tool, digest, arguments, context.report)
+        has_new_tools = connection.listing is None
+    if has_new_tools:
+        await context.relist_mcp_tools(server)
     return await asyncio.to_thread(result_of, answer, context.workspace, context.page_bytes)
 
 

@@ -9,13 +9,17 @@ from tools_app.models import McpServer, McpTransport
 
 
 class McpTargets:
-    """The implementation of `capabilities.McpTarget` for one task."""
+    """The implementation of `capabilities.McpTarget` and `RelistMcpTools` for one task."""
 
     def __init__(self, task: Task, secrets: SessionSecrets) -> None:
         self._task, self._secrets = task, secrets
 
     async def target(self, server: str) -> McpEndpoint:
         return await process.in_thread(lambda _: self._target(server))
+
+    async def relist(self, server: str) -> None:
+        """Mark the server's list of tools as due. A worker reads it within seconds."""
+        await process.in_thread(lambda _: McpServer.objects.filter(name=server).update(listed_at=None))
 
     def _target(self, name: str) -> McpEndpoint:
         server = McpServer.objects.filter(name=name, enabled=True).first()

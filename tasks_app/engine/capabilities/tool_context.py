@@ -38,6 +38,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
     session = str(task.session_id)
     report = _discard_output if settings.filters_output else partial(progress.stream.feed, "tool_output")
     models = ModelAccess(context, model=context.model, abilities=settings.abilities, say=report)
+    mcp_targets = McpTargets(task, secrets)
     result_bytes = settings.result_tokens * tokens.BYTES_PER_TOKEN
     handoffs = Handoffs(
         sender=settings.agent.name if settings.agent else "",
@@ -64,7 +65,8 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         searches=StoredSearches(task.started_by_id),
         stored_result=StoredResults(context.session, secrets.redactor),
         reader=ReaderService(**django_settings.READER_SERVICE) if django_settings.READER_SERVICE else None,
-        mcp_target=McpTargets(task, secrets).target,
+        mcp_target=mcp_targets.target,
+        relist_mcp_tools=mcp_targets.relist,
         skills=StoredSkills(task.started_by_id, [name for name, _ in settings.skills], context.history),
         handoffs=handoffs,
         memory=StoredMemory(context),
