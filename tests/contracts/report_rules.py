@@ -102,6 +102,28 @@ def unreasoned_call(received: Received) -> bool:
     )
 
 
+def unsigned_thinking(received: Received) -> bool:
+    """An assistant's message has thinking without a signature."""
+    contents = (message["content"] for message in received.body["messages"] if isinstance(message["content"], list))
+    blocks = (block for content in contents for block in content)
+    return any(block["type"] == "thinking" and not block.get("signature") for block in blocks)
+
+
+def budget_not_below_max(received: Received) -> bool:
+    """The thinking budget is not below the limit of the output."""
+    return bool(received.body.get("thinking", {}).get("budget_tokens", 0) >= received.body["max_tokens"])
+
+
+def orphan_call(received: Received) -> bool:
+    """A call with the id of its item follows no reasoning (Responses API)."""
+    items = received.body["input"]
+    pairs = zip([{}, *items], items, strict=False)
+    return any(
+        item.get("type") == "function_call" and "id" in item and before.get("type") != "reasoning"
+        for before, item in pairs
+    )
+
+
 def any_tool_choice(received: Received) -> bool:
     """The request has a tool choice."""
     return "tool_choice" in received.body
@@ -144,5 +166,6 @@ RULES: dict[str, Callable[..., bool]] = {
         *(user_after_tool, bad_alternation, unthought_call, unthought_unless_disabled, sealed_with, lacks),
         *(unthought_content_unless_disabled, contains_unless),
         *(unthought_while_enabled, unreasoned_call, any_tool_choice, forced_tool_choice),
+        *(unsigned_thinking, budget_not_below_max, orphan_call),
     )
 }
