@@ -108,14 +108,14 @@ class LiteLLM(OpenAINative):
                 while True:
                     async with _timeout(endpoint, deadline):
                         chunk = await anext(stream, None)
-                    if chunk is None:
+                    if chunk is None or (_is_end(chunk) and not _has_ended(stream)):
                         break
                     yield ServerEvent("", chunk.model_dump_json(exclude_none=True))
         except TimeoutError as error:
             raise errors.ProviderTimeout() from error
         except Exception as error:
             raise _typed_error(error) from error
-        if not (stream.received_finish_reason or stream.intermittent_finish_reason):
+        if not _has_ended(stream):
             raise errors.StreamCut()  # litellm itself ends a truncated stream with "stop"
         yield ServerEvent("", "[DONE]")
 
@@ -142,6 +142,15 @@ def _litellm() -> Any:
     litellm.turn_off_message_logging = True
     _warm_up(litellm)
     return litellm
+
+
+def _is_end(chunk: Any) -> bool:
+    return any(choice.finish_reason for choice in chunk.choices)
+
+
+def _has_ended(stream: Any) -> bool:
+    """Return whether the provider has ended the stream, and not only litellm."""
+    return bool(stream.received_finish_reason or stream.intermittent_finish_reason)
 
 
 def _warm_up(litellm: Any) -> None:
