@@ -17,6 +17,7 @@ from llm_app.adapters.litellm import LiteLLM
 from llm_app.adapters.openai_embeddings import OpenAIEmbeddings
 from llm_app.adapters.openai_media import OpenAIImages, OpenAISpeech
 from llm_app.adapters.openai_native import OpenAINative
+from llm_app.adapters.openai_parser import OpenAIParser
 from llm_app.adapters.openai_responses import OpenAIResponses
 from llm_app.adapters.xml_mode import AnthropicXML, OpenAIXML
 from llm_app.errors import ProtocolUnavailable
@@ -73,7 +74,14 @@ class OpenAINative1(_UncheckedArguments, OpenAINative):
     pass
 
 
-class LiteLLM1(_UncheckedArguments, LiteLLM):
+class LiteLLM3(LiteLLM):
+    """No thinking in `thinking_field`, which was always empty."""
+
+    version: ClassVar[int] = 3
+    thinking_protocol: ClassVar[str] = OpenAIParser.protocol
+
+
+class LiteLLM1(_UncheckedArguments, LiteLLM3):
     pass
 
 
@@ -85,7 +93,7 @@ class OpenAINative2(_WithoutNullAsOmitted, OpenAINative):
     version: ClassVar[int] = 2
 
 
-class LiteLLM2(_WithoutNullAsOmitted, LiteLLM):
+class LiteLLM2(_WithoutNullAsOmitted, LiteLLM3):
     version: ClassVar[int] = 2
 
 
@@ -109,7 +117,7 @@ class AnthropicXML1(AnthropicXML):
 
 _EARLIER_VERSIONS: tuple[Adapter, ...] = (
     *(OpenAINative1(), LiteLLM1(), Scripted1()),
-    *(OpenAINative2(), LiteLLM2(), Scripted2()),
+    *(OpenAINative2(), LiteLLM2(), LiteLLM3(), Scripted2()),
     *(AnthropicNative1(), AnthropicNative2(), AnthropicXML1()),
 )
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncGenerator, Collection, Generator, Iterator, Mapping
 from contextlib import aclosing
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 from multidict import CIMultiDict
@@ -69,6 +69,8 @@ class LiteLLM(OpenAINative):
 
     name = "litellm"
     label = "Any other provider, through litellm"
+    version: ClassVar[int] = 4
+    thinking_protocol: ClassVar[str] = LiteLLMParser.protocol
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
         encoded = super().encode(message, parameters)

@@ -63,6 +63,7 @@ class OpenAINative(Adapter):
     label = "OpenAI chat completions, native tool calls"
     version: ClassVar[int] = 3
     null_means_omitted: ClassVar[bool] = True  # in strict schemas
+    thinking_protocol: ClassVar[str] = OpenAIParser.protocol  # of the thinking that goes back
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
@@ -82,7 +83,7 @@ class OpenAINative(Adapter):
             fields["tool_calls"] = [self._call_fields(message, message.tool_call, parameters)]
         if message.role == "tool":
             fields["tool_call_id"] = _call_id(message.tool_call_id, parameters)
-        return fields | _thinking_fields(message, parameters)
+        return fields | _thinking_fields(message, parameters, self.thinking_protocol)
 
     def _call_fields(self, message: Message, call: ToolCall, parameters: RouteParameters) -> dict[str, Any]:
         arguments = self._arguments(call)
@@ -140,7 +141,7 @@ class OpenAINative(Adapter):
         if not parameters.quirks.get("complete_thinking") or self.tool_mode is not ToolMode.NATIVE:
             return True
         calls = (message for message in prompt.messages if message.tool_call)
-        return all(any(_thinking_fields(message, parameters).values()) for message in calls)
+        return all(any(_thinking_fields(message, parameters, self.thinking_protocol).values()) for message in calls)
 
     def _tool_fields(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """Return the request fields that declare the tools."""
@@ -216,7 +217,7 @@ def _signature_fields(message: Message, parameters: RouteParameters, *, is_uncha
     return {}
 
 
-def _thinking_fields(message: Message, parameters: RouteParameters) -> dict[str, Any]:
+def _thinking_fields(message: Message, parameters: RouteParameters, protocol: str) -> dict[str, Any]:
     """Return the field that sends thinking back to the model that wrote it.
 
     A server that takes the field requires it in each message with a call, even if it is empty.
@@ -225,10 +226,10 @@ def _thinking_fields(message: Message, parameters: RouteParameters) -> dict[str,
     if not field or message.role != "assistant":
         return {}
     thinking = message.thinking
-    if thinking and not thinking.is_from("openai", parameters.model):
+    if thinking and not thinking.is_from(protocol, parameters.model):
         thinking = None
     if field == "reasoning_details":
-        blocks = thinking.blocks if thinking and parameters.accepts_blocks(thinking, "openai") else ()
+        blocks = thinking.blocks if thinking and parameters.accepts_blocks(thinking, protocol) else ()
         details = [block for block in blocks if "extra_content" not in block]
         return {field: details} if details else {}
     if thinking:

@@ -75,6 +75,7 @@ BYTES = {
     ("litellm", 1): ("litellm", ["21f2ce50fa87d1d3", "4c9c63a71911c4d2", "4f040bdf08ef39c5"]),
     ("litellm", 2): ("litellm", ["0b11a5413fc18b0d", "7e683d8581c4f927", "cc6c284792a18644"]),
     ("litellm", 3): ("litellm", ["0b11a5413fc18b0d", "7e683d8581c4f927", "a9537ecb67738b4c"]),
+    ("litellm", 4): ("litellm", ["fcfbbc320ec7b554", "7e683d8581c4f927", "a9537ecb67738b4c"]),
     ("scripted", 1): ("openai", ["e522d4de94572767", "20bcf3c54119baa8", "40ca96127c8d5ffc"]),
     ("scripted", 2): ("openai", ["75278be8efcb9572", "0820c2ed9ac25035", "ef63563f376f0679"]),
     ("scripted", 3): ("openai", ["75278be8efcb9572", "0820c2ed9ac25035", "c9e313a693a7e7f7"]),

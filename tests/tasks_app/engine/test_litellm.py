@@ -355,3 +355,25 @@ def test_a_worker_prepares_what_its_enabled_routes_need(db, monkeypatch):
     factories.RouteFactory(provider=factories.ProviderFactory(protocol="openai_native"))
     protocols.prepare()
     assert prepared == ["litellm"]
+
+
+def test_the_thinking_that_a_provider_demands_goes_back(ask, http_provider):
+    words = "The `reasoning_content` in the thinking mode must be passed back to the API."
+
+    def unless_it_thought(reply):
+        def answer(received):
+            calls = [message for message in received.body["messages"] if message.get("tool_calls")]
+            if all(message.get("reasoning_content") for message in calls):
+                return reply
+            return Reply(status=400, chunks=[json.dumps({"error": {"message": words}}).encode()])
+
+        return answer
+
+    thought = sse(openai_chunk({"role": "assistant", "reasoning_content": "I write."}))
+    call = openai_call("file", {"action": "write", "path": "notes.txt", "content": "hello"})
+    call.chunks[:0] = thought
+    answer = unless_it_thought(openai_result("I wrote it."))
+    http_provider.replies = [call, answer, answer]
+    task = ask(litellm_provider="deepseek", provider_model="deepseek-chat").advance()
+    assert (task.failure_detail, task.state) == ("", "done")
+    assert [len(http_provider.received), LLMLog.objects.filter(status="failed").count()] == [3, 1]
