@@ -147,6 +147,7 @@ def answer_on_stdio(exchange: dict[str, Any], message: dict[str, Any]) -> None:
         else:
             write_line(filled(item, message))
     if exchange.get("then") == "exit":
+        print(exchange.get("last_words", ""), file=sys.stderr, flush=True)
         os._exit(3)
     if exchange.get("then") == "hang":
         return

@@ -11,6 +11,7 @@ The end of the requests cancels the call that runs, and ends the session with th
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -35,6 +36,7 @@ MAX_PROGRESS, MAX_PROGRESS_LENGTH = 500, 2000  # messages of a call, and charact
 MAX_ANSWER = 2 * 1000**2  # bytes of an answer
 _CONNECT_TIMEOUT_S = 30.0
 _CUT_STREAM = "SSE stream"  # of the SDK's errors for a stream without an answer
+_CLOSED = "Connection closed"  # the SDK's error for a server that has ended
 _UNKNOWN_EFFECT = "Whether a call had an effect is unknown."
 
 
@@ -215,6 +217,7 @@ async def main() -> None:
     reader = asyncio.StreamReader(limit=MAX_ANSWER * 2)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     target = json.loads(await reader.readline())
+    logging.disable(logging.CRITICAL)  # the last words on stderr are the server's
     try:
         await serve(target, reader)
     except* (OSError, MCPError, ValueError, RuntimeError, httpx2.HTTPError) as group:
@@ -231,6 +234,8 @@ def _innermost(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def _sentence(error: BaseException) -> str:
     if isinstance(error, ValidationError):
         return f"its answer does not fit the protocol ({error.title})"
+    if isinstance(error, MCPError) and str(error) == _CLOSED:
+        return "it ended without an answer."
     return str(error) or type(error).__name__
 
 

@@ -98,8 +98,13 @@ class McpConnection:
             self.listing = None
         if "error" in answer:
             kind = CallRejected if answer.get("rejected") else ServerFailed
-            raise kind(f"The MCP server {self.target.name} says: {answer['error']}")
+            last_words = self._last_words() if answer.get("ended") and self.target.transport == "stdio" else ""
+            raise kind(f"The MCP server {self.target.name} says: {answer['error']}{last_words}")
         return answer
+
+    def _last_words(self) -> str:
+        lines = self._stderr.decode(errors="replace").strip().splitlines()
+        return f" Its last words were: {lines[-1]}" if lines else ""
 
     def _limit_words(self, seconds: float) -> str:
         """Return the time after which the call ended, and for a call with progress the reason."""
@@ -138,9 +143,9 @@ class McpConnection:
                 deadline.reschedule(min(asyncio.get_running_loop().time() + self.target.timeout_s, limit))
                 answer = json.loads(await process.stdout.readline())
         except ValueError as error:
-            error_lines = self._stderr.decode(errors="replace").strip().splitlines()
-            reason = f" Its last words were: {error_lines[-1]}" if error_lines else ""
-            raise ServerFailed(f"The MCP server {self.target.name} ended without an answer.{reason}") from error
+            raise ServerFailed(
+                f"The MCP server {self.target.name} ended without an answer.{self._last_words()}"
+            ) from error
         if not isinstance(answer, dict):
             raise ServerFailed(f"The MCP server {self.target.name} gave an answer that cannot be read.")
         return answer
