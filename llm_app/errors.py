@@ -35,8 +35,7 @@ class LLMError(Exception):
     def sentence(self) -> str:
         """Return the sentence for the waiting user. It never contains the provider's own text."""
         sentence = " ".join((self.__doc__ or "").split()).replace("{provider}", self.provider or _UNNAMED)
-        sentence = sentence.replace("{resets}", self.resets)
-        return sentence[:1].upper() + sentence[1:]
+        return sentence.replace("{resets}", self.resets)
 
     def repeated(self) -> Self:
         """Return an equal error, which can be raised from this one."""
@@ -104,7 +103,7 @@ class RegionUnsupported(LLMError):
 
 
 class AccessDenied(LLMError):
-    """The account at {provider} is not allowed to use this model. An administrator must look at its rights there."""
+    """Access to this model is denied by {provider}. An administrator must look at the rights of the account there."""
 
 
 class ToolsUnsupported(LLMError):

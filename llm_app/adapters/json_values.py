@@ -80,7 +80,8 @@ _STATUS_OF_MINIMAX = {
     2056: 429,
     2061: 403,
 }
-_ERROR_TEXTS = ("message", "msg", "detail", "error_msg", "errors")
+_ERROR_TEXTS = ("message", "msg", "detail", "errors")
+_STATUS_FIELDS = ("code", "status", "type", "http_code", "status_code", "error_type", "error_code")
 
 
 def parse_object(data: str) -> dict[str, Any]:
@@ -151,7 +152,9 @@ def error_in_event(event: dict[str, Any], event_name: str = "") -> LLMError | No
         return error_for(_STATUS_OF_MINIMAX.get(code, 500), json_text(event))
     if event.get("choices"):
         return None
-    if event_name == "error" or event.get("object") == "error" or event.get("type") == "error":
+    # Venice has `error_message`, Baidu `error_msg`: github.com/NousResearch/hermes-agent/issues/68451.
+    is_named = bool(event.get("error_message") or event.get("error_msg"))
+    if is_named or "error" in (event_name, event.get("object"), event.get("type")):
         return error_in_stream(event)
     is_answer = any(event.get(name) for name in ("object", "type", "candidates", "content", "usage"))
     if not is_answer and any(name in event for name in ("code", "status", "success")) and _has_error_text(event):
@@ -166,7 +169,7 @@ def _has_error_text(event: dict[str, Any]) -> bool:
 def error_in_stream(error: object) -> LLMError:
     """Return the typed error for an error inside a 200 stream. An unknown code or type counts as status 500."""
     fields = dictionary(error)
-    statuses = [status for name in ("code", "status", "type") if (status := _status(fields.get(name)))]
+    statuses = [status for name in _STATUS_FIELDS if (status := _status(fields.get(name)))]
     return error_for(next(iter(statuses), 500), join_surrogates(json_text(error)))
 
 

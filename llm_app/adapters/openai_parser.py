@@ -7,6 +7,7 @@ from llm_app.adapters.json_values import (
     count,
     dictionary,
     error_in_event,
+    error_in_stream,
     json_text,
     objects,
     parse_object,
@@ -42,6 +43,8 @@ class OpenAIParser(TurnParser):
         if error := error_in_event(chunk, event.name):
             raise error
         choice = _first_choice(chunk.get("choices"))
+        if error_of_choice := choice.get("error"):  # OpenRouter
+            raise error_in_stream(error_of_choice)
         self._has_choice = self._has_choice or bool(choice)
         if not self._has_choice:
             self._event_without_choice = event.data[:200]

@@ -12,7 +12,8 @@ from email.utils import parsedate_to_datetime
 
 _TEXT_FIELDS = (
     *("message", "msg", "status_msg", "detail", "details", "description", "reason", "code", "type", "status", "error"),
-    *("errors", "error_type", "quotaId"),  # Cloudflare and Hugging Face; Gemini names the exceeded limit
+    *("error_message", "error_msg", "errors"),  # Venice, Baidu, Cloudflare
+    *("error_type", "quotaId"),  # Hugging Face; Gemini names the exceeded limit
     # OpenRouter and others pass on the error of the provider behind them: github.com/charmbracelet/crush/issues/279.
     *("metadata", "raw", "upstream_error"),
 )
@@ -85,7 +86,7 @@ def own_words(detail: str) -> str:
     Without a message in a known (possibly truncated) JSON form this is the complete text, but never an HTML page.
     """
     body = detail.partition(": ")[2] if detail.startswith("HTTP ") else detail
-    message = re.search(r'"(?:message|status_msg|msg|detail)"\s*:\s*"((?:[^"\\]|\\.)+)', body)
+    message = re.search(r'"(?:message|status_msg|msg|detail|error_message|error_msg)"\s*:\s*"((?:[^"\\]|\\.)+)', body)
     if passed_on := re.search(r'"raw"\s*:\s*"((?:[^"\\]|\\.)+)', body):
         return own_words(passed_on[1].replace('\\"', '"'))
     text = message[1].replace('\\"', '"').replace("\\n", " ") if message else body

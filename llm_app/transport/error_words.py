@@ -256,6 +256,9 @@ OVERLOADED = (
     "throttling",
     "overloaded",
     "server is busy",
+    "under high load",  # MiniMax: github.com/NousResearch/hermes-agent/issues/10210
+    "rate increased too quickly",
+    "quota exceeded",
     "at capacity",
     "resource_exhausted",
     "resource has been exhausted",
