@@ -48,6 +48,9 @@ _TOOLS = re.compile(r"\btools?\b|\bfunctions?\b|function[ _]declarations")
 _NOT_THEIR_NUMBER = re.compile(r"\b(?:string|characters|chars|name|names|description|parameters|schema|tokens|enum)\b")
 # Sources: the answer of OpenAI in github.com/probelabs/probe/issues/9; pydantic has "String should have at most".
 _DESCRIPTION = re.compile(r"description")
+# OpenAI's earlier API and Azure repeat the value and name no limit: "'…' is too long - 'tools.13.function.description'"
+_TOO_LONG = re.compile(r"is too long - '([\w.\[\]]+)'")
+_USUAL_DESCRIPTION, _USUAL_TOOLS = 1_024, 128
 _TEXT = re.compile(r"string|character|chars|length|long")
 
 
@@ -67,7 +70,12 @@ def named_limits(error: LLMError, request: Mapping[str, Any]) -> Iterator[NamedL
     if (limit := _output_limit(text, request, is_prompt_too_long=is_prompt_too_long)) is not None:
         yield NamedLimit(field="max_tokens", quirk="max_output_tokens", value=limit)
     tools = [tool for tool in request.get("tools", ()) if isinstance(tool, dict)]
-    if _DESCRIPTION.search(text) and _TEXT.search(text):
+    if too_long := _TOO_LONG.search(text):
+        if too_long[1].endswith("description") and _longest_description(tools) > _USUAL_DESCRIPTION:
+            yield NamedLimit(field="description", quirk="description_limit", value=_USUAL_DESCRIPTION)
+        elif too_long[1] == "tools" and len(tools) > _USUAL_TOOLS:
+            yield NamedLimit(field="tools", quirk="max_tools", value=_USUAL_TOOLS)
+    elif _DESCRIPTION.search(text) and _TEXT.search(text):
         if limit := _smaller_number(text, _longest_description(tools)):
             yield NamedLimit(field="description", quirk="description_limit", value=limit)
     elif _TOOLS.search(text) and not _NOT_THEIR_NUMBER.search(text) and (limit := _smaller_number(text, len(tools))):

@@ -179,6 +179,7 @@ def test_a_prompt_that_is_too_long_teaches_no_limit(words: str) -> None:
             0,
         ),
         ("tools.0.custom.description: String should have at most 100 characters", None, 0),
+        ("[{'function': {'description': 'At most 16 characters.'}}] is too long - 'tools'", None, 128),
     ],
 )
 def test_the_number_of_tools_is_read(words: str, param: str | None, limit: int) -> None:
@@ -192,6 +193,7 @@ def test_the_number_of_tools_is_read(words: str, param: str | None, limit: int) 
         "Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024, but got a "
         "string with length 2000 instead.",
         "tools.0.custom.description: String should have at most 1024 characters",
+        "'Reads at most 512 characters of a file.' is too long - 'tools.0.function.description'",
     ],
 )
 @pytest.mark.parametrize("is_argument", [False, True])
