@@ -17,7 +17,7 @@ from llm_app.adapters.json_values import (
 from llm_app.adapters.turn_parser import TurnParser
 from llm_app.text_calls.streams import ReplyStream, join_surrogates
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import Delta, LLMTurnResult, Usage
+from llm_app.types import INVALID_CALL_REASONS, REFUSAL_REASONS, Delta, LLMTurnResult, Usage, has_reason
 
 
 class OpenAIParser(TurnParser):
@@ -52,8 +52,11 @@ class OpenAIParser(TurnParser):
                 self._unknown_event = self._event_without_choice
         if "usage" in chunk or "usage" in choice or "x_groq" in chunk:
             self._store_usage(chunk, choice)
-        if finish_reason := choice.get("finish_reason"):
-            self._finish_reason = text(finish_reason) or self._finish_reason
+        if choice.get("finish_reason"):
+            self._finish_reason = _with_native_reason(choice) or self._finish_reason
+        # Gemini blocked the prompt, and gives no choice: github.com/vercel/ai/issues/19758.
+        if feedback := dictionary(chunk.get("promptFeedback")):
+            self._refusal.add(text(feedback.get("blockReason")))
         return self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
 
     def _store_usage(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
@@ -115,6 +118,16 @@ class OpenAIParser(TurnParser):
         `extra_content` is Gemini's signature of the thinking before a call; it returns with the call.
         """
         return (*self._details.parts(), *([self._signature] if self._signature else []))
+
+
+def _with_native_reason(choice: dict[str, Any]) -> str:
+    """Return the finish reason, and the one of the provider behind a gateway if that is more telling.
+
+    OpenRouter sends "error" for Gemini's malformed calls: github.com/BerriAI/litellm/pull/23366.
+    """
+    reason, native = text(choice.get("finish_reason")), text(choice.get("native_finish_reason"))
+    is_telling = has_reason(native, REFUSAL_REASONS) or has_reason(native, INVALID_CALL_REASONS)
+    return f"{reason}: {native}" if is_telling and native != reason else reason
 
 
 def _first_choice(choices: object) -> dict[str, Any]:

@@ -17,6 +17,7 @@ CONTENT_REJECTED = (
     "content filtering policy",  # Anthropic
     "data_inspection_failed",  # DashScope
     "flagged as potentially violating",  # OpenAI's invalid_prompt: github.com/openai/codex/issues/7250
+    "flagged for possible cybersecurity risk",  # OpenAI: github.com/openai/codex/issues/20873
     "content violates usage guidelines",  # xAI: github.com/theopenco/llmgateway/pull/1785
     "content exists risk",  # DeepSeek: github.com/deepseek-ai/awesome-deepseek-integration/issues/13
     "considered high risk",  # Kimi: github.com/MoonshotAI/kimi-cli/issues/1002
