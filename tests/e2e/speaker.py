@@ -41,6 +41,10 @@ class Speaker:
         error = json.dumps({"error": {"message": why, "type": "invalid_request_error"}}).encode()
         self._provider.replies.append(Reply(status=400, content_type="application/json", chunks=[error]))
 
+    def filters(self) -> None:
+        """Queue an answer that a filter stopped."""
+        self._provider.replies.append(Reply(chunks=sse(openai_chunk({}, "content_filter"), "[DONE]")))
+
     def thinks(self, thinking: str, then: str) -> None:
         """Queue a thought with a pause in the middle, and a result."""
         middle = len(thinking) // 2
