@@ -22,15 +22,15 @@ def thinking_blocks(message: Message, parameters: RouteParameters, protocol: str
     Sealed blocks are sent unchanged. Unsigned thinking is sent if the route accepts it, to any account of its
     protocol and model.
     """
-    thinking = message.thinking
-    if thinking is None or message.tool_call is None:
+    if message.tool_call is None:
         return []
     if blocks := own_blocks(message, parameters, protocol):
         return blocks
-    is_own = thinking.is_from(protocol, parameters.model)
-    if is_own and thinking.text and parameters.quirks.get("unsigned_thinking"):
+    thinking = message.thinking
+    is_own = thinking is not None and thinking.is_from(protocol, parameters.model)
+    if thinking and is_own and thinking.text and parameters.quirks.get("unsigned_thinking"):
         return [{"type": "thinking", "thinking": thinking.text}]
-    return []
+    return [{"type": "thinking", "thinking": ""}] if parameters.needs_thinking_of_all_calls else []
 
 
 def own_blocks(message: Message, parameters: RouteParameters, protocol: str) -> list[dict[str, Any]]:

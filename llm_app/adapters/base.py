@@ -85,6 +85,15 @@ class RouteParameters:
         budget = self.thinking_budget or 0
         return "low" if budget <= 1_024 else "medium" if budget <= 8_192 else "high"
 
+    @property
+    def needs_thinking_of_all_calls(self) -> bool:
+        """Return whether calls need their thinking (`complete_thinking`), which cannot be switched off.
+
+        Then an empty one replaces that of other models: github.com/leookun/cursor-byok/pull/276,
+        github.com/NousResearch/hermes-agent/pull/17341.
+        """
+        return bool(self.quirks.get("complete_thinking")) and "thinking" in self.quirks.get("unsupported", ())
+
     def without_unsupported(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a request without those that the provider rejects (the quirk `unsupported`)."""
         unsupported = self.quirks.get("unsupported", ())

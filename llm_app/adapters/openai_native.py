@@ -234,7 +234,8 @@ def _thinking_fields(message: Message, parameters: RouteParameters, protocol: st
         return {field: details} if details else {}
     if thinking:
         return {field: thinking.text}
-    return {field: ""} if message.tool_call else {}
+    placeholder = " " if parameters.needs_thinking_of_all_calls else ""
+    return {field: placeholder} if message.tool_call else {}
 
 
 def _switch_off_thinking(fields: dict[str, Any], parameters: RouteParameters) -> None:

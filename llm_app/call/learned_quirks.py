@@ -209,7 +209,7 @@ def learnable_quirks(error: LLMError, body: bytes, quirks: Mapping[str, Any]) ->
     if isinstance(error, SealedPartRefused):
         if re.search(UNKNOWN_ITEM, error.text):
             yield LearnableQuirk("id", "item_ids", value=False)
-        yield _quirk_of_sealed_parts(int(quirks.get(SEALED_EPOCH, 0)))
+        yield _quirk_of_sealed_parts(quirks.get(SEALED_EPOCH))
     words = f"{error.param.lower()} {error.text}"
     for rule in _RULES:
         if (
@@ -224,8 +224,9 @@ def learnable_quirks(error: LLMError, body: bytes, quirks: Mapping[str, Any]) ->
                 yield LearnableQuirk(field, UNSUPPORTED, field)
 
 
-def _quirk_of_sealed_parts(epoch: int) -> LearnableQuirk:
+def _quirk_of_sealed_parts(current: object) -> LearnableQuirk:
     """Return the quirk that leaves out everything sealed so far, or always if that did not help for long."""
+    epoch = current if isinstance(current, int) else 0
     if epoch < _MOST_EPOCHS:
         return LearnableQuirk("earlier thinking", SEALED_EPOCH, epoch + 1)
     return LearnableQuirk("earlier thinking", "sealed_thinking", value=False)
