@@ -10,8 +10,8 @@ from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVec
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, Limits, Sample
 from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, RuleTarget
-from tasks_app.models.session import Session, SessionText, ShareLink
-from tasks_app.models.sharing import SessionMember
+from tasks_app.models.session import Session, SessionText
+from tasks_app.models.sharing import SessionMember, ShareLink
 from tasks_app.models.task import Task
 from tasks_app.models.task_state import ENDED, PERSON_WAITS, FailureCode, TaskState, WaitingFor
 from tasks_app.models.tool_call import (

@@ -1,17 +1,13 @@
-"""Sessions (a conversation with a workspace and a record), their search terms, and share links."""
+"""Sessions (a conversation with a workspace and a record), and their search terms."""
 
-import hashlib
-import secrets
 import uuid
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q, Subquery, Sum, Value
-from django.utils import timezone
 from django.utils.translation import gettext
 
 from llm_app.models import LogicalModel
@@ -363,39 +359,3 @@ def _related(name: str) -> models.QuerySet[Any]:
     relation: Any = Session._meta.get_field(name)
     rows: models.QuerySet[Any] = relation.related_model._default_manager.filter(session=OuterRef("pk"))
     return rows
-
-
-class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
-    def create_link(self, session: Session, days: int) -> str:
-        """Create a link and return its token, which cannot be read again."""
-        token = secrets.token_urlsafe(32)
-        expires_at = timezone.now() + timedelta(days=days)
-        self.create(session=session, token_sha256=_sha256(token), expires_at=expires_at)
-        return token
-
-    def valid_with_token(self, token: str) -> "ShareLink | None":
-        """Return the valid link with this token. Links of closed accounts are not valid."""
-        valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now(), session__owner__is_active=True)
-        return valid.select_related("session__owner").first()
-
-
-class ShareLink(models.Model):
-    """A link with which anyone can read a session without an account, until the link expires or is revoked."""
-
-    session = models.ForeignKey(Session, models.CASCADE, related_name="links")
-    token_sha256 = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField()
-
-    objects = ShareLinkQuerySet.as_manager()
-
-    class Meta:
-        db_table = "share_links"
-        ordering = ["-created_at"]
-
-    def __str__(self) -> str:
-        return f"a link to {self.session}"
-
-
-def _sha256(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

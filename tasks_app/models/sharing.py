@@ -1,16 +1,23 @@
-"""Members of sessions and projects: people and roles."""
+"""Members of sessions and projects (people and roles), and links for people without an account."""
 
+import hashlib
+import secrets
 import uuid
 from collections.abc import Collection
-from typing import Any, ClassVar
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from llm_app.sql import cached_sql, fetch_all
+
+if TYPE_CHECKING:
+    from tasks_app.models.session import Session
 
 
 class MemberQuerySet(models.QuerySet[Any]):
@@ -68,3 +75,39 @@ class SessionMember(Member):
                 condition=Q(user__isnull=True) ^ Q(role__isnull=True), name="member_is_a_person_or_a_role"
             ),
         ]
+
+
+class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
+    def create_link(self, session: "Session", days: int) -> str:
+        """Create a link and return its token, which cannot be read again."""
+        token = secrets.token_urlsafe(32)
+        expires_at = timezone.now() + timedelta(days=days)
+        self.create(session=session, token_sha256=_sha256(token), expires_at=expires_at)
+        return token
+
+    def valid_with_token(self, token: str) -> "ShareLink | None":
+        """Return the valid link with this token. Links of closed accounts are not valid."""
+        valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now(), session__owner__is_active=True)
+        return valid.select_related("session__owner").first()
+
+
+class ShareLink(models.Model):
+    """A link with which anyone can read a session without an account, until the link expires or is revoked."""
+
+    session = models.ForeignKey("tasks_app.Session", models.CASCADE, related_name="links")
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    objects = ShareLinkQuerySet.as_manager()
+
+    class Meta:
+        db_table = "share_links"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"a link to {self.session}"
+
+
+def _sha256(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
