@@ -13,7 +13,7 @@ from llm_app.errors import ContextTooLong, LLMError
 _NUMBER = r"(?<![\w.-])(\d{1,3}(?:,\d{3})+|\d+)(?![\w-]|\.\d)"
 _AT_MOST = (
     r"<=|≤|(?:less|lower|smaller|fewer)(?: than)? or equal(?: to)?|at most|no more than|not exceed|exceeds"
-    r"|not (?:be )?(?:greater|larger|more|higher|include more) than|up to|\bmaximum\b|\bmax\b|\blimit\b"
+    r"|not (?:be )?(?:greater|larger|more|higher|include more) than|up to|\bmaximum\b|\bmax\b|\blimit(?:ed)?\b"
     r"|不能超过|不得超过|最大"
 )
 _BELOW = r"(?:less|lower|smaller|fewer) than(?! or)|below"

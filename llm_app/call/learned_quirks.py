@@ -38,12 +38,14 @@ _UNKNOWN = (
 # The content of a message with a call must be a string. Sources: the answers of Cloudflare in
 # github.com/we-promise/sure/pull/467, of pydantic in github.com/mistralai/mistral-common/issues/324, of LM Studio in
 # github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261, and of chat templates in github.com/Blaizzy/mlx-vlm/pull/1864
-# (Python) and github.com/janhq/jan/issues/6123 (llama.cpp). Servers in Rust have "invalid type: null".
+# (Python) and github.com/janhq/jan/issues/6123 (llama.cpp). Servers in Rust have "invalid type: null", Ollama has
+# "invalid message content type: <nil>" (github.com/SAIL-Research-Lab/cheetahclaws/pull/72).
 _NULL_CONTENT = (
     r"content\b.{0,80}'string' not in 'null'|content\b.{0,120}valid string|content\b.{0,60}must be a string"
     r"|content\b.{0,80}(?:expected|should be|of type) .{0,12}string"
     r"|content\b.{0,60}(?:none is not|(?:is|be|got) (?:null|none)|is required|field required|required field)"
-    r"|none is not of type 'string'|invalid type: null|nonetype|: null at row|content\b.{0,20}不能为空"
+    r"|content type: <nil>|content\b.{0,20}不能为空"
+    r"|none is not of type 'string'|invalid type: null|nonetype|: null at row"
 )
 _WITHOUT_THINKING = r"must be passed back|is missing in assistant|expected .{0,40}thinking.{0,60}but found"
 
