@@ -47,11 +47,11 @@ class ToolMode(StrEnum):
 
 
 # Finish reasons of answers that filled the context window. Sources: docs.z.ai/api-reference/llm/chat-completion (Z.ai),
-# platform.claude.com/docs/en/api/handling-stop-reasons (Anthropic), lmstudio.ai/docs (contextLengthReached); gateways.
+# platform.claude.com/docs/en/api/handling-stop-reasons (Anthropic), LM Studio, Mistral (model_length); gateways.
 WINDOW_REASONS = frozenset(
     {
         *("model_context_window_exceeded", "context_window_exceeded", "context_length_exceeded"),
-        *("contextlengthreached", "max_context_length"),
+        *("contextlengthreached", "max_context_length", "model_length"),
     }
 )
 # Finish reasons of answers that reached the output limit, or the end of the window.

@@ -93,6 +93,8 @@ def parse_object(data: str) -> dict[str, Any]:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
         value = _parse_leniently(data)
+    if isinstance(value, list) and value and "error" in dictionary(value[0]):  # Gemini
+        value = value[0]
     if not isinstance(value, dict):
         raise UnreadableReply(data[:200])
     return value

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from llm_app.adapters.base import Parser
+from llm_app.adapters.json_values import error_in_stream
 from llm_app.adapters.think_tags import ThinkTags
 from llm_app.errors import ContentRefused, StreamCut, UnreadableReply
 from llm_app.text_calls.argument_stream import ArgumentStream
@@ -56,6 +57,8 @@ class TurnParser(Parser):
         if data == "[DONE]":
             self.done = True
             return ()
+        if event.name == "error" and not data.startswith(("{", "[")):
+            raise error_in_stream(data)
         is_keepalive = not data or data.startswith(":") or event.name in _KEEPALIVES
         return () if is_keepalive else self.read_event(event)
 

@@ -12,8 +12,8 @@ from email.utils import parsedate_to_datetime
 
 _TEXT_FIELDS = (
     *("message", "msg", "status_msg", "detail", "details", "description", "reason", "code", "type", "status", "error"),
-    *("error_message", "error_msg", "errors"),  # Venice, Baidu, Cloudflare
-    *("error_type", "quotaId", "base_resp"),  # Hugging Face; Gemini names the exceeded limit; MiniMax
+    *("error_message", "error_msg", "errors", "base_resp"),  # Venice, Baidu, Cloudflare, MiniMax
+    *("error_type", "quotaId"),  # Hugging Face; Gemini names the exceeded limit
     # OpenRouter and others pass on the error of the provider behind them: github.com/charmbracelet/crush/issues/279.
     *("metadata", "raw", "upstream_error"),
 )

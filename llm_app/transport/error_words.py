@@ -66,7 +66,9 @@ NO_CREDIT = (
     "credit limit exceeded",  # Together (402)
     "insufficient funds",  # Vercel's gateway (402)
     "insufficient_funds",
-    "failure to pay past invoices",  # Fireworks (412)
+    "spending limit",  # xAI, Fireworks (412)
+    "spend limit",
+    "failure to pay past invoices",
     "payment required",  # the reason phrase of 402, which gateways wrap
     "payment_required",
     "billing to be enabled",  # Google: BILLING_DISABLED (403)
@@ -79,6 +81,7 @@ NO_CREDIT = (
 # With the words of Kimi ("your account … is suspended") and OpenAI; Gemini uses them for limits a minute, too.
 CHECK_BILLING = ("check your plan and billing",)
 LIMIT_A_MINUTE = ("quota exceeded for metric", "retry in", "perminute", "retryinfo")
+COUNTS_A_MINUTE = re.compile(r"per[ _-]?min(?:ute)?\b|\b[rt]pm\b")
 
 # Allowances of an hour or longer. Sources: platform.claude.com/docs/en/api/errors and claude.ai's limits (Anthropic),
 # github.com/openai/codex/issues/3899 (ChatGPT), github.com/hugalafutro/model-hotel/pull/955 (Z.ai 1308 and 1310),
@@ -94,7 +97,9 @@ ALLOWANCE_SPENT = re.compile(
     r"|(?:hour|day|week|month)s? allocated quota exceeded"
     r"|(?:quota|limit|allowance) will (?:be )?(?:reset|refreshed)"
     r"|access_terminated_error|billing cycle"  # Kimi's plans
-    r"|premium request (?:allowance|limit|quota)|quota_exceeded"  # GitHub Copilot
+    r"|premium request (?:allowance|limit|quota)|(?<![a-z_])quota_exceeded"  # GitHub Copilot
+    r"|budget has been exceeded|budget_exceeded|exceededbudget"  # litellm's proxy
+    r"|used up your (?:\w+ ){0,3}(?:allocation|allowance|quota)"  # Cloudflare
     r"|api calls / month"  # Cohere's trial keys
     r"|key limit exceeded"  # OpenRouter: the limit of a key
     r"|使用上限|限额将在"  # Z.ai, in Chinese: the limit of use, and its reset
@@ -217,6 +222,9 @@ TOO_LONG = (
     "exceed max message tokens",  # Volcengine
     "`inputs` must have less than",  # Hugging Face's text generation
     "`inputs` tokens + `max_new_tokens`",
+    "inputs + max_new_tokens must be",
+    "tokens in the prompt cannot exceed",  # Cohere
+    "contextwindowexceedederror",  # litellm's proxy
     "model_context_window_exceeded",
     "request_too_large",  # Anthropic, in bytes
     "request entity too large",
@@ -226,6 +234,8 @@ TOO_LONG = (
     "extra usage is required for long context",  # Anthropic's plans (429)
     "long context beta is not yet available",
 )
+# A message that is longer than any of OpenAI's may be. The same words with another field name a cure.
+MESSAGE_TOO_LONG = re.compile(r"(?:messages|input)\[\d+\]\.(?:content|output)\S*: string too long")
 # One request is larger than the allowance of a minute (429, 413), so that waiting cannot help. Sources: the answers of
 # OpenAI in github.com/just-every/code/issues/421, of Groq in github.com/continuedev/continue/issues/11717.
 LARGER_THAN_A_MINUTE = ("request too large for", "tokens must be reduced", "reduce your message size")
@@ -236,6 +246,8 @@ _LENGTH = (
 TOO_LONG_IN_OTHER_WORDS = re.compile(
     r"too many (?:input |prompt )?tokens|token limit exceeded|context overflow"
     r"|prompt token count of [\d,]+ exceeds"
+    r"|\b(?:prompt|inputs?|messages|conversation)\b[^.]{0,60}\btokens?\b[^.]{0,40}?"
+    r"(?:\btoo (?:long|large|big)\b|\b(?:context|window)(?: length| window| size)? (?:is|of)(?: only)? \d)"
     r"|\b(?:prompt|inputs?|context|conversation|history|messages|request|sequence)\b(?:[^.]|\.\d){0,80}?"
     r"\b(?:too (?:long|large|big)|exceed(?:s|ed|ing)?|(?:longer|larger|greater|more|bigger) than|surpass(?:es|ed)?)\b"
     rf"(?:[^.]|\.\d){{0,80}}?\b{_LENGTH}\b"

@@ -60,12 +60,11 @@ def _fault_of_account(status: int, body: ErrorBody, following: NextAttempt) -> t
         return errors.RegionUnsupported
     if words.GEMINI_ALLOWANCE_A_DAY.search(body.text):  # Gemini also names a short delay, after which nothing changes
         return errors.AllowanceSpent
-    is_limit_a_minute = body.has(words.LIMIT_A_MINUTE)
-    if body.has(words.NO_CREDIT) or (body.has(words.CHECK_BILLING) and not is_limit_a_minute):
+    if body.has(words.NO_CREDIT) or (body.has(words.CHECK_BILLING) and not body.has(words.LIMIT_A_MINUTE)):
         return errors.NoCredit
-    is_short = following.seconds is not None and following.seconds <= errors.LONGEST_RETRY_AFTER
+    is_short = following.seconds is not None and 0 < following.seconds <= errors.LONGEST_RETRY_AFTER
     is_allowance = words.ALLOWANCE_SPENT.search(body.text) or words.ALLOWANCE_A_DAY.search(body.text)
-    if is_allowance and not is_short and not body.has(words.LARGER_THAN_A_MINUTE):
+    if is_allowance and not is_short and not words.COUNTS_A_MINUTE.search(body.text):
         return errors.AllowanceSpent
     if status == 402:
         return errors.NoCredit
@@ -76,7 +75,7 @@ def _fault_of_account(status: int, body: ErrorBody, following: NextAttempt) -> t
 
 def is_too_long(body: ErrorBody) -> bool:
     """Return whether the words say that the conversation is too long for the model, or for one request."""
-    if body.has(words.LARGER_THAN_A_MINUTE) or body.has(words.TOO_LONG):
+    if body.has(words.LARGER_THAN_A_MINUTE) or body.has(words.TOO_LONG) or words.MESSAGE_TOO_LONG.search(body.text):
         return True
     return bool(words.TOO_LONG_IN_OTHER_WORDS.search(body.text)) and not words.NOT_TOO_LONG.search(body.text)
 
