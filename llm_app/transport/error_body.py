@@ -44,7 +44,7 @@ class ErrorBody:
         fields = list(_text_fields(value))
         params = [param for kind, param in fields if kind == "param"]
         texts = [text for kind, text in fields if kind == "text"]
-        return cls(" ".join(texts).lower(), params[0] if params else "")
+        return cls(" ".join(texts or [body]).lower(), params[0] if params else "")  # AWS and Apigee have other fields
 
     def has(self, phrases: Iterable[str]) -> bool:
         """Return whether the text contains any of these phrases."""
