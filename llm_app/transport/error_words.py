@@ -24,6 +24,7 @@ CONTENT_REJECTED = (
     "new_sensitive",  # MiniMax, codes 1026 and 1027: github.com/MiniMax-AI/cli/pull/256
     "unsafe or sensitive content",  # Z.ai, code 1301: docs.z.ai/api-reference/api-code
     "sensitivecontentdetected",  # Volcengine Ark: volcengine.com/docs/82379/1299023
+    "contentpolicyviolationerror",  # LiteLLM's proxy: docs.litellm.ai/docs/exception_mapping
     "prohibited_content",  # Gemini: github.com/machinewrapped/llm-subtrans/issues/292
 )
 

@@ -38,7 +38,7 @@ def stage_first_call(
     if reason := _unreadable_reason(first, turn):
         text = f"{turn.content}\n{first.name}({first.arguments})".strip()
         raise _no_call(context, turn, observer, text, reason, log_id, limit)
-    is_cut = turn.is_cut and not further_calls and not _is_object(first.arguments)
+    is_cut = _has_reached_limit(turn, limit) and not further_calls and not _is_object(first.arguments)
     call = _with_unique_id(first, context.history.call_ids)
     deferred = [f"{further_call.name}({further_call.arguments})" for further_call in further_calls]
     metadata: dict[str, object] = {"stream": observer.stream.id, "llm_call": log_id}
@@ -65,6 +65,14 @@ def stage_first_call(
     context.stage(draft, rows=[log], calls_made=context.task.calls_made + (call.name != "message"))
     context.live_stream = observer.stream
     return OpenCall(call=call, log=log, deferred=deferred, text=turn.content, cut_at=limit if is_cut else None)
+
+
+def _has_reached_limit(turn: LLMTurnResult, limit: int) -> bool:
+    """Return whether a reply was cut. Some servers end a call that used up all tokens with the reason of a whole one.
+
+    Source: github.com/vllm-project/vllm/issues/53269.
+    """
+    return turn.is_cut or 0 < limit <= turn.usage.output_tokens
 
 
 def _is_object(arguments: str) -> bool:
@@ -123,14 +131,14 @@ def _no_call(
     )
     remaining = context.settings.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
     if remaining < 0:
-        if turn.is_cut:
+        if _has_reached_limit(turn, limit):
             return Failed(FailureCode.NO_TOOL_CALL, CUT_TOO_OFTEN, discarded)
         return Failed(
             FailureCode.NO_TOOL_CALL,
             "The model answered without a tool call, even after several reminders. Try again, or choose another model.",
             discarded,
         )
-    if turn.is_cut:
+    if _has_reached_limit(turn, limit):
         return NoToolCall(discarded, reminders.cut_reply(limit))
     return NoToolCall(
         discarded, reminders.unreadable_call(unreadable) if unreadable else reminders.missing_call(remaining)

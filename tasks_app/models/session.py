@@ -249,10 +249,7 @@ class Session(models.Model):
     summary = models.TextField(blank=True, help_text="The text of the newest result.")
     next_steps = models.JSONField(default=list, blank=True)
     left_out = models.JSONField(
-        default=list,
-        blank=True,
-        editable=False,
-        help_text="Ranges [first, last] of entries that a provider's filter refused. Later requests leave them out.",
+        default=list, blank=True, editable=False, help_text="Ranges [first, last] of entries that requests leave out."
     )
     last_seq = models.PositiveIntegerField(default=0)
     indexed_seq = models.PositiveIntegerField(

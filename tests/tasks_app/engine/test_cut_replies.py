@@ -85,6 +85,14 @@ def test_half_calls_in_the_text_of_families_are_cut_calls(ask, http_provider, co
     assert http_provider.received[1].raw.decode().count("print(1)") < 30
 
 
+def test_a_call_that_used_all_tokens_is_cut_whatever_its_reason(ask, http_provider):
+    http_provider.replies = [cut(HALF_CALLS["openai_native"], "tool_calls"), openai_result()]
+    run = ask("openai_native")
+    assert run.advance().state == "done"
+    assert "Cut at the limit of 4,000 tokens" in run.results()[0][1]
+    assert rerun(run.task).divergence == ""
+
+
 def test_other_tools_are_advised_to_use_a_file(ask, http_provider):
     call = {"index": 0, "id": "c", "function": {"name": "shell", "arguments": '{"command": "cat > a.py <<E\\n1'}}
     http_provider.replies = [cut({"tool_calls": [call]}), openai_result()]

@@ -140,6 +140,7 @@ def test_another_route_is_asked_once(ask_http, http_provider, http_session):
         (400, "Invalid prompt: your prompt was flagged as potentially violating our usage policy."),
         (403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"),
         (422, "input new_sensitive (1026)"),
+        (400, "litellm.ContentPolicyViolationError: VertexAIException - The response was blocked."),
     ],
 )
 def test_an_error_of_a_filter_leaves_the_session_alive(ask_http, http_provider, status, message):
