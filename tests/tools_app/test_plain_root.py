@@ -36,7 +36,7 @@ NAMED = {
     "$ref": "#/definitions/Request",
     "definitions": {"Request": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}},
 }
-CASES = [
+_CASES = [
     (KINDS, {"kind": "text", "text": "a"}, {"kind": "text", "text": "a"}),
     (KINDS, {"kind": "text", "text": "a", "path": None}, {"kind": "text", "text": "a"}),
     (KINDS, {"kind": "text", "path": "a"}, None),
@@ -50,6 +50,7 @@ CASES = [
     ({"enum": [{"do": "start"}, {"do": "stop"}]}, {"do": "stop"}, {"do": "stop"}),
     ({"enum": [{"do": "start"}, {"do": "stop"}]}, {"do": "wait"}, None),
 ]
+CASES = [({"type": "object"} | schema, arguments, meant) for schema, arguments, meant in _CASES]  # as MCP requires
 
 
 def shown(schema: Any) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def test_plain_root_is_accepted_and_checked_by_the_original(schema: Any, argumen
 
 
 def test_alternatives_become_one_object_with_rules() -> None:
-    assert shown(KINDS) == {
+    assert shown({"type": "object"} | KINDS) == {
         "type": "object",
         "properties": {
             "kind": {"type": "string", "enum": ["file", "text"]},
@@ -90,7 +91,7 @@ def test_alternatives_become_one_object_with_rules() -> None:
         "required": ["kind"],
         "description": 'Give exactly one of these: `kind` "file" and `path`; `kind` "text" and `text`.',
     }
-    assert shown(REQUIRED)["description"] == (
+    assert shown({"type": "object"} | REQUIRED)["description"] == (
         'Give at least one of these: `a`; `b`. Together they must not fit the JSON Schema {"required": ["a", "b"]}.'
     )
 
