@@ -2,9 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -78,7 +79,8 @@ REFUSAL_REASONS = frozenset(
 INVALID_CALL_REASONS = frozenset({"malformed_function_call", "unexpected_tool_call", "function_call_filter"})
 
 
-def has_reason(finish_reason: str, reasons: Collection[str]) -> bool:
+@lru_cache(maxsize=64)
+def has_reason(finish_reason: str, reasons: frozenset[str]) -> bool:
     """Return whether a finish reason names one of these, as "SAFETY", "content-filter" or "content_filter: SPII" do."""
     names = re.findall(r"\w+", finish_reason.lower().replace("-", "_"))
     return any(name.removeprefix("finish_reason_") in reasons for name in names)

@@ -55,8 +55,8 @@ class OpenAIParser(TurnParser):
         if choice.get("finish_reason"):
             self._finish_reason = _with_native_reason(choice) or self._finish_reason
         # Gemini blocked the prompt, and gives no choice: github.com/vercel/ai/issues/19758.
-        if feedback := dictionary(chunk.get("promptFeedback")):
-            self._refusal.add(text(feedback.get("blockReason")))
+        if "promptFeedback" in chunk:
+            self._refusal.add(text(dictionary(chunk["promptFeedback"]).get("blockReason")))
         return self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
 
     def _store_usage(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
@@ -71,8 +71,8 @@ class OpenAIParser(TurnParser):
             yield from self._think(thinking)
         if content := delta.get("content"):
             yield from self._content_deltas(content)
-        if refusal := text(delta.get("refusal")):  # in place of an answer: developers.openai.com structured outputs
-            yield from self._refuse(refusal)
+        if refusal := delta.get("refusal"):  # in place of an answer: developers.openai.com structured outputs
+            yield from self._refuse(text(refusal))
         if calls := delta.get("tool_calls"):
             for position, call in enumerate(objects(calls)):
                 yield from self._call_fragment(position, call)

@@ -134,10 +134,7 @@ class ContextEntry(models.Model):
     @property
     def call(self) -> dict[str, str] | None:
         """{id, name, arguments} of the call, with the received text as arguments, or None."""
-        if not self.tool_call:
-            return None
-        parsed = _parsed_call(self.tool_call)
-        return {name: parsed[name] for name in ("id", "name", "arguments")}
+        return dict(_parsed_call(self.tool_call)) if self.tool_call else None
 
     @property
     def is_cut_call(self) -> bool:
@@ -168,7 +165,9 @@ class ContextEntry(models.Model):
 @lru_cache(maxsize=64)
 def _parsed_call(tool_call: str) -> Mapping[str, str]:
     """Parse a call. Cached: a step reads its newest call several times."""
-    return MappingProxyType(json.loads(tool_call))
+    call = json.loads(tool_call)
+    call.pop("cut", None)
+    return MappingProxyType(call)
 
 
 class Cause(models.TextChoices):
