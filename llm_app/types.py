@@ -78,10 +78,14 @@ REFUSAL_REASONS = frozenset(
 # "function_call_filter: MALFORMED_FUNCTION_CALL" (ai.google.dev/api/generate-content#FinishReason).
 INVALID_CALL_REASONS = frozenset({"malformed_function_call", "unexpected_tool_call", "function_call_filter"})
 
+_ORDINARY_REASONS = frozenset({"", "stop", "tool_calls", "tool_use", "end_turn", "completed", "function_call"})
+
 
 @lru_cache(maxsize=64)
 def has_reason(finish_reason: str, reasons: frozenset[str]) -> bool:
     """Return whether a finish reason names one of these, as "SAFETY", "content-filter" or "content_filter: SPII" do."""
+    if finish_reason in _ORDINARY_REASONS:
+        return False
     names = re.findall(r"\w+", finish_reason.lower().replace("-", "_"))
     return any(name.removeprefix("finish_reason_") in reasons for name in names)
 

@@ -40,11 +40,9 @@ class OpenAIParser(TurnParser):
 
     def read_event(self, event: ServerEvent) -> Iterable[Delta]:
         chunk = parse_object(event.data)
-        if error := error_in_event(chunk, event.name):
-            raise error
         choice = _first_choice(chunk.get("choices"))
-        if error_of_choice := choice.get("error"):  # OpenRouter
-            raise error_in_stream(error_of_choice)
+        if not choice or "error" in chunk or "base_resp" in chunk or "error" in choice:
+            self._check_for_error(chunk, choice, event.name)
         self._has_choice = self._has_choice or bool(choice)
         if not self._has_choice:
             self._event_without_choice = event.data[:200]
@@ -58,6 +56,13 @@ class OpenAIParser(TurnParser):
         if "promptFeedback" in chunk:
             self._refusal.add(text(dictionary(chunk["promptFeedback"]).get("blockReason")))
         return self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
+
+    def _check_for_error(self, chunk: dict[str, Any], choice: dict[str, Any], event_name: str) -> None:
+        """Raise the error of an event. OpenRouter also sends it inside the choice."""
+        if error := error_in_event(chunk, event_name):
+            raise error
+        if error_of_choice := choice.get("error"):
+            raise error_in_stream(error_of_choice)
 
     def _store_usage(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
         """Store the usage. Kimi reports it inside the choice, Groq in a separate field."""

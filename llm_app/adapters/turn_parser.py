@@ -59,7 +59,7 @@ class TurnParser(Parser):
             return ()
         if event.name == "error" and not data.startswith(("{", "[")):
             raise error_in_stream(data)
-        is_keepalive = not data or data.startswith(":") or event.name in _KEEPALIVES
+        is_keepalive = not data or data[0] == ":" or event.name in _KEEPALIVES
         return () if is_keepalive else self.read_event(event)
 
     @property
