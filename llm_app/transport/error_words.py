@@ -247,6 +247,7 @@ _LENGTH = (
 TOO_LONG_IN_OTHER_WORDS = re.compile(
     r"too many (?:input |prompt )?tokens|token limit exceeded|context overflow"
     r"|prompt token count of [\d,]+ exceeds"
+    r"|\b(?:request|payload|body)\b[^.]{0,60}\bbytes\b[^.]{0,30}\b(?:over|above|exceed\w*|(?:more|larger) than)\b"
     r"|\b(?:prompt|inputs?|messages|conversation)\b[^.]{0,60}\btokens?\b[^.]{0,40}?"
     r"(?:\btoo (?:long|large|big)\b|\b(?:context|window)(?: length| window| size)? (?:is|of)(?: only)? \d)"
     r"|\b(?:prompt|inputs?|context|conversation|history|messages|request|sequence)\b(?:[^.]|\.\d){0,80}?"

@@ -45,6 +45,7 @@ TOO_LONG = [
     "Total tokens of image and text exceed max message tokens",
     "Your conversation is longer than the 200,000 token window of this model.",
     "Context size has been exceeded.",
+    "Request payload is 1156789 bytes, over the 1092616 byte limit",
     "'max_tokens' is too large: 8192. This model's maximum context length is 65536 tokens and your request has 57879.",
     "Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 37313. The input or output tokens must "
     "be reduced in order to run successfully.",

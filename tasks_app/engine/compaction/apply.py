@@ -61,7 +61,8 @@ def _planner(agent: Agent | None, measured: Measured, cause: Cause, *, is_summed
             window, head=window.head + math.ceil(summary.LONGEST / tokens.BYTES_PER_TOKEN * measured.factor)
         )
     if cause == Cause.REFUSED:  # the provider's window is smaller than configured
-        window = replace(window, size=min(window.size, window.head + measured.length))
+        size = min(window.size, window.head + measured.length)
+        window = replace(window, size=size, reserve=min(window.reserve, measured.length // 4))
     strategies = Strategies(
         prunes=agent is not None and agent.prune_outputs,
         shortens=agent is not None and agent.shorten_results,

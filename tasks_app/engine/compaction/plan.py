@@ -127,12 +127,19 @@ def _short(line: Line) -> Line:
 
 
 def _with_dropped(lines: Sequence[Line], count: int) -> list[Line]:
-    """Return the lines with all words shortened, and one line in place of the oldest `count` lines."""
+    """Return the lines with all words shortened, and one line in place of the oldest `count` lines.
+
+    The person's newest message stays, as it says what to do.
+    """
     rest = _merged_runs(list(map(_short, lines[count:])))
     if not count:
         return rest
-    text = f'<omitted from="{lines[0].first}" to="{lines[count - 1].last}">recall by number</omitted>'
-    return [Line(text=text, first=lines[0].first, last=lines[count - 1].last), *rest]
+    newest_message = max((n for n, line in enumerate(lines) if line.is_persons), default=-1)
+    kept = [_short(lines[newest_message])] if 0 <= newest_message < count else []
+    has_words = any(line.is_persons for n, line in enumerate(lines[:count]) if n != newest_message)
+    contents = "steps and words of the person; recall by number" if has_words else "recall by number"
+    text = f'<omitted from="{lines[0].first}" to="{lines[count - 1].last}">{contents}</omitted>'
+    return [Line(text=text, first=lines[0].first, last=lines[count - 1].last), *kept, *rest]
 
 
 def _block(lines: Sequence[Line]) -> str:

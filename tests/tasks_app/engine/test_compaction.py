@@ -165,6 +165,16 @@ def test_the_oldest_lines_go_last_and_are_counted():
     assert "wish 98" in block
 
 
+def test_the_persons_newest_message_is_never_dropped():
+    history = History().user("wish " + "w" * 500).user("Do this: " + "x" * 2_000)
+    for _ in range(200):
+        history.step("shell", command="y" * 300)
+    block = history.compact(room=1).block
+    assert "Do this" in block
+    assert "words of the person" in block
+    assert "wish" not in block
+
+
 def test_a_removed_tool_breaks_nothing():
     history = History().user("a").step("no_such_tool_any_more", x=1).user("b")
     assert "no_such_tool_any_more" in history.compact().block
