@@ -90,10 +90,14 @@ class LoadGroup(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class UnloadGroup(Effect):
-    """A group of tools that is no longer available, until it is loaded again. `tools` are all tools of the group."""
+    """A group of tools that is no longer available, until it is loaded again.
+
+    `tools` are all tools of the group. Those in `kept` stay available.
+    """
 
     group: str
     tools: Sequence[str] = ()
+    kept: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

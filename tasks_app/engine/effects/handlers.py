@@ -163,9 +163,11 @@ def load_group(effect: LoadGroup, changes: Changes) -> None:
 
 @handles(UnloadGroup)
 def unload_group(effect: UnloadGroup, changes: Changes) -> None:
-    names = [effect.group, *effect.tools]
+    names = {effect.group, *effect.tools}.difference(effect.kept)
     loaded = Loaded.objects.filter(session=changes.task.session, kind=LoadedKind.GROUP, name__in=names)
     changes.extra_writes.append(loaded.delete)
+    for name in effect.kept:
+        _load(changes, LoadedKind.GROUP, name)
 
 
 @handles(LoadSkill)

@@ -151,20 +151,46 @@ def full_server(server):
 
 def test_a_group_that_does_not_fit_is_refused_and_some_of_its_tools_are_loaded(play, full_server):
     run = play(
-        *(call("load_tools", group="notes"), call("load_tools", group="notes__sub, notes__add")),
-        *(call("load_tools", group="notes__fail, notes__tool7"), call("notes__fail"), call("notes__keep")),
+        *(call("load_tools", group="notes"), call("load_tools", group="notes__fail, subtract,add")),
+        *(call("load_tools", group="fail, notes__tool7"), call("notes__fail"), call("notes__keep")),
         *(call("load_tools", group="notes", unload=True), call("notes__fail"), result()),
     )
     run.task.session.model.routes.update(quirks={"max_tools": 40})
     assert run.advance().state == "done"
     (_, refused), (_, unknown), loaded, *later = run.results()
-    assert "takes at most 40 tools" in refused
+    assert "this model takes at most 40 tools: " in refused
     assert "more fit. Call load_tools again with the names" in refused
-    assert "The tools of the group: notes__add, notes__fail, notes__keep" in refused
-    assert "no group called" in unknown
+    assert "They are, in alphabetical order: notes__add, notes__fail, notes__keep" in refused
+    assert unknown == "Nothing was changed: the group notes has no subtract. The others are right."
     assert loaded == ("succeeded", "Usable now: notes__fail, notes__tool7.")
     assert ["is not loaded" in text for _, text in later[:4]] == [False, True, False, True]
     assert not Loaded.objects.exists()
+
+
+def test_tools_that_are_no_longer_needed_make_room(play, full_server):
+    def names(first, last):
+        return ", ".join(f"tool{number}" for number in range(first, last))
+
+    run = play(
+        *(
+            call("load_tools", group=names(0, 60)),
+            call("load_tools", group=names(0, 20)),
+            call("load_tools", group="fail"),
+        ),
+        *(call("load_tools", group="notes__tool1, tool2", unload=True), call("load_tools", group="fail")),
+        *(call("notes__tool0"), call("notes__tool1"), result()),
+    )
+    run.task.session.model.routes.update(quirks={"max_tools": 33})
+    assert run.advance().state == "done"
+    many, _, full, unloaded, loaded, first, second, *_ = [text for _, text in run.results()]
+    assert many == "Nothing was loaded: you named 60 tools, and 20 more fit. Name fewer."
+    assert full.endswith(
+        "all 33 are in use. To make room, call load_tools with unload, and a group or tools that you no longer "
+        "need (20 of notes)."
+    )
+    assert unloaded == "Unloaded: notes__tool1, notes__tool2. Load them again when you need them."
+    assert loaded == "Usable now: notes__fail."
+    assert ("is not loaded" in first, "is not loaded" in second) == (False, True)
 
 
 def test_an_unloaded_group_can_be_loaded_again(play, server, monkeypatch):
