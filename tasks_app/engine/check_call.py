@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from llm_app.redaction import redacted_call
 from tasks_app.engine import step_settings
 from tasks_app.engine.approvals import require_approval
 from tasks_app.engine.closing import UNKNOWN, stage_file_changes
 from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.repetition import reminder_of_cycle, repeated_result
-from tasks_app.engine.reply import CUT_TOO_OFTEN
+from tasks_app.engine.reply import CUT_TOO_OFTEN, cut_again
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.models import CallStatus, FailureCode, ToolCallLog
 from tasks_app.run import (
@@ -46,6 +47,7 @@ REPEATED = (
     "Refused: the same call with the same arguments, again. It has shown the same each time, and no file of the "
     "workspace has changed since. Its last result was:"
 )
+_SHORT_ARGUMENTS = 400  # characters; shorter ones are not the reason that a reply was cut
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -130,17 +132,24 @@ def _cut_off(context: TaskContext, call: OpenCall, limit: int) -> Interrupt:
     """
     call.log.add_remark("arguments", "refused", 0)
     call.log.fingerprint = _fingerprint_as_written(call)
-    tokens = f" of {limit:,} tokens" if limit else ""
-    if call.call.name == "file":
-        advice = "write the first part, then `append` the rest in parts of a similar size."
+    length = len(redacted_call(call.call, context.secrets.redactor).arguments)  # as the record has them
+    part = f"{length // 200 * 100:,} characters"  # half of it
+    if length < _SHORT_ARGUMENTS:
+        advice = "think and write less before the call, and send short arguments: a long text in parts, with `file`."
+    elif call.call.name == "file":
+        advice = f"`write` the first {part}, then `append` parts of at most {part}."
     else:
         advice = (
-            "send shorter arguments. If they are long because of a text, write its first part with `file`, then "
-            "`append` the rest, and refer to the file."
+            f"send shorter arguments. If they are long because of a text, `write` its first {part} with `file`, then "
+            f"`append` parts of at most {part}, and refer to the file."
         )
-    text = (
-        f"Cut at the limit{tokens}, nothing was run: {advice} Do not send the whole call again: it would be cut again."
-    )
+    sentences = [
+        f"Cut at the limit{f' of {limit:,} tokens' if limit else ''}, nothing was run.",
+        f"Your arguments were cut after {length:,} characters: {advice}",
+        "Do not send the whole call again: it would be cut again.",
+        cut_again(context),
+    ]
+    text = " ".join(filter(None, sentences))
     refusal = _refusal(context, call, CallStatus.FAILED, text)
     if context.history.retries_in_a_row() >= context.settings.limits.no_tool_call_retries:
         return Failed(FailureCode.NO_TOOL_CALL, CUT_TOO_OFTEN, *refusal.entries)

@@ -67,6 +67,17 @@ def stage_first_call(
     return OpenCall(call=call, log=log, deferred=deferred, text=turn.content, cut_at=limit if is_cut else None)
 
 
+def cut_again(context: TaskContext) -> str:
+    """Return the warning for a cut reply after another one, or ''."""
+    earlier = context.history.retries_in_a_row()
+    remaining = context.settings.limits.no_tool_call_retries - earlier
+    if not earlier or remaining <= 0:
+        return ""
+    if remaining == 1:
+        return "Cut again: the next such reply ends the task as failed."
+    return f"Cut again: {remaining} more such replies and the task fails."
+
+
 def _has_reached_limit(turn: LLMTurnResult, limit: int) -> bool:
     """Return whether a reply was cut. Some servers end a call that used up all tokens with the reason of a whole one.
 
@@ -139,7 +150,7 @@ def _no_call(
             discarded,
         )
     if _has_reached_limit(turn, limit):
-        return NoToolCall(discarded, reminders.cut_reply(limit))
+        return NoToolCall(discarded, reminders.cut_reply(limit, cut_again(context)))
     return NoToolCall(
         discarded, reminders.unreadable_call(unreadable) if unreadable else reminders.missing_call(remaining)
     )

@@ -11,7 +11,7 @@ from tasks_app.engine.compaction.plan import Measured, measure
 from tasks_app.engine.compaction.summary import SummaryDue
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.reply import stage_first_call
-from tasks_app.models import Cause, ContextEntry, FailureCode, Session
+from tasks_app.models import Cause, ContextEntry, ContextType, FailureCode, Session
 from tasks_app.record import Draft
 from tasks_app.run import Aborted, Failed, LimitExceeded, TaskContext, reminders
 from tasks_app.run.open_call import OpenCall
@@ -202,10 +202,18 @@ def failure_of(error: errors.LLMError, llm_call: str = "") -> Failed:
 def _content_refused(context: TaskContext, error: errors.ContentRefused, llm_call: str) -> Failed:
     """Return the failure of a task that a provider's filter refused. Later requests leave its entries out.
 
-    Otherwise the filter would refuse each of them. The entries stay in the record, marked `left_out`.
+    Otherwise the filter would refuse each of them. The entries stay in the record, marked `left_out`. The reminder of
+    a refused task right before this one is left out, too: the new one counts the messages of both.
     """
     session = context.session
-    entries = list(ContextEntry.objects.in_session(session).filter(task=context.task).only("seq", "metadata"))
+    in_task = ContextEntry.objects.in_session(session).filter(task=context.task)
+    entries = list(in_task.only("seq", "context_type", "metadata"))
+    messages = max(1, sum(entry.context_type == ContextType.USER_MESSAGE for entry in entries))
+    earlier = next((entry for entry in reversed(context.history.entries) if entry.task_id != context.task.pk), None)
+    was_refused = earlier is not None and earlier.metadata.get("kind") == "left_out"
+    if earlier is not None and was_refused:
+        messages += earlier.metadata.get("messages", 1)
+        entries.insert(0, earlier)
     left_out = [*session.left_out, [entries[0].seq, entries[-1].seq]]
 
     def leave_out() -> None:
@@ -214,7 +222,6 @@ def _content_refused(context: TaskContext, error: errors.ContentRefused, llm_cal
             entry.metadata["left_out"] = True
         ContextEntry.objects.bulk_update(entries, ["metadata"], batch_size=500)
 
-    earlier = next((entry for entry in reversed(context.history.entries) if entry.task_id != context.task.pk), None)
-    was_refused = earlier is not None and earlier.metadata.get("kind") == "left_out"
     detail = " ".join([error.sentence, _LEFT_OUT, *([_REFUSED_AGAIN] if was_refused else [])])
-    return Failed(FailureCode.CONTENT_REFUSED, detail, reminders.left_out(), llm_call=llm_call, extra_write=leave_out)
+    reminder = reminders.left_out(messages)
+    return Failed(FailureCode.CONTENT_REFUSED, detail, reminder, llm_call=llm_call, extra_write=leave_out)

@@ -30,15 +30,17 @@ def unreadable_call(reason: str) -> Draft:
     return reminder(text, "unreadable_call")
 
 
-def cut_reply(limit: int) -> Draft:
-    """Report that a reply was cut at the output limit, in tokens, before a tool call."""
+def cut_reply(limit: int, warning: str = "") -> Draft:
+    """Report that a reply was cut at the output limit, in tokens, before a tool call.
+
+    `warning` says after how many such replies the task fails.
+    """
     tokens = f" of {limit:,} tokens" if limit else ""
     text = (
-        f"Your reply was cut at the limit{tokens}, before its end, so nothing was run. Say less: think and write "
-        "briefly, and call one tool. If you need to write a long text, write its first part with `file`, then `append` "
-        "the rest."
+        f"Your reply was cut at the limit{tokens}, so nothing was run. Say less: think and write briefly, and call one "
+        "tool. If you need to write a long text, write its first part with `file`, then `append` the rest."
     )
-    return reminder(text, "cut_reply")
+    return reminder(f"{text} {warning}".rstrip(), "cut_reply")
 
 
 LONGEST_ARGUMENTS = 200  # characters of a deferred call

@@ -148,14 +148,22 @@ def forked(left_out: int, newer: Sequence[str] = (), *, begins_later: bool = Fal
     return reminder(text, "forked")
 
 
-def left_out() -> Draft:
-    """Report that the entries of a task are left out, at its end, after a provider's filter refused them."""
+_FEW_MESSAGES = ("A message", "Two messages", "Three messages")
+
+
+def left_out(count: int) -> Draft:
+    """Report that the entries of a task are left out, at its end, after a provider's filter refused them.
+
+    `count` is the number of a person's messages that are left out in a row.
+    """
+    messages = _FEW_MESSAGES[count - 1] if count <= len(_FEW_MESSAGES) else f"{count} messages"
     text = (
-        "A message of the person, and what you did for it, are left out here: the filter of the model provider refused "
-        "them. Files that were changed for it are as they are now. If the person refers to it, say that you can no "
-        "longer see it, and ask for it in other words."
+        f"{messages} of the person, and what you did for {'it' if count == 1 else 'them'}, are left out here: the "
+        "filter of the model provider refused them. Files that you made or changed then are still in the workspace: "
+        "read them if the person asks about the work. Only if you need the words themselves, say that you can no "
+        "longer see them, and ask for them in other words."
     )
-    return reminder(text, "left_out")
+    return replace(reminder(text, "left_out"), metadata={"kind": "left_out", "messages": count})
 
 
 def imported(origin: str) -> Draft:

@@ -56,7 +56,9 @@ def test_a_cut_call_is_told_as_cut_and_hardly_sent_again(ask, http_provider, pro
     assert run.advance().state == "done"
     [(status, content), _] = run.results()
     assert status == "failed"
-    assert content.startswith("Cut at the limit of 4,000 tokens, nothing was run: write the first part, then `append`")
+    assert content.startswith("Cut at the limit of 4,000 tokens, nothing was run. Your arguments were cut after ")
+    assert "`write` the first 1,500 characters, then `append` parts of at most 1,500 characters." in content
+    assert "Cut again" not in content
     assert not run.task.session.workspace_path.joinpath("a.py").exists()
     sent = http_provider.received[1].raw.decode()
     assert 10 < sent.count("print(1)") < 30
@@ -94,7 +96,7 @@ def test_a_call_that_used_all_tokens_is_cut_whatever_its_reason(ask, http_provid
 
 
 def test_other_tools_are_advised_to_use_a_file(ask, http_provider):
-    call = {"index": 0, "id": "c", "function": {"name": "shell", "arguments": '{"command": "cat > a.py <<E\\n1'}}
+    call = {"index": 0, "id": "c", "function": {"name": "shell", "arguments": '{"command": "cat > a.py' + "1" * 600}}
     http_provider.replies = [cut({"tool_calls": [call]}), openai_result()]
     run = ask("openai_native")
     assert run.advance().state == "done"
@@ -125,6 +127,30 @@ def test_cut_calls_end_the_task_like_missing_calls(ask, http_provider):
         {"index": 0, "id": f"c{n}", "function": {"name": "file", "arguments": ARGUMENTS[:-n]}} for n in range(1, 9)
     ]
     http_provider.replies = [cut({"tool_calls": [call]}) for call in calls]
-    task = ask("openai_native").advance()
+    run = ask("openai_native")
+    task = run.advance()
     assert (task.failure_code, LLMLog.objects.count()) == ("no_tool_call", 3)
     assert "output limit" in task.failure_detail
+    first, second, third = [content for _, content in run.results()]
+    assert "Cut again" not in first + third
+    assert second.endswith("Cut again: the next such reply ends the task as failed.")
+    assert rerun(run.task).divergence == ""
+
+
+def test_cut_texts_count_down(ask, http_provider):
+    http_provider.replies = [*[cut({"content": "Once upon a time"})] * 3, openai_result()]
+    run = ask("openai_native")
+    assert run.advance().state == "done"
+    first, second, third = [entry.content for entry in run.entries if entry.metadata.get("kind") == "cut_reply"]
+    assert "Cut again" not in first
+    assert second.endswith("Cut again: 2 more such replies and the task fails.")
+    assert third.endswith("Cut again: the next such reply ends the task as failed.")
+    assert rerun(run.task).divergence == ""
+
+
+def test_short_arguments_are_not_written_in_parts(ask, http_provider):
+    call = {"index": 0, "id": "c", "function": {"name": "file", "arguments": '{"action": "wri'}}
+    http_provider.replies = [cut({"tool_calls": [call]}), openai_result()]
+    run = ask("openai_native")
+    assert run.advance().state == "done"
+    assert "cut after 15 characters: think and write less before the call" in run.results()[0][1]

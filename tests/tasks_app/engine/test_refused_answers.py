@@ -91,6 +91,28 @@ def test_a_second_refusal_in_a_row_names_the_way_out(ask_http, http_provider):
     assert "new session" in ask_http().advance().failure_detail
 
 
+def test_neighbouring_refusals_leave_a_single_reminder(ask_http, http_provider):
+    http_provider.replies = [finished("content_filter")] * 2 + [openai_result()] * 2
+    ask_http().advance()
+    second = ask_http()
+    second.advance()
+    assert ask_http("What is 2 + 2?").advance().state == "done"
+    sent = http_provider.received[-1].raw.decode()
+    assert sent.count("left out here") == 1
+    assert "Two messages of the person, and what you did for them, are left out here" in sent
+    assert "still in the workspace" in sent
+    assert rerun(second.task).divergence == ""
+    ask_http().advance()
+    assert rerun(second.task).divergence == ""
+
+
+def test_a_refusal_after_an_answer_has_its_own_reminder(ask_http, http_provider):
+    http_provider.replies = [finished("content_filter"), openai_result(), finished("content_filter"), openai_result()]
+    for _ in range(4):
+        ask_http().advance()
+    assert http_provider.received[-1].raw.decode().count("A message of the person, and what you did for it") == 2
+
+
 def test_a_cut_of_the_refused_task_no_longer_applies(ask_http, http_provider, http_session):
     http_provider.replies = [filtered_if_flagged] * 2
     run = ask_http(f"{FLAGGED} do it.")
