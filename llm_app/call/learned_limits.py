@@ -113,6 +113,10 @@ def _smaller_number(text: str, size: int) -> int:
     compared = re.search(rf"(?<!\d){size}\s*(?:>|/)\s*{_NUMBER}", text)
     if compared and 1 < _as_int(compared[1]) < size:
         return _as_int(compared[1])
+    # Fireworks: "Requests with max_tokens > 16384 are not supported".
+    unsupported = re.search(rf">=? ?{_NUMBER} (?:is|are) not (?:supported|allowed)", text)
+    if unsupported and 1 < _as_int(unsupported[1]) < size:
+        return _as_int(unsupported[1])
     for match in _UPPER_BOUND.finditer(text):
         limit = _as_int(match[2]) - bool(match["below"])
         if 1 < limit < size:

@@ -11,7 +11,9 @@ import re
 CONTENT_REJECTED = (
     "input was flagged",
     "request blocked",
-    "content_policy_violation",  # OpenAI
+    "content_policy_violation",  # OpenAI, and for pictures the next two
+    "moderation_blocked",
+    "rejected as a result of our safety system",
     "content_filter",  # Azure
     "content management policy",
     "content filtering policy",  # Anthropic
