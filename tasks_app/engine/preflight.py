@@ -223,7 +223,7 @@ def _possible_instructions(entries: Sequence[ContextEntry]) -> list[str]:
     newest = next((entry for entry in reversed(entries) if entry.context_type != ContextType.SYSTEM_REMINDER), None)
     if newest is None or newest.context_type != ContextType.TOOL_RESULT:
         return []
-    call = next(entry for entry in reversed(entries) if entry.tool_call)
+    call = next(entry for entry in reversed(entries) if entry.has_call)
     if "path" not in call.tool_call and "command" not in call.tool_call:  # saves parsing most calls
         return []
     arguments = call.arguments

@@ -129,10 +129,12 @@ def _no_call(
     `unreadable` is the reason why a call could not be read, if there was one.
     """
     observer.stream.withdraw()
+    is_cut = _has_reached_limit(turn, limit)
     discarded = Draft(
         context_type=ContextType.NO_TOOL_CALL_RETRY,
         content=written,
         thinking=turn.thinking,
+        is_cut=is_cut,
         metadata={
             "stream": observer.stream.id,
             "llm_call": log_id,
@@ -142,14 +144,14 @@ def _no_call(
     )
     remaining = context.settings.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
     if remaining < 0:
-        if _has_reached_limit(turn, limit):
+        if is_cut:
             return Failed(FailureCode.NO_TOOL_CALL, CUT_TOO_OFTEN, discarded)
         return Failed(
             FailureCode.NO_TOOL_CALL,
             "The model answered without a tool call, even after several reminders. Try again, or choose another model.",
             discarded,
         )
-    if _has_reached_limit(turn, limit):
+    if is_cut:
         return NoToolCall(discarded, reminders.cut_reply(limit, cut_again(context)))
     return NoToolCall(
         discarded, reminders.unreadable_call(unreadable) if unreadable else reminders.missing_call(remaining)

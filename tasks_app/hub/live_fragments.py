@@ -96,7 +96,7 @@ class PageFragments:
     def _update_newest_call(self, rows: RefreshedRows, *, may_have_changed: bool) -> None:
         """Render the newest call again when its task or a person's decision changes how it looks."""
         session, task = rows.session, rows.task
-        newest = next((item for item in reversed(rows.items) if item.entry.tool_call), None)
+        newest = next((item for item in reversed(rows.items) if item.entry.has_call), None)
         if newest:
             self.newest_call, self._call_state = newest.entry, new_entries.call_state(newest)
             self._fragments.pop("entry", None)  # already among the new items

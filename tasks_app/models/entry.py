@@ -16,6 +16,7 @@ from llm_app.sql import cached_sql, fetch_first
 from tasks_app.models.session import Session
 from tasks_app.models.task import Task
 
+CUT_TEXT = '{"cut":true}'
 SEQ_ONCE = "entry_seq_once_per_session"
 
 
@@ -47,6 +48,10 @@ class EntryQuerySet(models.QuerySet["ContextEntry"]):
         """Filter the entries that models see."""
         return self.filter(in_context=True)
 
+    def with_call(self) -> "EntryQuerySet":
+        """Filter the entries that have a call."""
+        return self.exclude(tool_call__in=("", CUT_TEXT))
+
     def without(self, ranges: Sequence[tuple[int, int]]) -> "EntryQuerySet":
         """Exclude entries in ranges of `seq`, which include their ends."""
         return self.exclude(_is_within(ranges)) if ranges else self
@@ -63,7 +68,8 @@ class ContextEntry(models.Model):
     """An entry. `content`, `thinking` and `tool_call` are the texts as they were received, after redaction.
 
     `tool_call` is JSON of {id, name, arguments}; the arguments are the received text. It has `cut` if the call was cut
-    at the output limit: then requests have only the beginning of the arguments. `thinking` is JSON of {text,
+    at the output limit: then requests have only the beginning of the arguments. A cut text without a call has CUT_TEXT
+    there, and requests have only its beginning. `thinking` is JSON of {text,
     protocol, model, blocks}, and of {account} if an account sealed the blocks. `images` is JSON of a list of {sha256,
     media_type, path, width, height}; the blob `sha256` holds the bytes as base64. `hash` links the entry to its
     predecessor. Only `metadata` may change later, and requests never depend on it.
@@ -134,12 +140,17 @@ class ContextEntry(models.Model):
     @property
     def call(self) -> dict[str, str] | None:
         """{id, name, arguments} of the call, with the received text as arguments, or None."""
-        return dict(_parsed_call(self.tool_call)) if self.tool_call else None
+        return dict(_parsed_call(self.tool_call)) if self.has_call else None
 
     @property
-    def is_cut_call(self) -> bool:
-        """Return whether the entry has a call that was cut at the output limit."""
-        return self.tool_call.endswith(',"cut":true}')  # quotes in arguments are escaped
+    def has_call(self) -> bool:
+        """Return whether the entry has a call. Does not parse it."""
+        return self.tool_call not in ("", CUT_TEXT)
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether the entry is a call, or a text without one, that was cut at the output limit."""
+        return self.tool_call.endswith('"cut":true}')  # quotes in arguments are escaped
 
     @property
     def pictures(self) -> list[dict[str, Any]]:

@@ -137,7 +137,7 @@ class Activity:
 
     def add(self, item: Item) -> None:
         """Add a step, or replace it when its result has arrived."""
-        if item.entry.tool_call:
+        if item.entry.has_call:
             self._steps[item.call["id"]] = _Step.of(item)
 
     def redact(self, redact_entry: Callable[[ContextEntry], ContextEntry]) -> None:

@@ -10,6 +10,7 @@ import orjson
 from llm_app.redaction import Redactor, has_escapes, redacted_call, redacted_thinking, texts_in
 from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextType
+from tasks_app.models.entry import CUT_TEXT
 from tasks_app.record.images import StoredPicture
 
 _ROLES = {
@@ -29,8 +30,8 @@ _ROLES = {
 class Draft:
     """The content of an entry to append.
 
-    `is_cut` marks a call that was cut at the output limit. `discarded` marks text of a failed attempt, which no model
-    sees. `given_role` is set for imported history: user or assistant.
+    `is_cut` marks a call, or a text without one, that was cut at the output limit. `discarded` marks text of a failed
+    attempt, which no model sees. `given_role` is set for imported history: user or assistant.
     """
 
     context_type: ContextType
@@ -84,8 +85,10 @@ class Draft:
     @property
     def tool_call_text(self) -> str:
         call = self.tool_call
+        if call is None:
+            return CUT_TEXT if self.is_cut else ""
         cut = {"cut": True} if self.is_cut else {}
-        return _json({"id": call.id, "name": call.name, "arguments": call.arguments, **cut}) if call else ""
+        return _json({"id": call.id, "name": call.name, "arguments": call.arguments, **cut})
 
     @property
     def images_text(self) -> str:

@@ -101,12 +101,12 @@ class Item:
         if self.entry.context_type == ContextType.CLIENT_HISTORY:
             return self.entry.content.partition("\n")[2].removesuffix("\n</client_history>")
         text = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a blocked workflow step
-        return str(text) if self.entry.tool_call else self.entry.content
+        return str(text) if self.entry.has_call else self.entry.content
 
     @cached_property
     def words(self) -> str:
         """The text next to a call, without repeating the message itself. Empty if the call was withheld."""
-        if not self.entry.tool_call or self._is_withheld:
+        if not self.entry.has_call or self._is_withheld:
             return ""
         text, message = self.entry.content.strip(), self.text.strip()
         if self.entry.context_type != ContextType.AI_MESSAGE:
@@ -127,7 +127,7 @@ class Item:
     @cached_property
     def kind(self) -> str:
         """The type of a message: info, ask or result. Empty for text without a call."""
-        return str(self.arguments.get("type", "")) if self.entry.tool_call else ""
+        return str(self.arguments.get("type", "")) if self.entry.has_call else ""
 
     @property
     def attachments(self) -> list[str]:
@@ -255,7 +255,7 @@ class Item:
     @property
     def is_open(self) -> bool:
         """Return whether the entry is a call without a result."""
-        return bool(self.entry.tool_call) and self.result is None
+        return self.entry.has_call and self.result is None
 
     @property
     def needs_approval(self) -> bool:

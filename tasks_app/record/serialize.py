@@ -9,7 +9,7 @@ from typing import Any
 from llm_app.types import Message, Picture, Thinking, ToolCall
 from tasks_app.models import ContextEntry, ContextType
 
-SENT_OF_CUT_CALL = 200  # characters of its arguments
+SENT_OF_CUT = 200  # characters of a call's arguments or of a text without a call
 _NO_BLOBS: Mapping[str, str] = MappingProxyType({})
 _TAGGED = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.HANDOFF)
 
@@ -33,16 +33,23 @@ def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NO_BLOBS) -> Mes
     if entry.context_type == ContextType.USER_MESSAGE:
         return Message(role="user", content=entry.content, pictures=_pictures(entry, blobs), **common)
     return Message(
-        role="assistant", content=entry.content, thinking=thinking_of(entry), tool_call=sent_call(entry), **common
+        role="assistant", content=sent_text(entry), thinking=thinking_of(entry), tool_call=sent_call(entry), **common
     )
+
+
+def sent_text(entry: ContextEntry) -> str:
+    """Return the text of an entry as requests have it. A cut text without a call keeps only its beginning."""
+    if entry.has_call or not entry.is_cut or len(entry.content) <= SENT_OF_CUT:
+        return entry.content
+    return f"{entry.content[:SENT_OF_CUT]}…"
 
 
 def sent_call(entry: ContextEntry) -> ToolCall | None:
     """Return the call of an entry as requests have it. A cut call keeps only its beginning, which says what it was."""
     call = ToolCall(**entry.call) if entry.call else None
-    if call is None or not entry.is_cut_call:
+    if call is None or not entry.is_cut:
         return call
-    return replace(call, arguments=f"{call.arguments[:SENT_OF_CUT_CALL]}…")
+    return replace(call, arguments=f"{call.arguments[:SENT_OF_CUT]}…")
 
 
 def thinking_of(entry: ContextEntry) -> Thinking | None:

@@ -108,7 +108,7 @@ def redact_entry(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
     redacted.thinking = _redacted_text(entry.thinking, redactor)
     redacted.images = _redacted_text(entry.images, redactor)
     if call := entry.call:
-        cut = {"cut": True} if entry.is_cut_call else {}
+        cut = {"cut": True} if entry.is_cut else {}
         redacted.tool_call = _json(asdict(redacted_call(ToolCall(**call), redactor)) | cut)
     return redacted
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from llm_app.types import TOKENS_PER_PICTURE, ToolCall
 from tasks_app.models import ContextEntry
-from tasks_app.record.serialize import SENT_OF_CUT_CALL
+from tasks_app.record.serialize import SENT_OF_CUT, sent_text
 from tools_app import paging
 from tools_app.contract import ToolResult
 from tools_app.errors import ToolError
@@ -24,8 +24,8 @@ def estimate(text: str) -> int:
 
 def entry_tokens(entry: ContextEntry) -> int:
     """Return the estimated tokens of an entry's message: text, call, thinking and pictures."""
-    call = entry.tool_call[:SENT_OF_CUT_CALL] if entry.is_cut_call else entry.tool_call
-    texts = (entry.content, call, entry.thought)
+    call = entry.tool_call[:SENT_OF_CUT] if entry.is_cut else entry.tool_call
+    texts = (sent_text(entry), call, entry.thought)
     return MESSAGE_TOKENS + sum(map(estimate, texts)) + TOKENS_PER_PICTURE * len(entry.pictures)
 
 

@@ -116,7 +116,7 @@ def item_of(entry: ContextEntry) -> Item:
     """Return the item that an entry belongs to. A result belongs to its call."""
     entries = ContextEntry.objects.in_session(entry.session)
     if entry.tool_call_id:
-        call = entries.filter(seq__lt=entry.seq).exclude(tool_call="").last()
+        call = entries.filter(seq__lt=entry.seq).with_call().last()
         if call is not None and call.call is not None and call.call["id"] == entry.tool_call_id:
             return items_of(entry.session, [call, entry])[0]
     return items_of(entry.session, [entry])[0]
@@ -140,7 +140,7 @@ def activity_at(session: Session, seq: int) -> Activity | None:
 
 def newest_call(session: Session) -> Item | None:
     """Return the last call with its result, if any. Its card changes with the state of the task."""
-    return _call_item(ContextEntry.objects.in_session(session).exclude(tool_call="").last())
+    return _call_item(ContextEntry.objects.in_session(session).with_call().last())
 
 
 def call_item(session: Session, call_id: str) -> Item | None:

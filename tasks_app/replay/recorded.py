@@ -57,7 +57,7 @@ def turn_of(entry: ContextEntry, following: ContextEntry | None) -> LLMTurnResul
     """Return the model's result that became this entry."""
     thinking = thinking_of(entry)
     if entry.call is None:
-        was_cut = following is not None and following.metadata.get("kind") == "cut_reply"
+        was_cut = entry.is_cut or (following is not None and following.metadata.get("kind") == "cut_reply")
         return LLMTurnResult(
             content=entry.content,
             thinking=thinking,
@@ -73,7 +73,7 @@ def turn_of(entry: ContextEntry, following: ContextEntry | None) -> LLMTurnResul
         tool_calls=tuple(calls),
         thinking=thinking,
         origin=entry.metadata.get("origin", "native"),
-        finish_reason="length" if entry.is_cut_call else "",
+        finish_reason="length" if entry.is_cut else "",
     )
 
 

@@ -96,13 +96,13 @@ class History:
         It is the newest entry: nothing ever comes between a call and its result.
         """
         newest = self.entries[-1] if self.entries else None
-        return open_call_in(newest) if newest is not None and newest.tool_call else None
+        return open_call_in(newest) if newest is not None and newest.has_call else None
 
     def retries_in_a_row(self) -> int:
         """Return how many of the newest replies had no tool call, or one that was cut at the output limit."""
         count = 0
         for entry in self._newest_first():
-            if entry.context_type == ContextType.NO_TOOL_CALL_RETRY or entry.is_cut_call:
+            if entry.context_type == ContextType.NO_TOOL_CALL_RETRY or entry.is_cut:
                 count += 1
             elif entry.context_type not in (ContextType.SYSTEM_REMINDER, ContextType.TOOL_RESULT):
                 break

@@ -53,7 +53,7 @@ def open_call_in(entry: ContextEntry) -> OpenCall:
         log=ToolCallLog.objects.select_related("approval").get(session_id=entry.session_id, call_id=entry.call["id"]),
         deferred=entry.metadata.get("deferred", ()),
         text=entry.content,
-        cut_at=0 if entry.is_cut_call else None,
+        cut_at=0 if entry.is_cut else None,
     )
 
 

@@ -209,7 +209,7 @@ def _copy_draft(entry: ContextEntry) -> Draft:
         content=entry.content,
         thinking=thinking_of(entry),
         tool_call=ToolCall(**entry.call) if entry.call else None,
-        is_cut=entry.is_cut_call,
+        is_cut=entry.is_cut,
         tool_call_id=entry.tool_call_id,
         images=[StoredPicture(**picture) for picture in entry.pictures],
         metadata={name: value for name, value in entry.metadata.items() if name not in _UNCOPIED_METADATA},

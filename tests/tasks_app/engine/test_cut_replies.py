@@ -8,6 +8,7 @@ from llm_app.models import LLMLog
 from tasks_app import services
 from tasks_app.models import Limits
 from tasks_app.replay.rerun import rerun
+from tasks_app.services import forks
 from tests import factories
 from tests.provider import Reply, openai_chunk, openai_result, openai_text, sse
 from tests.tasks_app.engine.conftest import Run
@@ -63,7 +64,7 @@ def test_a_cut_call_is_told_as_cut_and_hardly_sent_again(ask, http_provider, pro
     sent = http_provider.received[1].raw.decode()
     assert 10 < sent.count("print(1)") < 30
     assert "at most 4,000 tokens" in sent
-    entry = next(entry for entry in run.entries if entry.is_cut_call)
+    entry = next(entry for entry in run.entries if entry.is_cut)
     assert entry.call["arguments"].count("print(1)") > 250  # the record keeps the whole
     assert rerun(run.task).divergence == ""
 
@@ -146,6 +147,29 @@ def test_cut_texts_count_down(ask, http_provider):
     assert second.endswith("Cut again: 2 more such replies and the task fails.")
     assert third.endswith("Cut again: the next such reply ends the task as failed.")
     assert rerun(run.task).divergence == ""
+
+
+def test_a_cut_text_is_hardly_sent_again(ask, http_provider, owner):
+    http_provider.replies = [*[cut({"content": TEXT})] * 3, openai_result(), openai_result()]
+    run = ask("openai_native")
+    assert run.advance().state == "done"
+    assert [received.raw.decode().count("print(1)") for received in http_provider.received] == [0, 22, 44, 66]
+    entry = next(entry for entry in run.entries if entry.context_type == "no_tool_call_retry")
+    assert (entry.content, entry.call, entry.is_cut) == (TEXT, None, True)
+    assert rerun(run.task).divergence == ""
+    copy = forks.fork(run.task.session, run.task.session.last_seq, owner)
+    assert Run(services.post_message(copy, owner, "Go on.").task).advance().state == "done"
+    assert http_provider.received[-1].raw.decode().count("print(1)") == 66
+
+
+def test_a_session_goes_on_after_too_many_cut_texts(ask, http_provider, owner):
+    Limits.objects.create(pk=1, no_tool_call_retries=0)
+    http_provider.replies = [cut({"content": TEXT}), openai_result()]
+    run = ask("openai_native")
+    assert run.advance().failure_code == "no_tool_call"
+    assert rerun(run.task).divergence == ""
+    assert Run(services.post_message(run.task.session, owner, "Once more.").task).advance().state == "done"
+    assert http_provider.received[1].raw.decode().count("print(1)") == 22
 
 
 def test_short_arguments_are_not_written_in_parts(ask, http_provider):
