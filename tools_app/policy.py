@@ -81,6 +81,10 @@ class Policy:
         """
         return self.extra.get(name) or self.helpers.get(name) or registry.get(name)
 
+    def meant_name(self, name: str) -> str:
+        """Return the name of the tool that a call means: other harnesses prefix names, or have others."""
+        return registry.meant_name(name, {*self.extra, *self.helpers})
+
     def allows(self, name: str) -> bool:
         """Return whether any role allows the tool and no blacklist denies it. `message` is always allowed."""
         if name == ALWAYS_ALLOWED:

@@ -236,7 +236,10 @@ def _read_call(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Ar
     Raises: ToolError, Aborted.
     """
     definition = context.settings.policy.find(call.call.name)
-    arguments = base.read_arguments(definition, call.call.arguments)
+    remarks: list[str] = []
+    arguments = base.read_arguments(definition, call.call.arguments, remarks.append)
+    if remarks:
+        call.log.add_remark("coerced", context.secrets.redactor.redacted("; ".join(remarks)), 0)
     if definition.own_schema:
         call.log.fingerprint = _fingerprint_as_written(call)  # for the log if a person interrupts
         arguments = fitted_arguments(definition, arguments, partial(_unless_aborted, context, call))

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Set
+from dataclasses import replace
 from uuid import uuid4
 
 from django.utils.translation import gettext_noop
@@ -34,7 +35,8 @@ def stage_first_call(
     """
     if not turn.tool_calls:
         raise _no_call(context, turn, observer, turn.content, turn.unreadable, log_id, limit)
-    first, *further_calls = turn.tool_calls
+    written, *further_calls = turn.tool_calls
+    first = replace(written, name=context.settings.policy.meant_name(written.name))
     if reason := _unreadable_reason(first, turn):
         text = f"{turn.content}\n{first.name}({first.arguments})".strip()
         raise _no_call(context, turn, observer, text, reason, log_id, limit)
@@ -45,6 +47,8 @@ def stage_first_call(
     if turn.origin != "native":  # the call was part of the reply's text
         metadata["origin"] = turn.origin
     metadata |= _filter_mark(context.settings)
+    if first.name != written.name:
+        metadata["called_as"] = written.name[:100]
     if deferred:
         metadata["deferred"] = deferred
     draft = Draft(

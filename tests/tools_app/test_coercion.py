@@ -106,7 +106,7 @@ def test_valid_arguments_are_coerced(given_value, expected):
         ({"point": {"y": 1}}, "point.x"),
         ({"point": [1, 2]}, "point"),
         ({"kind": "c"}, "kind"),
-        ({"bounded": "11"}, "bounded"),
+        ({"bounded": "-1"}, "bounded"),
         ({"unknown": 1}, "unknown"),
     ],
 )

@@ -12,6 +12,7 @@ from tools_app.contract.base import (
     ToolVisibility,
 )
 from tools_app.contract.capabilities import Delegation, Engine, Handoffs, McpEndpoint, ReaderService
+from tools_app.contract.clear_arguments import Synonyms
 from tools_app.contract.effects import (
     CacheSearch,
     Delegate,
@@ -59,6 +60,7 @@ __all__ = [
     "ReaderService",
     "SaveNote",
     "SetPlan",
+    "Synonyms",
     "Target",
     "ToolContext",
     "ToolDefinition",

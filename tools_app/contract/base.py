@@ -9,6 +9,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from tools_app.contract.capabilities import (
     AskModel,
@@ -33,11 +34,12 @@ from tools_app.contract.capabilities import (
     no_server,
     nothing_stored,
 )
+from tools_app.contract.clear_arguments import Synonyms, clarified, read_object
 from tools_app.contract.effects import Effect, PlanStep
 from tools_app.errors import InvalidArguments
 from tools_app.files import Workspace
 from tools_app.json_schema.model_schemas import PlainRoot, compilable, concise, plain_root
-from tools_app.json_schema.validation import MAX_DEPTH, coerce, depth, loads
+from tools_app.json_schema.validation import MAX_DEPTH, coerce, depth
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox import Layer, Mask, ProcessIdentity, Sandbox
 
@@ -220,7 +222,8 @@ class ToolDefinition:
 
     A tool that `takes_secrets` finds the values of placeholders in its context, and substitutes them itself where that
     is safe. `own_schema` is the JSON Schema, as text, of a tool without a model of its arguments. `group` is the name
-    under which the tool is loaded on demand.
+    under which the tool is loaded on demand. `synonyms` are the words of other harnesses for its arguments,
+    `other_names` those for the tool.
     """
 
     name: str
@@ -240,6 +243,8 @@ class ToolDefinition:
     extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None
     own_schema: str = ""
     group: str = ""
+    synonyms: Synonyms = field(default_factory=Synonyms, hash=False)
+    other_names: Sequence[str] = ()
 
     def judgement(self, arguments: Arguments, workspace: Workspace) -> Judgement:
         floor = Judgement(danger=self.danger)
@@ -273,29 +278,41 @@ def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
     return concise(arguments.model_json_schema())
 
 
-def read_arguments(definition: ToolDefinition, text: str) -> Arguments:
+def _ignore(remark: str) -> None: ...
+
+
+def read_arguments(definition: ToolDefinition, text: str, note: Callable[[str], None] = _ignore) -> Arguments:
     """Return the arguments of a call, parsed, coerced and validated.
+
+    `note` receives a remark for each argument that was clear but not as the schema says.
 
     The arguments of a tool with its own schema are only parsed: `mcp.arguments` checks them in a child process, because
     the schema is untrusted.
 
     Raises: InvalidArguments, with a sentence for the model.
     """
-    arguments = definition.plain_root.restored(parse(text))
-    return validate(definition, arguments if definition.own_schema else coerce(arguments, definition.parameters))
+    arguments = definition.plain_root.restored(parse(text, definition.name, note))
+    if definition.own_schema:
+        return validate(definition, arguments)
+    arguments, remarks = clarified(coerce(arguments, definition.parameters), definition.parameters, definition.synonyms)
+    for remark in remarks:
+        note(remark)
+    return validate(definition, coerce(arguments, definition.parameters) if remarks else arguments)
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse(text: str, tool: str = "", note: Callable[[str], None] = _ignore) -> dict[str, Any]:
     """Return the JSON object in `text`.
 
     Raises: InvalidArguments for anything else, most often JSON that was cut off.
     """
     try:
-        value = loads(text)
+        value, deviation = read_object(text, tool)
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be encoded
     except (ValueError, RecursionError) as error:
         raise InvalidArguments(f"The arguments are not valid JSON ({error}). Send the whole call again.") from error
+    if deviation:
+        note(deviation)
     if not isinstance(value, dict):
         json_type = {list: "a list", str: "a text", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
         raise InvalidArguments(f"The arguments must be a JSON object, not {json_type}.")
@@ -308,9 +325,14 @@ def validate(definition: ToolDefinition, value: Mapping[str, Any]) -> Arguments:
     try:
         return definition.arguments.model_validate(value, strict=True)
     except ValidationError as error:
-        faults = []
-        for item in error.errors()[:5]:
-            path = ".".join(map(str, item["loc"]))
-            message = item["msg"].removeprefix("Value error, ")
-            faults.append(f"{path}: {message}" if path else message)
+        faults = [_fault(item, definition) for item in error.errors()[:5]]
         raise InvalidArguments(f"Invalid arguments for {definition.name}: {'; '.join(faults)}.") from error
+
+
+def _fault(error: ErrorDetails, definition: ToolDefinition) -> str:
+    """Return the fault of an argument. An unknown argument is named with those that exist."""
+    path = ".".join(map(str, error["loc"]))
+    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
+        return f"there is no argument {path}; the arguments are {', '.join(definition.parameters['properties'])}"
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{path}: {message}" if path else message

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -17,15 +17,45 @@ from tools_app.contract.base import (
     ToolVisibility,
     always,
 )
+from tools_app.contract.clear_arguments import Synonyms, clarified
 from tools_app.errors import UnknownTool
 from tools_app.files import Workspace
 
 logger = logging.getLogger(__name__)
 NO_ACTIVITY: Mapping[str, str] = {}
+NO_SYNONYMS = Synonyms()
 PLUGIN_GROUP = "agentsite.tools"  # entry points of other packages, each a module that registers one or more tools
 _tools: dict[str, ToolDefinition] = {}
 _plugin_errors: dict[str, str] = {}
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9_-]{1,64}")  # server__tool is reserved for the tools of MCP servers
+# Tools of other harnesses with more than one form, by the tool that does the same here.
+_FOREIGN_TOOLS: Mapping[str, frozenset[str]] = {
+    "`file` with the action read": frozenset(
+        ["readfile", "read", "view", "viewfile", "cat", "openfile", "notebookread"]
+    ),
+    "`file` with the action write": frozenset(["writefile", "write", "createfile", "savefile", "writetofile"]),
+    "`file` with the action edit": frozenset(
+        [
+            "editfile",
+            "edit",
+            "strreplace",
+            "strreplaceeditor",
+            "strreplacebasededittool",
+            "searchreplace",
+            "replaceinfile",
+        ]
+    ),
+    "`file` with the action patch": frozenset(["applypatch", "applydiff", "multiedit"]),
+    "`file` with the action list": frozenset(["ls", "listdir", "listfiles", "listdirectory", "listfolder"]),
+    "`match`": frozenset(["grep", "glob", "find", "searchfiles", "grepsearch", "filesearch", "codebasesearch"]),
+    "`plan`": frozenset(["todowrite", "todoread", "updateplan", "todo", "managetodolist"]),
+    "`fetch_url`": frozenset(["webfetch", "fetch", "fetchurl", "openurl", "readurl", "curl"]),
+    "`search`": frozenset(["websearch", "googlesearch", "searchweb"]),
+    "`message` with the type result": frozenset(["finish", "submit", "attemptcompletion", "finalanswer", "done"]),
+    "`message` with the type ask": frozenset(["askuser", "askfollowupquestion", "askuserquestion"]),
+    "`shell` with Python": frozenset(["python", "executepython", "pythonexec", "codeinterpreter", "ipython"]),
+}
+_NAMESPACE = re.compile(r"(functions?|default_api|tools?)[.:]")  # of OpenAI and Gemini
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -46,6 +76,8 @@ def tool(
     listed: Callable[[ToolVisibility], bool] = always,
     shown: Callable[[ToolVisibility], type[Arguments]] | None = None,
     extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None,
+    synonyms: Synonyms = NO_SYNONYMS,
+    other_names: Sequence[str] = (),
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function as the handler of a tool. A handler that waits is a coroutine function."""
 
@@ -70,6 +102,8 @@ def tool(
             listed=listed,
             shown=shown,
             extended=extended,
+            synonyms=synonyms,
+            other_names=other_names,
         )
         return handler
 
@@ -118,8 +152,27 @@ def get(name: str) -> ToolDefinition:
     Raises: UnknownTool.
     """
     if name not in _tools:
-        raise UnknownTool(f"There is no tool called {name!r}.")
+        raise UnknownTool(f"There is no tool called {name!r}.{_hint(name)}")
     return _tools[name]
+
+
+def _hint(name: str) -> str:
+    """Return a sentence that names the tool for the purpose of another harness's tool, or ""."""
+    plain = re.sub(r"[^a-z]", "", name.lower())
+    hint = next((hint for hint, names in _FOREIGN_TOOLS.items() if plain in names), "")
+    return f" Use {hint}." if hint else ""
+
+
+def meant_name(name: str, others: Collection[str]) -> str:
+    """Return the name of the tool that a call means, without the prefix of a namespace, also by one of its other names.
+
+    `others` are the names of further tools. A name that means no tool is unchanged.
+    """
+    plain = _NAMESPACE.sub("", name.strip())
+    for candidate in (name, plain):
+        if candidate in _tools or candidate in others:
+            return candidate
+    return next((tool.name for tool in _tools.values() if plain.lower() in tool.other_names), name)
 
 
 def all_tools() -> list[ToolDefinition]:
@@ -131,10 +184,10 @@ def compact_line(name: str, arguments: Mapping[str, Any]) -> str:
 
     Without a template, or a tool, it is the name and the arguments.
     """
-    try:
-        template = get(name).compact_template
-    except UnknownTool:
-        template = ""
+    template = ""
+    if tool := _tools.get(name):
+        template = tool.compact_template
+        arguments, _ = clarified(dict(arguments), tool.parameters, tool.synonyms)
     if not template:
         return " ".join([name, *(f"{key}={value}" for key, value in arguments.items())])
     return fill_template(template, arguments)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from tools_app.browser.program import chromium_path
-from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, ToolVisibility, tool
+from tools_app.contract import (
+    Arguments,
+    Danger,
+    Judgement,
+    Synonyms,
+    Target,
+    ToolContext,
+    ToolResult,
+    ToolVisibility,
+    tool,
+)
 from tools_app.errors import PageLost
 from tools_app.files import Workspace
 from tools_app.network import check_url
@@ -77,6 +87,21 @@ def shown_arguments(visibility: ToolVisibility) -> type[Arguments]:
     judge=judge,
     target=Target.BROWSER,
     compact_template="browser {action}[ {url}][ {ref}][: {text}]",
+    synonyms=Synonyms(
+        arguments={
+            **dict.fromkeys(("link", "uri", "address", "href"), "url"),
+            **dict.fromkeys(("element", "elementref", "target", "index", "elementid"), "ref"),
+            **dict.fromkeys(("value", "input", "content"), "text"),
+            **dict.fromkeys(("command", "type", "operation"), "action"),
+        },
+        values={
+            "action": {
+                **dict.fromkeys(("navigate", "goto", "open", "browse", "load"), "visit"),
+                **dict.fromkeys(("type", "fill", "enter", "typetext"), "input"),
+                **dict.fromkeys(("snapshot", "read", "look", "getpage"), "view"),
+            }
+        },
+    ),
     activity={
         "visit": "visited {url}|visited # pages",
         "view": "looked at the page",

@@ -9,7 +9,7 @@ from importlib import import_module
 from pydantic import Field
 
 from tools_app.browser.program import chromium_path
-from tools_app.contract import Arguments, Danger, ReaderService, Target, ToolContext, ToolResult, tool
+from tools_app.contract import Arguments, Danger, ReaderService, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.documents.document import visible
 from tools_app.documents.document_page import document_page
 from tools_app.errors import ToolError
@@ -62,6 +62,13 @@ class FetchURLArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.NETWORK,
     compact_template="fetch_url {url}[ from {offset}][ and {skip} on]",
+    synonyms=Synonyms(
+        arguments={
+            **dict.fromkeys(("link", "uri", "address", "href", "website"), "url"),
+            **dict.fromkeys(("maxlength", "limit", "maxcharacters"), "max_chars"),
+            **dict.fromkeys(("start", "startindex"), "offset"),
+        }
+    ),
     activity={"": "read {url}|read # pages"},
 )
 async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolResult:

@@ -1,14 +1,15 @@
 """The tool `file`, which reads and changes files of the workspace."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
 from pathlib import PurePosixPath
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 from pydantic import Field, model_validator
 
-from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
+from tools_app.contract import Arguments, Danger, Judgement, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.documents.document_page import document_page
 from tools_app.documents.formats import is_document
 from tools_app.documents.reader import MOST_BYTES, page_picture
@@ -66,6 +67,43 @@ class FileArguments(Arguments):
         return self
 
 
+def _fitted(values: dict[str, Any]) -> dict[str, Any]:
+    """Return content that is a JSON value as its text, and the root where a listing or a patch names no folder."""
+    if isinstance(content := values.get("content"), dict | list):
+        values = {**values, "content": json.dumps(content, ensure_ascii=False)}
+    if "path" not in values and values.get("action") in ("list", "patch"):
+        values = {"path": ".", **values}
+    return values
+
+
+_SYNONYMS = Synonyms(
+    arguments={
+        **dict.fromkeys(("filepath", "filename", "file", "targetfile", "absolutepath", "relativepath", "dir"), "path"),
+        **dict.fromkeys(("directory", "folder", "uri", "notebookpath"), "path"),
+        **dict.fromkeys(("oldstring", "oldstr", "oldtext", "search", "find", "oldcontent"), "old"),
+        **dict.fromkeys(("newstring", "newstr", "newtext", "replace", "replacement", "newcontent"), "new"),
+        **dict.fromkeys(("text", "filetext", "contents", "body", "data", "diff", "patch", "patchtext"), "content"),
+        **dict.fromkeys(("destination", "newpath", "target", "dest", "topath"), "to"),
+        **dict.fromkeys(("startline", "start", "line", "page", "linestart"), "offset"),
+        **dict.fromkeys(("lines", "numlines", "maxlines", "linecount"), "limit"),
+        **dict.fromkeys(("replaceall", "all", "global"), "replace_all"),
+        **dict.fromkeys(("command", "operation", "mode", "type", "op"), "action"),
+    },
+    values={
+        "action": {
+            **dict.fromkeys(("view", "open", "cat", "show", "get", "readfile"), "read"),
+            **dict.fromkeys(("create", "save", "overwrite", "writefile"), "write"),
+            **dict.fromkeys(("strreplace", "replace", "editfile", "modify"), "edit"),
+            **dict.fromkeys(("applypatch", "applydiff"), "patch"),
+            **dict.fromkeys(("ls", "dir", "listdir", "listfiles"), "list"),
+            **dict.fromkeys(("rename", "mv"), "move"),
+            **dict.fromkeys(("remove", "rm", "unlink"), "delete"),
+        }
+    },
+    fitted=_fitted,
+)
+
+
 def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
     if arguments.action in ("read", "list"):
         return Judgement(danger=Danger.SAFE)
@@ -106,6 +144,7 @@ def _loss(path: str, workspace: Workspace) -> str:
         "delete": "deleted {path}|deleted # files",
     },
     takes_secrets=True,
+    synonyms=_SYNONYMS,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
     arguments = with_secrets(arguments, context.secrets, "content", "old", "new")

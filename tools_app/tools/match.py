@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
+from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
 from tools_app.files.paths import parts
 from tools_app.matching.in_documents import search_documents
@@ -59,6 +59,22 @@ class MatchArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="match {action} {pattern}[ in {path}][, files {glob}][, from match {offset}]",
+    synonyms=Synonyms(
+        arguments={
+            **dict.fromkeys(("query", "regex", "regexp", "search", "text", "searchpattern", "q"), "pattern"),
+            **dict.fromkeys(("filepath", "directory", "dir", "folder", "cwd", "root", "file"), "path"),
+            **dict.fromkeys(("include", "filepattern", "includepattern", "fileglob", "files"), "glob"),
+            **dict.fromkeys(("caseinsensitive", "i", "insensitive"), "ignore_case"),
+            **dict.fromkeys(("contextlines", "c", "lines"), "context"),
+            **dict.fromkeys(("command", "mode", "type", "operation"), "action"),
+        },
+        values={
+            "action": {
+                **dict.fromkeys(("search", "rg", "regex", "content", "findtext"), "grep"),
+                **dict.fromkeys(("find", "files", "ls", "findfiles"), "glob"),
+            }
+        },
+    ),
     activity={
         "glob": "looked for {pattern}|looked for # patterns",
         "grep": "searched for {pattern}|searched for # patterns",

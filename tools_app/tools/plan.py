@@ -1,11 +1,11 @@
 """The tool `plan`, for the plan next to the chat."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
+from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import PlanStep, SetPlan, StepStatus
 
 
@@ -28,6 +28,30 @@ class PlanArguments(Arguments):
         return self
 
 
+_STEP_WORDS = dict.fromkeys(("content", "step", "text", "name", "description", "task"), "title")
+_STEP_EXTRAS = ("id", "priority", "activeForm")  # fields of other harnesses' lists of work
+_STATUS_WORDS = {"completed": "done", "complete": "done", "todo": "pending", "active": "in_progress"}
+_STATUS_WORDS |= {"in progress": "in_progress", "in-progress": "in_progress", "inprogress": "in_progress"}
+
+
+def _fitted(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the action that steps imply, and each step as an object with our words."""
+    steps = values.get("steps")
+    if not isinstance(steps, list) or not steps:
+        return values
+    return {"action": "update", **values, "steps": [_fitted_step(step) for step in steps]}
+
+
+def _fitted_step(step: Any) -> Any:
+    if isinstance(step, str):
+        return {"title": step}
+    if not isinstance(step, dict):
+        return step
+    known = {_STEP_WORDS.get(name, name): value for name, value in step.items() if name not in _STEP_EXTRAS}
+    status = known.get("status")
+    return known | ({"status": _STATUS_WORDS.get(status, status)} if isinstance(status, str) else {})
+
+
 @tool(
     name="plan",
     description="""Keeps the plan that the person sees beside the chat, for work of more than two steps.""",
@@ -40,6 +64,13 @@ class PlanArguments(Arguments):
         "advance": "went on in the plan",
     },
     visible=lambda visibility: not visibility.in_workflow,
+    synonyms=Synonyms(
+        arguments=dict.fromkeys(("todos", "plan", "items", "tasks"), "steps"),
+        values={
+            "action": {"set": "update", "create": "update", "write": "update", "next": "advance", "done": "advance"}
+        },
+        fitted=_fitted,
+    ),
 )
 def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
     if arguments.steps:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
+from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import CacheSearch
 from tools_app.paging import fitting_items, next_call, size
 from tools_app.search_engines.asking import search as search_web
@@ -72,6 +72,13 @@ def since(text: str) -> date:
     danger=Danger.SAFE,
     target=Target.NETWORK,
     compact_template="search {type}: {query}[, site {site}][, since {since}]",
+    synonyms=Synonyms(
+        arguments={
+            **dict.fromkeys(("q", "searchquery", "keywords", "searchterm", "text"), "query"),
+            **dict.fromkeys(("numresults", "count", "limit", "n", "topk", "num"), "max_results"),
+            **dict.fromkeys(("domain", "alloweddomain"), "site"),
+        }
+    ),
     activity={"": "searched the web for {query}|made # web searches"},
 )
 async def search(arguments: SearchArguments, context: ToolContext) -> ToolResult:

@@ -1,6 +1,7 @@
 """The tool `shell`, which runs commands in the sandbox, in the session's workspace."""
 
 import asyncio
+import shlex
 import sys
 import time
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -9,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
+from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import JobStarted
 from tools_app.sandbox import (
     BoundedOutput,
@@ -46,6 +47,35 @@ class ShellArguments(Arguments):
     )
 
 
+def _fitted(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a command that is a list of words as one text, and a timeout in milliseconds in seconds."""
+    command = values.get("command")
+    if isinstance(command, list) and all(isinstance(word, str) for word in command):
+        values = {**values, "command": _joined(command)}
+    milliseconds = values.get("timeout_ms")
+    if type(milliseconds) is int and "timeout_s" not in values:
+        rest = {name: value for name, value in values.items() if name != "timeout_ms"}
+        values = {**rest, "timeout_s": min(max(1, milliseconds // 1000), MAX_TIMEOUT_S)}
+    return values
+
+
+def _joined(words: list[str]) -> str:
+    """Return a list of words as a command: the script itself if the list calls a shell with it."""
+    if len(words) == 3 and words[0] in ("bash", "sh", "/bin/bash", "/bin/sh") and words[1] in ("-c", "-lc"):
+        return words[2]
+    return shlex.join(words) if len(words) > 1 else "".join(words)
+
+
+_SYNONYMS = Synonyms(
+    arguments={
+        **dict.fromkeys(("cmd", "commands", "script", "commandline", "bash", "code", "input"), "command"),
+        **dict.fromkeys(("timeout", "timeoutsec", "timeoutseconds", "maxtime"), "timeout_s"),
+        **dict.fromkeys(("runinbackground", "isbackground", "detach", "bg"), "background"),
+    },
+    fitted=_fitted,
+)
+
+
 @tool(
     name="shell",
     description="""Runs a command with bash (sh where there is none) in the workspace; returns what it prints and its
@@ -58,6 +88,19 @@ class ShellArguments(Arguments):
     compact_template="shell: {command}",
     activity={"": "ran {command}|ran # commands"},
     takes_secrets=True,
+    synonyms=_SYNONYMS,
+    other_names=(
+        *("bash", "sh", "zsh", "terminal", "command", "exec", "execute", "run", "container.exec", "local_shell"),
+        *(
+            "run_command",
+            "execute_command",
+            "run_shell_command",
+            "run_terminal_cmd",
+            "run_in_terminal",
+            "shell_command",
+        ),
+        *("execute_bash", "run_bash", "bash_command", "shell.exec", "exec_command", "terminal.run"),
+    ),
 )
 async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
     command = replace(_command(arguments, context), mask=await asyncio.to_thread(context.mask))
