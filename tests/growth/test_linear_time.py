@@ -17,6 +17,7 @@ from tasks_app.pages.markdown.stream import StreamedMarkdown
 from tasks_app.replay.readable import outline_lines
 from tasks_app.text.retrieval import terms_of
 from tests.growth.patterns import GrowthMeter
+from tools_app.contract.clear_arguments import read_object
 from tools_app.documents.document import tidy
 from tools_app.editing.changes import replace
 from tools_app.editing.diff import unified
@@ -171,6 +172,8 @@ ENTRY_POINTS = {
     "reply in XML": lambda text: read_reply_in_xml(text, ["message"]),
     "arguments": lambda text: _in_pieces(ArgumentStream("text").feed, '{"text":"' + text),
     "JSON": loads,
+    "arguments of other harnesses": lambda text: read_object(text, "shell"),
+    "fenced arguments": lambda text: read_object(f"```json\n{text}", "shell"),
     "decoding": lambda text: decode_text(text.encode()),
     "web page": lambda text: enclose("https://a.org", text),
     "lines of a document": lambda text: list(tidy([text])),

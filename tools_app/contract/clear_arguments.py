@@ -13,8 +13,8 @@ from typing import Any
 
 from tools_app.json_schema.validation import loads
 
-_FENCE = re.compile(r"\s*```[\w+-]*[ \t]*\r?\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+_FENCE = "```"
+_STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|,(?=\s*[}\]])', re.DOTALL)
 _MAX_LITERAL = 100_000  # characters: the parser of Python needs much memory for each
 _CALL_FIELDS = ({"name", "arguments"}, {"tool", "arguments"}, {"name", "parameters"}, {"tool_name", "arguments"})
 _REMARKS = (
@@ -69,8 +69,9 @@ def _read(text: str) -> tuple[Any, str]:
 
 def _lenient_readings(text: str) -> Iterator[tuple[Any, str]]:
     """Yield the readings of a text that is no JSON, the most probable first."""
-    if fenced := _FENCE.match(text):
-        text = fenced[1]
+    text = text.strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE):
+        text = text.partition("\n")[2].removesuffix(_FENCE)
         with suppress(ValueError):
             yield loads(text), "a code fence"
     with suppress(ValueError):
@@ -79,9 +80,9 @@ def _lenient_readings(text: str) -> Iterator[tuple[Any, str]]:
     if without_commas != text:
         with suppress(ValueError):
             yield _multiline.decode(without_commas), "a comma at an end"
-    if text.lstrip().startswith("{'") and len(text) <= _MAX_LITERAL:
+    if text.startswith("{'") and len(text) <= _MAX_LITERAL:
         with suppress(ValueError, SyntaxError, MemoryError, TypeError):
-            yield loads(json.dumps(ast.literal_eval(text.strip()))), "the quotes of Python"
+            yield loads(json.dumps(ast.literal_eval(text))), "the quotes of Python"
 
 
 def clarified(
