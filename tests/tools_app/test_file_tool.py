@@ -309,7 +309,7 @@ async def test_no_action_leaves_the_workspace(call: Call, action: str) -> None:
         ({"action": "edit", "path": "a", "old": "x", "new": "x"}, "new must differ"),
         ({"action": "move", "path": "a"}, "to is required for move"),
         ({"action": "read", "path": "a", "content": "x"}, "content belongs to write and append"),
-        ({"action": "read", "path": "a", "offset": 0}, "offset: "),
+        ({"action": "read", "path": "a", "limit": 0}, "limit: "),
         ({"action": "read", "path": ""}, "path: "),
         ({"action": "write", "path": "a", "content": "\ud800"}, "surrogates not allowed"),
         ({"action": "touch", "path": "a"}, "action: "),

@@ -93,7 +93,8 @@ def clarified(
     out, remarks = _renamed(values, properties, synonyms.arguments)
     for name in out.keys() & properties.keys():
         value = out[name]
-        out[name] = _in_bounds(_in_words(value, properties[name], synonyms.values.get(name, {})), properties[name])
+        value_in_words = _in_words(value, properties[name], synonyms.values.get(name, {}))
+        out[name] = _in_bounds(name, value_in_words, properties[name])
         if out[name] != value:
             remarks.append(f"{name}: {_short(value)} → {_short(out[name])}")
     fitted = synonyms.fitted(out)
@@ -138,13 +139,13 @@ def _in_words(value: Any, schema: Mapping[str, Any], words: Mapping[str, str]) -
     return next((item for item in allowed if isinstance(item, str) and _plain(item) == plain), words.get(plain, value))
 
 
-def _in_bounds(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a number above its maximum as the maximum, and a 0 below its minimum of 1 as 1."""
+def _in_bounds(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a number above its maximum as the maximum, and an offset of 0 as 1 where counting begins there."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if value > schema.get("maximum", value):
         return schema["maximum"]
-    return 1 if value == 0 and schema.get("minimum") == 1 else value
+    return 1 if name == "offset" and value == 0 and schema.get("minimum") == 1 else value
 
 
 def _short(value: Any) -> str:

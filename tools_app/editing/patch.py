@@ -41,7 +41,7 @@ def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
     return ToolResult(
         content=f"Patched {len(files)} file{'s' if len(files) > 1 else ''}:\n"
         + "\n".join(f"- {path}: {_outcome(file)}" for path, file in files.items()),
-        metadata={"diff": diff} if diff else {},
+        metadata={"paths": list(files)} | ({"diff": diff} if diff else {}),
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import PurePosixPath
 from typing import Any, Literal, TextIO
@@ -14,6 +15,7 @@ from tools_app.documents.document_page import document_page
 from tools_app.documents.formats import is_document
 from tools_app.documents.reader import MOST_BYTES, page_picture
 from tools_app.editing import changes, patch
+from tools_app.editing.syntax_check import notes_on_syntax
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type, text_page
 from tools_app.files.encoding import detect_encoding, read_sample
@@ -152,7 +154,11 @@ async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
         return await _read(arguments, context)
     if arguments.action == "list":
         return await asyncio.to_thread(_list, arguments, context)
-    return await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
+    result = await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
+    if arguments.action in ("move", "delete"):
+        return result
+    changed = result.metadata.get("paths", [arguments.path])
+    return replace(result, notes=[*result.notes, *await notes_on_syntax(changed, context.workspace)])
 
 
 async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
