@@ -90,6 +90,8 @@ def test_rule_of_the_file_replaces_a_shipped_one(configure):
         ("Make slides of this spreadsheet", ["data analysis", "slides"]),
         ("Build me a small web app", ["web application"]),
         ("Log in to the portal and fill out the form", ["work on a web page"]),
+        ("Compare these two laptops, please", ["research"]),
+        ("Add comparisons (<, <=, ==) to the parser, with tests.", []),
         ("What is 17 times 23?", []),
         ("Thank you!", []),
         ("When is the next meeting with Paula?", []),

@@ -35,7 +35,7 @@ class GenerateArguments(Arguments):
         max_length=20_000,
         description="What to make, with all that it needs: the model that makes it knows nothing of this conversation.",
     )
-    path: str = Field(min_length=1, description="The file to make, such as drawings/tree.png, intro.mp3 or report.md.")
+    path: str = Field(min_length=1, description="The file to make, such as report.md.")
 
 
 def with_possible_kinds(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
