@@ -19,9 +19,9 @@ from tasks_app.text.retrieval import terms_of
 from tests.growth.patterns import GrowthMeter
 from tools_app.contract.clear_arguments import read_object
 from tools_app.documents.document import tidy
-from tools_app.editing.changes import replace
 from tools_app.editing.diff import unified
 from tools_app.editing.patch_reading import parse_patch
+from tools_app.editing.replacement import replace
 from tools_app.errors import ToolError
 from tools_app.hooks.termination_review import fault_code
 from tools_app.json_schema.validation import loads

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools_app.contract import ToolResult
-from tools_app.editing.changes import difference, has_crlf
+from tools_app.editing.changes import difference
 from tools_app.editing.patch_envelope import BEGIN, parse_envelope
 from tools_app.editing.patch_reading import FilePatch, Hunk, parse_patch
+from tools_app.editing.replacement import has_crlf
 from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
 from tools_app.files.encoding import UTF_8, detect_encoding
