@@ -44,8 +44,12 @@ async def test_patch_changes_several_files_and_shows_a_diff(call: Call, workspac
 
 async def test_unfitting_hunk_changes_nothing(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("one.py", ONE.replace("return 1", "return 2").encode())
-    with pytest.raises(ToolError, match=r"Change 2 of one.py does not fit"):
+    with pytest.raises(ToolError) as failed:
         await call("file", action="patch", path=".", content=TWO_FILES)
+    assert str(failed.value) == (
+        'Change 2 of one.py does not fit: line 9 is "    return 2", the patch has "    return 1".\n'
+        "Nothing was changed; with partial=true the other 1 file would be patched."
+    )
     assert b"import sys" in workspace.read_bytes("one.py")
     assert not workspace.is_file("new/two.py")
 
@@ -56,6 +60,90 @@ async def test_failed_write_restores_the_other_files(call: Call, workspace: Work
     with pytest.raises(ToolError, match="Nothing was changed"):
         await call("file", action="patch", path=".", content=TWO_FILES)
     assert workspace.read_bytes("one.py").decode() == ONE
+
+
+async def test_partial_patch_takes_only_the_failed_file_again(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("one.py", ONE.replace("return 1", "return 2").encode())
+    done = await call("file", action="patch", path=".", content=TWO_FILES, partial=True)
+    assert done.content.splitlines() == [
+        "Patched 1 file:",
+        "- new/two.py: created",
+        "Not patched (send only these files again):",
+        '- Change 2 of one.py does not fit: line 9 is "    return 2", the patch has "    return 1".',
+    ]
+    assert b"import sys" in workspace.read_bytes("one.py"), "the first change of the file fits, but the file is one"
+    again = TWO_FILES.partition("--- /dev/null")[0].replace("return 1", "return 2")
+    assert (
+        await call("file", action="patch", path=".", content=again)
+    ).content == "Patched 1 file:\n- one.py: 2 changes"
+    assert workspace.read_bytes("one.py").endswith(b"    return 2\n# the end\n")
+
+
+async def test_partial_patch_that_fits_nowhere_is_refused(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("one.py", b"other\n")
+    workspace.write_bytes("new/two.py", b"other\n")
+    with pytest.raises(ToolError) as failed:
+        await call("file", action="patch", path=".", content=TWO_FILES, partial=True)
+    assert str(failed.value).splitlines() == [
+        '- Change 1 of one.py does not fit: line 1 is "other", the patch has "import os".',
+        "- new/two.py exists already, and the patch would create it.",
+        "Nothing was changed.",
+    ]
+
+
+async def test_partial_patch_keeps_parts_of_one_file_together(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"a\n")
+    workspace.write_bytes("c.txt", b"c\n")
+    patch = "--- a/a.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-a\n+b\n--- a/c.txt\n+++ b/c.txt\n@@ -1 +1 @@\n-c\n+d\n"
+    patch += "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-x\n+y\n"
+    done = await call("file", action="patch", path=".", content=patch, partial=True)
+    assert "- c.txt: 1 change\nNot patched" in done.content
+    assert 'Change 1 of b.txt does not fit: line 1 is "b", the patch has "x".' in done.content
+    assert (workspace.read_bytes("a.txt"), workspace.is_file("b.txt")) == (b"a\n", False)
+
+
+async def test_partial_patch_reports_a_file_that_cannot_be_written(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("one.py", ONE.encode())
+    workspace.write_bytes("new", b"a file where the patch needs a folder")
+    done = await call("file", action="patch", path=".", content=TWO_FILES, partial=True)
+    assert done.content.startswith(
+        "Patched 1 file:\n- one.py: 2 changes\nNot patched (send only these files again):\n- "
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "hunk", "difference"),
+    [
+        ("def f():\n\treturn 1\n", " def f():\n-    return 1", "line 2 begins with a tab, the patch with 4 spaces"),
+        ("a\nb\n", " a\n b\n-c", 'line 3 is "", the patch has "c"'),
+        ("a\nb", " a\n b\n-c", 'the file ends before line 3, where the patch has "c"'),
+        ("a\nb  c\n", " a\n-b c", 'line 2 has 2 spaces after "b", the patch a space'),
+        ("x = 1\ny = 2\nz = 3\n", " x = 1\n-z = 3", 'line 2 is "y = 2", the patch has "z = 3"'),
+    ],
+)
+async def test_first_line_that_differs_is_named(
+    call: Call, workspace: Workspace, before: str, hunk: str, difference: str
+) -> None:
+    workspace.write_bytes("a.py", before.encode())
+    for header in ("@@", "@@ -1,2 +1,2 @@"):
+        with pytest.raises(ToolError) as failed:
+            await call("file", action="patch", path=".", content=f"--- a/a.py\n+++ b/a.py\n{header}\n{hunk}\n+new\n")
+        assert str(failed.value) == f"Change 1 of a.py does not fit: {difference}.\nNothing was changed."
+
+
+async def test_change_that_fits_before_the_last_one_is_told_so(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"one\ntwo\nthree\n")
+    patch = "--- a/a.txt\n+++ b/a.txt\n@@\n-three\n+3\n@@\n-one\n+1\n"
+    with pytest.raises(
+        ToolError, match="Change 2 of a.txt does not fit: its lines are not behind the changes before it"
+    ):
+        await call("file", action="patch", path=".", content=patch)
+
+
+async def test_white_space_at_line_ends_is_kept_and_no_difference(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"one  \n   \ntwo\t\nthree\n")
+    await call("file", action="patch", path=".", content="--- a/a.txt\n+++ b/a.txt\n@@\n one\n\n-two\n+2\n three \n")
+    assert workspace.read_bytes("a.txt") == b"one  \n   \n2\nthree\n"
 
 
 async def test_wrong_line_numbers_select_the_nearest_match(call: Call, workspace: Workspace) -> None:

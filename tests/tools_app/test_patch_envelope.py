@@ -91,7 +91,14 @@ async def test_line_ends_of_the_file_are_preserved(call: Call, code: Workspace) 
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["*** Update File: src/a.py", "@@", "-        return 7", "+x"], "Change 1 of src/a.py does not fit"),
+        (
+            ["*** Update File: src/a.py", "@@", "-        return 7", "+x"],
+            'Change 1 of src/a.py does not fit: line 3 is "        return 1", the patch has "        return 7"',
+        ),
+        (
+            ["*** Update File: src/a.py", "@@", "-nothing like it", "+x"],
+            'no line of the file is like "nothing like it"',
+        ),
         (["*** Update File: src/a.py", "@@ class C:", "-        return 1", "+x"], r"no line 'class C:'"),
         (["*** Update File: src/a.py", "@@", "-        return 1", "+x"], "fits in 2 places"),
         (["*** Update File: src/a.py"], "holds no change"),

@@ -55,12 +55,12 @@ def squeezed(line: str) -> str:
 
 
 def first_difference(lines: Sequence[str], start: int, wanted: Sequence[str]) -> int | None:
-    """Return the number of the first wanted line that differs from the file's, or None if none does."""
+    """Return the number of the first wanted line that differs from the file's beyond its end, or None if none does."""
     return next(
         (
             number
             for number, line in enumerate(wanted)
-            if start + number >= len(lines) or lines[start + number].rstrip("\r") != line
+            if start + number >= len(lines) or lines[start + number].rstrip() != line.rstrip()
         ),
         None,
     )

@@ -1,10 +1,11 @@
-"""Patches of several files of the workspace, applied completely or not at all."""
+"""Patches of several files of the workspace, applied completely, or without the files that do not fit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tools_app.contract import ToolResult
 from tools_app.editing.changes import difference
+from tools_app.editing.differences import difference_in_words, first_difference, nearest_start, quoted
 from tools_app.editing.patch_envelope import BEGIN, parse_envelope
 from tools_app.editing.patch_reading import FilePatch, Hunk, parse_patch
 from tools_app.editing.replacement import has_crlf
@@ -13,8 +14,7 @@ from tools_app.files import MAX_WHOLE, Workspace
 from tools_app.files.encoding import UTF_8, detect_encoding
 
 _MAX_DIFF_LINES = 400  # of all files together, shown in the call's card
-
-_MAX_LISTED = 3  # lines of a hunk that does not fit
+_MAX_EXPLAINED = 5  # files that do not fit
 
 
 @dataclass(kw_only=True)
@@ -26,24 +26,79 @@ class _PatchedFile:
     changes: int = 0
 
 
-def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
+@dataclass(kw_only=True)
+class _Group:
+    """Parts of a patch that share files: they fit together or not at all. `fault` is the reason if they do not."""
+
+    paths: set[str]
+    parts: list[FilePatch]
+    files: dict[str, _PatchedFile] = field(default_factory=dict)
+    fault: str = ""
+
+
+def patch(folder: str, text: str, workspace: Workspace, *, partial: bool = False) -> ToolResult:
     """Apply a unified diff or an envelope (`patch_envelope`) with paths relative to `folder`.
+
+    A `partial` patch changes the files that fit and reports the others.
 
     Raises: ToolError, and then nothing has changed.
     """
     lines = text.strip().replace("\r\n", "\n").split("\n")
     file_patches = parse_envelope(lines) if lines[0].rstrip() == BEGIN else parse_patch(text)
-    files: dict[str, _PatchedFile] = {}
-    for file_patch in file_patches:
-        _change(files, folder, file_patch, workspace)
-    _store(files, workspace)
+    groups = _groups(file_patches)
+    for group in groups:
+        try:
+            for file_patch in group.parts:
+                _change(group.files, folder, file_patch, workspace)
+            if partial:
+                _store(group.files, workspace)
+        except ToolError as error:
+            group.fault = str(error)
+    files = {path: file for group in groups if not group.fault for path, file in group.files.items()}
+    faults = [group for group in groups if group.fault]
+    if faults and not (partial and files):
+        raise ToolError(_refusal(faults, len(groups) - len(faults)))
+    if not partial:
+        try:
+            _store(files, workspace)
+        except ToolError as error:
+            raise ToolError(f"{error} Nothing was changed.") from error
     diffs = [difference(path, file.before or b"", file.after or b"") for path, file in files.items()]
     diff = "\n".join("\n".join(filter(None, diffs)).split("\n")[:_MAX_DIFF_LINES])
-    return ToolResult(
-        content=f"Patched {len(files)} file{'s' if len(files) > 1 else ''}:\n"
-        + "\n".join(f"- {path}: {_outcome(file)}" for path, file in files.items()),
-        metadata={"paths": list(files)} | ({"diff": diff} if diff else {}),
-    )
+    report = [f"Patched {_files_text(len(files))}:", *(f"- {path}: {_outcome(file)}" for path, file in files.items())]
+    if faults:
+        report += ["Not patched (send only these files again):", *_explanations(faults)]
+    metadata = {"paths": list(files)} | ({"diff": diff} if diff else {})
+    return ToolResult(content="\n".join(report), metadata=metadata)
+
+
+def _groups(file_patches: Sequence[FilePatch]) -> list[_Group]:
+    """Return the parts of a patch by the files that they share, in the order of the patch."""
+    groups: dict[str, _Group] = {}
+    for file_patch in file_patches:
+        paths = {path for path in (file_patch.old, file_patch.new) if path is not None}
+        parts = [file_patch]
+        for other in {id(group): group for path in paths if (group := groups.get(path))}.values():
+            paths |= other.paths
+            parts = other.parts + parts
+        group = _Group(paths=paths, parts=parts)
+        groups |= dict.fromkeys(paths, group)
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _refusal(faults: Sequence[_Group], fitting: int) -> str:
+    """Return the faults of a patch that changed nothing."""
+    end = "Nothing was changed."
+    if fitting:
+        end = f"Nothing was changed; with partial=true the other {_files_text(fitting)} would be patched."
+    return "\n".join([*(_explanations(faults) if len(faults) > 1 else [faults[0].fault]), end])
+
+
+def _explanations(faults: Sequence[_Group]) -> list[str]:
+    lines = [f"- {group.fault}" for group in faults[:_MAX_EXPLAINED]]
+    if others := [part.name for group in faults[_MAX_EXPLAINED:] for part in group.parts]:
+        lines.append(f"- nor do these fit: {', '.join(others)}")
+    return lines
 
 
 def _change(files: dict[str, _PatchedFile], folder: str, file_patch: FilePatch, workspace: Workspace) -> None:
@@ -52,19 +107,19 @@ def _change(files: dict[str, _PatchedFile], folder: str, file_patch: FilePatch, 
     if old_path is None:
         file = _file(files, _joined(folder, file_patch.name), workspace)
         if file.after is not None:
-            raise ToolError(f"{file_patch.name} exists already, and the patch would create it. Nothing was changed.")
+            raise ToolError(f"{file_patch.name} exists already, and the patch would create it.")
         file.after, file.changes = new_content(file_patch.hunks), 1
         return
     old = _file(files, _joined(folder, old_path), workspace)
     if old.after is None:
-        raise ToolError(f"There is no {old_path} in the workspace. Nothing was changed.")
+        raise ToolError(f"There is no {old_path} in the workspace.")
     after = apply_hunks(old.after, file_patch.hunks, old_path)
     if new_path != old_path:
         old.after = None
     if new_path is not None:
         new = _file(files, _joined(folder, new_path), workspace)
         if new is not old and new.after is not None:
-            raise ToolError(f"{new_path} exists already. Nothing was changed.")
+            raise ToolError(f"{new_path} exists already.")
         new.after, new.changes = after, new.changes + len(file_patch.hunks)
 
 
@@ -78,16 +133,16 @@ def _file(files: dict[str, _PatchedFile], path: str, workspace: Workspace) -> _P
 def _store(files: dict[str, _PatchedFile], workspace: Workspace) -> None:
     """Write all files. If one cannot be written, restore those already written."""
     if any(len(file.after or b"") > MAX_WHOLE for file in files.values()):
-        raise ToolError("A file would become too large. Nothing was changed; use the shell for it.")
+        raise ToolError("A file would become too large: use the shell for it.")
     written: list[tuple[str, _PatchedFile]] = []
     try:
         for path, file in files.items():
             _set(path, file.before, file.after, workspace)
             written.append((path, file))
-    except ToolError as error:
+    except ToolError:
         for path, file in reversed(written):
             _set(path, file.after, file.before, workspace)
-        raise ToolError(f"{error} Nothing was changed.") from error
+        raise
 
 
 def _set(path: str, current: bytes | None, content: bytes | None, workspace: Workspace) -> None:
@@ -99,6 +154,10 @@ def _set(path: str, current: bytes | None, content: bytes | None, workspace: Wor
 
 def _joined(folder: str, path: str) -> str:
     return path if folder in ("", ".") else f"{folder.rstrip('/')}/{path}"
+
+
+def _files_text(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"
 
 
 def _outcome(file: _PatchedFile) -> str:
@@ -124,8 +183,11 @@ def apply_hunks(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
     cursor = shift = 0
     for number, hunk in enumerate(hunks, 1):
         index = _index_of(bare, hunk, cursor, shift, f"Change {number} of {name}")
-        lines[index : index + len(hunk.old)] = [line + end for line in hunk.new]
-        bare[index : index + len(hunk.old)] = hunk.new
+        new = list(hunk.new)
+        for old_number, new_number in hunk.kept:
+            new[new_number] = bare[index + old_number]
+        lines[index : index + len(hunk.old)] = [line + end for line in new]
+        bare[index : index + len(hunk.old)] = new
         cursor, shift = index + len(hunk.new), shift + len(hunk.new) - len(hunk.old)
         if hunk.old_ends != hunk.new_ends:
             _set_end(lines, ends=hunk.new_ends)
@@ -150,16 +212,38 @@ def _index_of(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, label: 
     if hunk.start and cursor <= named <= last_index and lines[named : named + len(old)] == old:
         return named
     matches = [n for n in range(cursor, last_index + 1) if lines[n] == old[0] and lines[n : n + len(old)] == old]
+    matches = matches or _matches_up_to_line_ends(lines, old, cursor)
     if not matches:
-        excerpt = "\n".join(old[:_MAX_LISTED])
-        raise ToolError(
-            f"{label} does not fit: the file does not contain exactly these lines in this order:\n{excerpt}"
-        )
+        raise ToolError(f"{label} does not fit: {_misfit(lines, hunk, cursor, named)}.")
     if hunk.anchors:
         return matches[0]
     if len(matches) > 1 and not hunk.start:
         raise ToolError(f"{label} fits in {len(matches)} places. Give more lines around it, or its line number.")
     return min(matches, key=lambda n: abs(n - named))
+
+
+def _matches_up_to_line_ends(lines: Sequence[str], old: Sequence[str], cursor: int) -> list[int]:
+    """Return the indices where only white space at line ends differs."""
+    bare, wanted = [line.rstrip() for line in lines], [line.rstrip() for line in old]
+    if not any(wanted):
+        return []
+    starts = range(cursor, len(bare) - len(wanted) + 1)
+    return [n for n in starts if bare[n] == wanted[0] and bare[n : n + len(wanted)] == wanted]
+
+
+def _misfit(lines: Sequence[str], hunk: Hunk, cursor: int, named: int) -> str:
+    """Return the first line that differs where most lines of a hunk fit."""
+    start = nearest_start(lines[cursor:], hunk.old, max(0, named - cursor) if hunk.start else None)
+    if start is None:
+        if nearest_start(lines[:cursor], hunk.old) is not None:
+            return "its lines are not behind the changes before it: sort the changes by their place"
+        if not hunk.start or named >= len(lines):
+            return f"no line of the file is like {quoted(next(filter(str.strip, hunk.old), ''))}"
+        start = max(0, named - cursor)
+    start += cursor
+    number = first_difference(lines, start, hunk.old) or 0
+    actual = lines[start + number] if start + number < len(lines) else None
+    return difference_in_words(start + number + 1, actual, hunk.old[number], "the patch")
 
 
 def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int, label: str) -> int:

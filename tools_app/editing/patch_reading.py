@@ -14,7 +14,8 @@ _NO_FILE = "/dev/null"
 class Hunk:
     """One position of a patch, where the lines `old` become the lines `new`.
 
-    `start` is the line number that it names, counted from 1, or 0. `anchors` are texts of lines above it, in order. A
+    `start` is the line number that it names, counted from 1, or 0. `kept` are the indices, in both, of lines that stay,
+    so that a file keeps their white space. `anchors` are texts of lines above it, in order. A
     hunk with `at_end` only adds lines, at the end of the file. `old_ends` and `new_ends` are False if the last line of
     that side has no line end ("\\ No newline at end of file").
     """
@@ -22,6 +23,7 @@ class Hunk:
     start: int
     old: Sequence[str]
     new: Sequence[str]
+    kept: Sequence[tuple[int, int]] = ()
     old_ends: bool = True
     new_ends: bool = True
     anchors: Sequence[str] = ()
@@ -88,6 +90,7 @@ def hunk_of(header: str, body: Sequence[str], name: str) -> Hunk:
     match = _HUNK_HEADER.match(header)
     old: list[str] = []
     new: list[str] = []
+    kept: list[tuple[int, int]] = []
     ends = {"old": True, "new": True}
     previous_sign = ""
     for line in body:
@@ -96,9 +99,12 @@ def hunk_of(header: str, body: Sequence[str], name: str) -> Hunk:
             ends |= {side: False for side, signs in (("old", " -"), ("new", " +")) if previous_sign in signs}
         elif sign not in " +-":
             raise ToolError(f"A line of the patch of {name} begins with neither space, + nor -: {line[:100]!r}")
+        if sign == " ":
+            kept.append((len(old), len(new)))
         if sign in " -":
             old.append(text)
         if sign in " +":
             new.append(text)
         previous_sign = sign
-    return Hunk(start=int(match[1]) if match else 0, old=old, new=new, old_ends=ends["old"], new_ends=ends["new"])
+    start = int(match[1]) if match else 0
+    return Hunk(start=start, old=old, new=new, kept=kept, old_ends=ends["old"], new_ends=ends["new"])

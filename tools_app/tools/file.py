@@ -31,8 +31,8 @@ class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
         description="read: lines of a file, a picture, or pages of a document (PDF, Office …). write: create or "
         "replace a file. append: add to its end. edit: replace old by new. patch: change several places or files at "
-        "once, all or nothing. list: what a folder holds. move: rename path to `to`. delete: a file or folder; a "
-        "person is asked where it could not be undone."
+        "once, all or nothing unless partial. list: what a folder holds. move: rename path to `to`. delete: a file or "
+        "folder; a person is asked where it could not be undone."
     )
     path: str = Field(
         min_length=1,
@@ -47,6 +47,7 @@ class FileArguments(Arguments):
     )
     new: str | None = Field(None, description="For edit: its replacement; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace every occurrence.")
+    partial: bool = Field(False, description="For patch: change the files that fit, though others do not.")
     offset: int | None = Field(None, ge=1, description="For read and list: the first line, page or entry.")
     skip: int | None = Field(
         None, ge=0, description="For read: characters of that line, or lines of that page, left out."
@@ -254,7 +255,9 @@ _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
     "edit": lambda arguments, workspace: changes.edit(
         arguments.path, arguments.old or "", arguments.new or "", workspace, everywhere=arguments.replace_all
     ),
-    "patch": lambda arguments, workspace: patch.patch(arguments.path, arguments.content or "", workspace),
+    "patch": lambda arguments, workspace: patch.patch(
+        arguments.path, arguments.content or "", workspace, partial=arguments.partial
+    ),
     "move": lambda arguments, workspace: changes.move(arguments.path, arguments.to or "", workspace),
     "delete": lambda arguments, workspace: changes.delete(arguments.path, workspace),
 }
