@@ -45,6 +45,15 @@ async def test_each_pdf_page_is_shown_once(call: Call, workspace: Workspace) -> 
     assert seen == list(range(1, 301))
 
 
+async def test_negative_offset_reads_the_last_pages(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.pdf", documents.pdf("one", "two", "three"))
+    last = await call("file", action="read", path="a.pdf", offset=-1)
+    assert last.content == "--- page 3 of 3 ---\nthree\n[page 3 of 3: the end of the document]"
+    assert (await call("file", action="read", path="a.pdf", offset=-9)).content.startswith("(PDF, 3 pages)\n--- page 1")
+    picture = await call("file", action="read", path="a.pdf", offset=-2, view="picture")
+    assert picture.content.endswith("shows page 2 of a.pdf.")
+
+
 async def test_long_sheet_continues_within_itself(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.csv", "".join(f"row {number},x\n" for number in range(1, 201)).encode())
     assert (await call("file", action="read", path="a.csv", limit=1)).content.startswith("     1\trow 1,x")

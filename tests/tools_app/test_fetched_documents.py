@@ -60,7 +60,7 @@ async def test_document_is_detected_by_content_and_continued_by_offset(call: Cal
     closing = first.partition("</web_page>\n")[2]
     assert re.fullmatch(r'\[pages 1 to \d of 30\. Next page: fetch_url\(url="[^"]+", offset=\d\)]', closing)
     last = (await fetched(call, data, "text/html", offset=30, skip=1)).content
-    assert last.partition("\n")[2] == "and more\n</web_page>"
+    assert last.partition("\n")[2] == "and more\n</web_page>\n[page 30 of 30: the end of the document]"
     with pytest.raises(ToolError, match="There is no page 31: .* has 30"):
         await fetched(call, data, "text/html", offset=31)
 

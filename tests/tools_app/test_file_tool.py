@@ -32,7 +32,7 @@ async def test_partial_read_names_the_next_call(call: Call, workspace: Workspace
         "[lines 10 to 12 of 100; the next one is offset=13]",
     ]
     last = await call("file", action="read", path="long.txt", offset="99")
-    assert last.content == "    99\tline 99\n   100\tline 100"
+    assert last.content == "    99\tline 99\n   100\tline 100\n[lines 99 to 100 of 100: the end of the file]"
 
 
 async def test_page_has_whole_lines_and_the_next_call(
@@ -51,6 +51,41 @@ async def test_page_has_whole_lines_and_the_next_call(
     words = (await read(asked, replace(tool_context, page_bytes=1000))).content.splitlines()[-1]
     left = 300 - int(words.split("offset=")[1].split(",")[0]) + following
     assert words.endswith(f", limit={left})]"), "the rest of the range that was asked for"
+
+
+@pytest.mark.parametrize(
+    ("offset", "limit", "shown"),
+    [
+        (-2, None, ["    99\tline 99", "   100\tline 100", "[lines 99 to 100 of 100: the end of the file]"]),
+        (-2, 1, ["    99\tline 99", "[lines 99 to 99 of 100; the next one is offset=100]"]),
+        (-1000, 1, ["     1\tline 1", "[lines 1 to 1 of 100; the next one is offset=2]"]),
+    ],
+)
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "utf-8-sig"])
+async def test_negative_offset_reads_the_end(
+    call: Call, workspace: Workspace, codec: str, offset: int, limit: int | None, shown: list[str]
+) -> None:
+    lines = "\n".join(f"line {n}" for n in range(1, 101))
+    for end in ("", "\n"):
+        workspace.write_bytes("long.txt", (lines + end).encode(codec))
+        result = await call("file", action="read", path="long.txt", offset=offset, limit=limit)
+        assert result.content.splitlines() == shown
+
+
+async def test_end_of_a_short_or_empty_file_is_all_of_it(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("empty.txt", b"")
+    workspace.write_bytes("short.txt", b"one\ntwo\n")
+    assert (await call("file", action="read", path="empty.txt", offset=-5)).content == "(empty file)"
+    assert (await call("file", action="read", path="short.txt", offset=-5)).content == "     1\tone\n     2\ttwo"
+
+
+async def test_end_of_a_large_file_is_read(call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace.write_bytes("large.log", b"0123456789\n" * 1_000_000)
+    read = await call("file", action="read", path="large.log", offset=-1)
+    assert read.content.splitlines()[0] == "1000000\t0123456789"
+    monkeypatch.setattr("tools_app.files.text_page._MAX_SECONDS", 0.0)
+    with pytest.raises(ToolError, match="too long to be read from its end here. Use tail"):
+        await call("file", action="read", path="large.log", offset=-1)
 
 
 async def test_distant_line_of_a_huge_file_is_refused(
@@ -88,7 +123,7 @@ async def test_line_longer_than_a_page_continues_with_correct_numbers(
         if "Next page" not in words:
             break
         arguments = {name: int(number) for name, number in re.findall(r"(offset|skip)=(\d+)", words)}
-    assert words == "", page
+    assert words == "lines 2 to 3 of 3: the end of the file]", page
     assert shown.splitlines()[0] == "     1\t" + "é" * 300
     assert "".join(line[7:] for line in shown.splitlines() if line.startswith("     2\t")) == wide
     assert shown.splitlines()[-1] == "     3\tend"
@@ -255,6 +290,13 @@ async def test_file_tool_lists_moves_and_deletes(call: Call, workspace: Workspac
     assert (await call("file", action="list", path="a")).content == "(empty)"
     await call("file", action="delete", path="b")
     assert os.listdir(workspace.root) == ["a"]
+
+
+async def test_end_of_a_list_is_named(call: Call, workspace: Workspace) -> None:
+    for number in range(5):
+        workspace.write_bytes(f"{number}.txt", b"")
+    listed = await call("file", action="list", path=".", offset=-2)
+    assert listed.content == "3.txt (0 B)\n4.txt (0 B)\n[entries 4 to 5 of 5: the end of the list]"
 
 
 async def test_a_long_list_comes_in_pages(tool_context: ToolContext, workspace: Workspace) -> None:

@@ -144,6 +144,63 @@ async def test_grep_shows_the_part_of_a_long_line_around_the_match(call: Call, w
     assert line == "1:…" + "x" * 100 + "needle" + "y" * 294 + "…"
 
 
+CODE = b"def f(\n    a,\n    b,\n):\n    return a\n\n\ndef g(a):\n    return a\n"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "context", "expected"),
+    [
+        (r"def f\(\n    a", 0, ["1:def f(", "2:    a,"]),
+        ("def f\\(\n    a", 0, ["1:def f(", "2:    a,"]),
+        (r"\):\r?\n +return", 0, ["4:):", "5:    return a", "8:def g(a):", "9:    return a"]),
+        (r"(?s)def f.*?\):", 0, ["1:def f(", "2:    a,", "3:    b,", "4:):"]),
+        (r"f\([\s\S]*?b", 0, ["1:def f(", "2:    a,", "3:    b,"]),
+        (r"^    b,\n", 1, ["2-    a,", "3:    b,", "4-):"]),
+        (r"return a$\n\n", 0, ["5:    return a", "6:"]),
+        (r"return a\n\Z", 0, ["9:    return a"]),
+        (r"a\n\n+def", 1, ["4-):", "5:    return a", "6:", "7:", "8:def g(a):", "9-    return a"]),
+        (r"a,$", 0, ["2:    a,"]),
+        (r"\s+b", 0, ["3:    b,"]),
+        (r"\\n", 0, ["No match."]),
+    ],
+)
+async def test_pattern_with_a_line_end_matches_across_lines(
+    call: Call, workspace: Workspace, pattern: str, context: int, expected: list[str]
+) -> None:
+    for data in (CODE, CODE.replace(b"\n", b"\r\n")):
+        workspace.write_bytes("a.py", data)
+        lines = (await call("match", action="grep", pattern=pattern, context=context)).content.splitlines()
+        assert [line for line in lines if line != "a.py"] == expected
+
+
+async def test_long_match_is_cut_and_its_end_named(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"begin\n" + b"x\n" * 500 + b"end\nafter\n")
+    lines = (await call("match", action="grep", pattern="(?s)begin.*end", context=2)).content.splitlines()
+    assert lines[1:3] == ["1:begin", "2:x"]
+    assert lines[-2:] == ["30:x", "… (this match goes on to line 502)"]
+
+
+async def test_matches_across_lines_come_in_pages(call: Call, workspace: Workspace, tool_context: ToolContext) -> None:
+    object.__setattr__(tool_context, "page_bytes", 1_000)
+    workspace.write_bytes("a.txt", b"".join(b"begin %d\n  end\n\n" % number for number in range(100)))
+    workspace.write_bytes("b.pdf", documents.pdf("begin 100\n  end"))
+    seen, offset, content = [], 1, ""
+    while offset:
+        content = (await call("match", action="grep", pattern=r"begin \d+\n *end", offset=offset)).content
+        assert len(content.encode()) <= 1_000
+        seen += re.findall(r"^\d+:begin (\d+)\n\d+:  ?end$|^1:begin (100)$", content, re.MULTILINE)
+        offset = int("".join(re.findall(r"Next page: match.*offset=(\d+)", content)) or 0)
+    assert [int(number or other) for number, other in seen] == list(range(101))
+    assert content.splitlines()[-1].endswith("to 101: the last ones]")
+
+
+async def test_many_matches_across_lines_end_in_time(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"\n" * 2_000_000)
+    with takes_less_than(20):
+        content = (await call("match", action="grep", pattern=r"\n*?")).content
+    assert "of 2,000,000. Next page" in content
+
+
 async def test_grep_names_unsearched_files_with_the_reason(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.bin", b"needle\0")
     workspace.write_bytes("b.txt", b"needle")
@@ -194,7 +251,8 @@ async def test_pages_contain_each_match_once(
         *lines, last = content.splitlines()
         assert len(content.encode()) <= 1_500
         hint = re.fullmatch(r"\[matches .* of 100[.] Next page: match[(].*, offset=(\d+)[)]\]", last)
-        seen += lines if hint else [*lines, last]
+        assert hint or re.fullmatch(r"\[matches \d+ to 100: the last ones\]", last)
+        seen += lines
         offset, pages = int(hint[1]) if hint else 0, pages + 1
     assert pages > 1
     if action == "glob":

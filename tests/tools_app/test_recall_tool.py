@@ -42,6 +42,17 @@ async def test_long_result_comes_in_complete_pages(call: Call, number: int) -> N
     assert len(pages) > 1
 
 
+async def test_page_with_its_call_and_notes_comes_whole(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "file(…)\n" + "x" * 6_000 + "\n[a hook's remark]"
+    monkeypatch.setitem(STORED, 7, page)
+    assert (await call("recall", number=7)).content == page
+
+
+async def test_last_page_says_so(call: Call) -> None:
+    content = (await call("recall", number=4, offset=15_992)).content
+    assert content == "0001999\n\n[characters 15,992 to 16,000 of 16,000. It ends here.]"
+
+
 async def test_unknown_number_and_offset_beyond_the_end_are_errors(call: Call) -> None:
     with pytest.raises(ToolError, match="There is no result with this number"):
         await call("recall", number=99)

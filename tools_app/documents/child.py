@@ -21,10 +21,15 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
             "unit": document.unit,
             "title": document.title,
             "count": len(document.parts),
-            "parts": _parts(document, request["part"], request["line"], request["room"]),
+            "parts": _parts(document, _first(request["part"], len(document.parts)), request["line"], request["room"]),
         }
     except DocumentParseError as error:
         return {"error": str(error)}
+
+
+def _first(number: int, count: int) -> int:
+    """Return the number of a part, counted from the end if it is negative."""
+    return number if number > 0 else max(1, count + number + 1)
 
 
 def _parts(document: ParsedDocument, first: int, line: int, room: int) -> list[dict[str, Any]]:

@@ -13,13 +13,15 @@ _CLOSING_BYTES = 200  # bytes around the call for the next page
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentPage:
-    """The page: `lines` of the document with a part_heading before each part, and in `closing` the next call, or ""
-    at the end.
+    """The page: `lines` of the document with a part_heading before each part, and in `closing` the next call.
+
+    At the end, `closing` says that it is the last page, or is "" if the page shows all of the document.
     """
 
     title: str
     lines: Sequence[str]
     closing: str
+    has_more: bool
 
     def __str__(self) -> str:
         return "\n".join([*self.lines, *filter(None, [self.closing])])
@@ -30,31 +32,40 @@ async def document_page(
 ) -> DocumentPage:
     """Return the parts from number `offset` on, without its first `skip` lines, at most `limit` parts, in `room` bytes.
 
-    `next_call` returns the call for an offset, skip and limit.
+    A negative `offset` counts from the end. `next_call` returns the call for an offset, skip and limit.
 
     Raises: UnreadableDocument; ToolError if `offset` is beyond the end.
     """
     closing_bytes = size(next_call(offset, skip, limit)) + _CLOSING_BYTES
     document = await read_document(data, name, part=offset, line=skip + 1, room=max(room - closing_bytes, room // 2))
-    if offset > document.count:
+    if offset > document.count or not document.parts:
         raise ToolError(f"There is no {document.unit} {offset}: {name} has {document.count}.")
     parts = document.parts[:limit]
     lines = []
-    if offset == 1 and not skip:
+    if parts[0].number == 1 and not skip:
         plural = "" if document.count == 1 else "s"
         title = f", “{document.title}”" if document.title else ""
         lines.append(f"({document.kind}, {document.count:,} {document.unit}{plural}{title})")
     for part in parts:
         lines += [part_heading(part), *part.lines] if part.line == 1 else part.lines
-    return DocumentPage(title=document.title, lines=lines, closing=_closing(document, limit, next_call))
+    has_more = not (parts[-1].whole and parts[-1].number == document.count)
+    closing = _closing(document, limit, next_call) if has_more else _end(document)
+    return DocumentPage(title=document.title, lines=lines, closing=closing, has_more=has_more)
+
+
+def _end(document: DocumentExcerpt) -> str:
+    """Return which parts are shown, or "" for the complete document."""
+    first, unit, count = document.parts[0], document.unit, document.count
+    if first.number == first.line == 1:
+        return ""
+    position = f"{unit}s {first.number:,} to {count:,}" if first.number < count else f"{unit} {count:,}"
+    return f"[{position} of {count:,}: the end of the document]"
 
 
 def _closing(document: DocumentExcerpt, limit: int | None, next_call: NextCall) -> str:
-    """Return which parts are shown and how to read on, or "" at the end of the document."""
+    """Return which parts are shown and how to read on."""
     parts = document.parts[:limit]
     first, last = parts[0].number, parts[-1]
-    if last.whole and last.number == document.count:
-        return ""
     unit = document.unit
     position = f"{unit}s {first:,} to {last.number:,}" if last.number > first else f"{unit} {first:,}"
     position += f" of {document.count:,}"

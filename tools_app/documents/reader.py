@@ -48,7 +48,7 @@ class DocumentExcerpt:
 
 async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1, room: int = ROOM) -> DocumentExcerpt:
     """Return the parts from number `part` on, the first of them from `line` on, in about `room` bytes, at least one
-    line.
+    line. A negative `part` counts from the end.
 
     `name` is used in messages, and identifies formats without a signature.
 

@@ -10,6 +10,7 @@ from tools_app.errors import ToolError
 from tools_app.paging import end_of_page, size
 
 _MAX_COUNTED = 100_000  # lines counted after the page, which bounds the time for a huge file
+_COUNTED_AT_ONCE = 1024**2  # characters
 _MAX_SECONDS = 3.0  # seconds for a page, because the thread that reads it cannot be cancelled
 
 
@@ -55,6 +56,19 @@ def read_text_page(file: TextIO, begin: TextPosition, limit: int | None, room: i
     more = _skip_lines(file, _MAX_COUNTED, max_chars, deadline, is_inside=not text.endswith("\n"))
     has_more = more == _MAX_COUNTED or monotonic() > deadline
     return TextPage(lines=lines.shown, next=stop, total=last + more, has_more=has_more)
+
+
+def line_from_end(file: TextIO, count: int) -> int:
+    """Return the number of the first of the last `count` lines, and at least 1.
+
+    Raises: ToolError for a huge file.
+    """
+    deadline, total, text = monotonic() + _MAX_SECONDS, 0, "\n"
+    while chunk := file.read(_COUNTED_AT_ONCE):
+        if monotonic() > deadline:
+            raise ToolError("This file is too long to be read from its end here. Use tail in the shell.")
+        total, text = total + chunk.count("\n"), chunk
+    return max(1, total + (not text.endswith("\n")) - count + 1)
 
 
 def _skip_lines(file: TextIO, lines: int, max_chars: int, deadline: float, *, is_inside: bool = False) -> int:

@@ -78,7 +78,7 @@ class _DocumentSearch:
     async def _run_child(self, documents: Sequence[tuple[str, bytes]], seconds: float) -> dict[str, Any]:
         request = {
             "pattern": self._query.pattern,
-            "flags": int(re.IGNORECASE) if self._query.ignore_case else 0,
+            "flags": int(re.MULTILINE | (re.IGNORECASE if self._query.ignore_case else 0)),
             "context": self._query.context,
             "first": max(1, self._query.offset - self._result.total_matches),
             "room": max(self._room, 0),

@@ -11,9 +11,11 @@ import sys
 import time
 import unicodedata  # noqa: F401  `re` imports it with the first \N{…}
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from typing import NamedTuple
 
 from tools_app.errors import ToolError
 from tools_app.files import as_text, clipped, folded, safe_open
@@ -26,6 +28,11 @@ MEMORY = 1024**3  # bytes
 
 WIDTH = 400  # characters of a line
 _MATCH_OFFSET = 100  # characters of a long line before the match
+_MAX_MATCH_LINES = 30  # lines of a match that are shown
+# A line end, or a dot or a set that matches line ends: such a pattern means several lines.
+_ACROSS_LINES = re.compile(
+    r"\n|(?<!\\)(?:\\\\)*(?:\\n|\(\?[a-z]*s[a-z]*[:)-]|\[(?:\\s\\S|\\S\\s|\\w\\W|\\W\\w|\\d\\D|\\D\\d)\])"
+)
 
 
 def main() -> None:
@@ -72,10 +79,19 @@ def _answer(query: MatchRequest) -> MatchResult:
         return MatchResult(lines=[], error=str(error))
 
 
+class _Hit(NamedTuple):
+    """A match from line `first` to line `last`, counted from 0. It starts in `column` of its first line."""
+
+    first: int
+    last: int
+    column: int
+
+
 class MatchingLines:
     """Matching lines, as `12:text`, with context lines, as `13-text`, under the name of their file.
 
     They start with match number `first` and take up to `room` bytes, but at least one match. All matches are counted.
+    An expression that names line ends is searched in the complete text, any other in each line.
     """
 
     def __init__(self, expression: re.Pattern[str], context: int, first: int, room: int) -> None:
@@ -83,15 +99,16 @@ class MatchingLines:
         self.shown = 0
         self.total = 0
         self._expression, self._context, self._first, self._room = expression, context, first, room
+        self._hits = _hits_across_lines if _ACROSS_LINES.search(expression.pattern) else _hits_in_lines
 
     def add(self, path: str, text: str) -> None:
         lines = text.removesuffix("\n").split("\n")
-        hits = [number for number, line in enumerate(lines) if self._expression.search(line)]
-        shown_hits = hits[max(0, self._first - 1 - self.total) :] if self._room > 0 else []
+        hits = list(self._hits(self._expression, text, lines))
+        begin = max(0, self._first - 1 - self.total) if self._room > 0 else len(hits)
         self.total += len(hits)
         end = 0
-        for hit in shown_hits:
-            block, next_end = self._block(lines, hit, end)
+        for number in range(begin, len(hits)):
+            block, next_end = self._block(lines, hits, number, end)
             if not end:
                 block = [path, *block]
             self._room -= sum(size(line) + 1 for line in block)
@@ -101,16 +118,45 @@ class MatchingLines:
             self.shown += 1
             end = next_end
 
-    def _block(self, lines: Sequence[str], hit: int, end: int) -> tuple[list[str], int]:
+    def _block(self, lines: Sequence[str], hits: Sequence[_Hit], index: int, end: int) -> tuple[list[str], int]:
         """Return a match with context lines that are not shown yet, and the number of the next line."""
-        start = max(end, hit - self._context)
+        hit = hits[index]
+        start = max(end, hit.first - self._context)
         block = ["--"] if self._context and 0 < end < start else []
-        stop = min(hit + self._context + 1, len(lines))
+        shown_last = min(hit.last, max(hit.first, end) + _MAX_MATCH_LINES - 1)
+        stop = min(shown_last + 1 + (self._context if shown_last == hit.last else 0), len(lines))
         for number in range(start, stop):
-            match = self._expression.search(lines[number])
-            separator, position = (":", match.start()) if match else ("-", 0)
-            block.append(f"{number + 1}{separator}{_clipped(lines[number], position)}")
+            last_begun = hits[bisect_right(hits, number, key=_first_line) - 1]
+            is_match = last_begun.first <= number <= last_begun.last
+            column = last_begun.column if number == last_begun.first else 0
+            block.append(f"{number + 1}{':' if is_match else '-'}{_clipped(lines[number], column)}")
+        if shown_last < hit.last:
+            block.append(f"… (this match goes on to line {hit.last + 1})")
         return block, max(end, stop)
+
+
+def _first_line(hit: _Hit) -> int:
+    return hit.first
+
+
+def _hits_in_lines(expression: re.Pattern[str], text: str, lines: Sequence[str]) -> Iterator[_Hit]:
+    for number, line in enumerate(lines):
+        if match := expression.search(line):
+            yield _Hit(number, number, match.start())
+
+
+def _hits_across_lines(expression: re.Pattern[str], text: str, lines: Sequence[str]) -> Iterator[_Hit]:
+    """Yield the matches in the complete text, the first of those that start in the same line."""
+    number = position = 0
+    previous = -1
+    for match in expression.finditer(text):
+        start, end = match.span()
+        number += text.count("\n", position, start)
+        position = start
+        if number != previous and number < len(lines):
+            last = number + text.count("\n", start, max(start, end - 1))
+            yield _Hit(number, min(last, len(lines) - 1), start - (text.rfind("\n", 0, start) + 1))
+            previous = number
 
 
 def _clipped(line: str, position: int) -> str:
@@ -140,7 +186,7 @@ def _glob(query: MatchRequest, deadline: float, unsearched: UnsearchedFiles) -> 
 
 
 def _grep(query: MatchRequest, deadline: float, unsearched: UnsearchedFiles) -> MatchResult:
-    expression = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
+    expression = re.compile(query.pattern, re.MULTILINE | (re.IGNORECASE if query.ignore_case else 0))
     matches = MatchingLines(expression, query.context, query.offset, query.room)
     documents: list[str] = []
     for file in _matching_files(query, query.glob, deadline, unsearched):

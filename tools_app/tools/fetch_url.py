@@ -109,7 +109,7 @@ async def _document_page(document: WebDocument, arguments: FetchURLArguments, co
         room=min(arguments.max_chars or context.page_bytes, context.page_bytes - size(enclose(document.url, ""))),
         next_call=lambda offset, skip, _: next_call("fetch_url", url=arguments.url, offset=offset, skip=skip),
     )
-    if page.closing:
+    if page.has_more:
         recent_pages.add(context.session, arguments.url, document)
     return ToolResult(
         content="\n".join([enclose(document.url, "\n".join(page.lines)), *filter(None, [page.closing])]),
@@ -152,6 +152,8 @@ def _notes(read: ReadPage, arguments: FetchURLArguments, end: int) -> list[str]:
         notes.append(
             f"[characters {begin:,} to {end:,} of {'more than ' if read.truncated else ''}{total:,}. Next page: {call}]"
         )
+    elif begin:
+        notes.append(f"[characters {begin:,} to {end:,} of {total:,}: the end of the page]")
     if read.truncated:
         notes.append(f"Only the first {_MAX_BYTES // 1024**2} MB of it were read.")
     return notes

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from tools_app.contract import Arguments, Danger, Judgement, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.documents.document_page import document_page
 from tools_app.documents.formats import is_document
-from tools_app.documents.reader import MOST_BYTES, page_picture
+from tools_app.documents.reader import MOST_BYTES, page_picture, read_document
 from tools_app.editing import changes, patch
 from tools_app.editing.syntax_check import notes_on_syntax
 from tools_app.errors import ToolError
@@ -48,7 +48,9 @@ class FileArguments(Arguments):
     new: str | None = Field(None, description="For edit: its replacement; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace every occurrence.")
     partial: bool = Field(False, description="For patch: change the files that fit, though others do not.")
-    offset: int | None = Field(None, ge=1, description="For read and list: the first line, page or entry.")
+    offset: int | None = Field(
+        None, description="For read and list: the first line, page or entry; negative: from the end (-20: the last 20)."
+    )
     skip: int | None = Field(
         None, ge=0, description="For read: characters of that line, or lines of that page, left out."
     )
@@ -168,6 +170,8 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
     data = await asyncio.to_thread(context.workspace.read_bytes, arguments.path, MOST_BYTES)
     offset = arguments.offset or 1
     if arguments.view == "picture":
+        if offset < 0:
+            offset = max(1, offset + (await read_document(data, arguments.path, room=1)).count + 1)
         drawing = await page_picture(data, arguments.path, offset)
         path = f"{RESULTS}/{PurePosixPath(arguments.path).stem}-{offset}.png"
         await asyncio.to_thread(context.workspace.write_bytes, path, drawing)
@@ -201,7 +205,13 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
             kind = text_page.media_type(arguments.path)
             return ToolResult(content=f"{arguments.path} is binary ({kind}, {in_units(size)}): no text to show.")
         stream.seek(len(encoding.bom))
-        return _page(TextIOWrapper(stream, encoding.codec, "replace", newline="\n"), arguments, context.page_bytes)
+        text = TextIOWrapper(stream, encoding.codec, "replace", newline="\n")
+        if arguments.offset and arguments.offset < 0:
+            first = text_page.line_from_end(text, -arguments.offset)
+            arguments = arguments.model_copy(update={"offset": first})
+            text.detach().seek(len(encoding.bom))
+            text = TextIOWrapper(stream, encoding.codec, "replace", newline="\n")
+        return _page(text, arguments, context.page_bytes)
 
 
 def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResult:
@@ -216,10 +226,12 @@ def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResu
 
 
 def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str]:
-    """Yield which lines are shown and how to read on, or nothing at the end of the file."""
-    if page.next is None:
-        return
+    """Yield which lines are shown and how to read on, or that they are the last, but nothing for a complete file."""
     first = arguments.offset or 1
+    if page.next is None:
+        if first > 1 or arguments.skip:
+            yield f"[lines {first:,} to {page.total:,} of {page.total:,}: the end of the file]"
+        return
     last = page.next.line if page.next.offset else page.next.line - 1
     position = f"lines {first:,} to {last:,} of {'more than ' if page.has_more else ''}{page.total:,}"
     if arguments.limit == len(page.lines) and not page.next.offset:
@@ -237,6 +249,8 @@ def _next_page(arguments: FileArguments, limit: int | None, begin: text_page.Tex
 
 def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
     entries, first = context.workspace.visible_entries(arguments.path), arguments.offset or 1
+    if first < 0:
+        first = max(1, len(entries) + first + 1)
     if first > max(len(entries), 1):
         raise ToolError(f"There is no entry {first}: {arguments.path} has {len(entries)}.")
     parameters = {"action": "list", "path": arguments.path}
@@ -246,6 +260,8 @@ def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
     if last < len(entries):
         call = next_call("file", **parameters, offset=last + 1)
         lines.append(f"[entries {first:,} to {last:,} of {len(entries):,}. Next page: {call}]")
+    elif first > 1:
+        lines.append(f"[entries {first:,} to {last:,} of {last:,}: the end of the list]")
     return ToolResult(content="\n".join(lines) or "(empty)", cut="none")
 
 

@@ -34,7 +34,7 @@ class MatchArguments(Arguments):
         min_length=1,
         max_length=2000,
         description="For glob: such as *.py (at any depth) or src/**/*.{ts,tsx} (below path). "
-        "For grep: a Python regular expression, matched line by line.",
+        "For grep: a Python regular expression, matched line by line, or across lines if it has a \\n.",
     )
     path: str | None = Field(
         None, description="The folder to search, or for grep one file. Default: the whole workspace."
@@ -115,6 +115,8 @@ def _page_text(arguments: MatchArguments, answer: MatchResult) -> str:
             f"[matches {first:,} to {last:,} of {'' if answer.is_complete else 'at least '}{answer.total_matches:,}. "
             f"Next page: {_next_page(arguments, last + 1)}]"
         )
+    elif first > 1 and answer.is_complete:
+        lines.append(f"[matches {first:,} to {last:,}: the last ones]")
     if answer.unsearched:
         lines.append(f"(not searched: {'; '.join(answer.unsearched)})")
     if not answer.is_complete:

@@ -5,9 +5,10 @@ from pydantic import Field
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
 from tools_app.files import clipped
-from tools_app.paging import end_of_page, next_call
+from tools_app.paging import end_of_page, next_call, size
 
 _FRAME_BYTES = 120  # bytes of the texts around a page
+_WHOLE_BYTES = 2000  # bytes over a page for its call, and for the notes that followed it, so that it comes whole
 
 
 class RecallArguments(Arguments):
@@ -31,10 +32,14 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult
     begin, total = arguments.offset, len(stored)
     if begin and begin >= total:
         raise ToolError(f"It has {total:,} characters only.")
-    end = end_of_page(stored, begin, context.page_bytes - _FRAME_BYTES)
+    end = total
+    if size(stored[begin:]) > context.page_bytes + min(_WHOLE_BYTES, context.page_bytes // 4):
+        end = end_of_page(stored, begin, context.page_bytes - _FRAME_BYTES)
     if begin == 0 and end == total:
         return ToolResult(content=stored, cut="none")
-    more = f" Next page: {next_call('recall', number=arguments.number, offset=end)}" if end < total else ""
+    more = (
+        f" Next page: {next_call('recall', number=arguments.number, offset=end)}" if end < total else " It ends here."
+    )
     loss = f" {loss}." if (loss := clipped.loss_note(stored)) else ""
     content = f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {total:,}.{loss}{more}]"
     return ToolResult(content=content, cut="none")
