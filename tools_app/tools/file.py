@@ -42,15 +42,11 @@ class FileArguments(Arguments):
         None,
         description="For write and append: the text. For patch: a unified diff, or *** Begin Patch to *** End Patch.",
     )
-    old: str | None = Field(
-        None, description="For edit: the exact text to replace, without line numbers; it must occur once."
-    )
+    old: str | None = Field(None, description="For edit: the exact text to replace; it must occur once.")
     new: str | None = Field(None, description="For edit: its replacement; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace every occurrence.")
-    partial: bool = Field(False, description="For patch: change the files that fit, though others do not.")
-    offset: int | None = Field(
-        None, description="For read and list: the first line, page or entry; negative: from the end (-20: the last 20)."
-    )
+    partial: bool = Field(False, description="For patch: change the files that fit.")
+    offset: int | None = Field(None, description="For read and list: the first line, page or entry; -20: the last 20.")
     skip: int | None = Field(
         None, ge=0, description="For read: characters of that line, or lines of that page, left out."
     )
