@@ -1,8 +1,15 @@
 """Edits that nearly fit: a failing one says what differs, and differences without meaning are taken."""
 
+import json
+import re
+
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from tests.tools_app.conftest import Call
+from tools_app.editing.differences import squeezed
+from tools_app.editing.replacement import replace
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
 
@@ -176,3 +183,24 @@ async def test_long_lines_are_quoted_around_the_difference(call: Call, workspace
     message = await refusal(call, "x" * 500 + "2" + "y" * 500)
     assert f'line 1 is …"{"x" * 40}1{"y" * 59}"…, yours has …"{"x" * 40}2' in message
     assert len(message) < 1000
+
+
+LINES = st.lists(st.sampled_from(["a", "b b", "", " ", "\t\tc", "    d (e)", "a\r", "7\tx"]), min_size=1, max_size=8)
+SPACES = st.sampled_from(["", " ", "\t", "    ", " \t"])
+
+
+@given(lines=LINES, begin=SPACES, gap=SPACES, end=SPACES, data=st.data())
+def test_offered_text_occurs_once(lines: list[str], begin: str, gap: str, end: str, data: st.DataObject) -> None:
+    text = "\n".join(lines)
+    first = data.draw(st.integers(0, len(lines) - 1))
+    chosen = lines[first : data.draw(st.integers(first + 1, len(lines)))]
+    old = "\n".join(begin + line.strip().replace(" ", gap) + end for line in chosen)
+    assume(old)
+    try:
+        edit = replace(text.encode(), old, "NEW", everywhere=False, limit=10**6)
+    except ToolError as error:
+        if offer := re.search(r'old=(".*"), and the same', str(error)):
+            assert json.loads(offer[1]) in text.replace("\r\n", "\n")
+            assert squeezed(json.loads(offer[1])) == squeezed(old)
+    else:
+        assert edit.text.count("NEW") == edit.count == 1

@@ -27,7 +27,7 @@ class _PatchedFile:
 
 
 @dataclass(kw_only=True)
-class _Group:
+class _LinkedParts:
     """Parts of a patch that share files: they fit together or not at all. `fault` is the reason if they do not."""
 
     paths: set[str]
@@ -72,21 +72,21 @@ def patch(folder: str, text: str, workspace: Workspace, *, partial: bool = False
     return ToolResult(content="\n".join(report), metadata=metadata)
 
 
-def _groups(file_patches: Sequence[FilePatch]) -> list[_Group]:
+def _groups(file_patches: Sequence[FilePatch]) -> list[_LinkedParts]:
     """Return the parts of a patch by the files that they share, in the order of the patch."""
-    groups: dict[str, _Group] = {}
+    groups: dict[str, _LinkedParts] = {}
     for file_patch in file_patches:
         paths = {path for path in (file_patch.old, file_patch.new) if path is not None}
         parts = [file_patch]
         for other in {id(group): group for path in paths if (group := groups.get(path))}.values():
             paths |= other.paths
             parts = other.parts + parts
-        group = _Group(paths=paths, parts=parts)
+        group = _LinkedParts(paths=paths, parts=parts)
         groups |= dict.fromkeys(paths, group)
     return list({id(group): group for group in groups.values()}.values())
 
 
-def _refusal(faults: Sequence[_Group], fitting: int) -> str:
+def _refusal(faults: Sequence[_LinkedParts], fitting: int) -> str:
     """Return the faults of a patch that changed nothing."""
     end = "Nothing was changed."
     if fitting:
@@ -94,7 +94,7 @@ def _refusal(faults: Sequence[_Group], fitting: int) -> str:
     return "\n".join([*(_explanations(faults) if len(faults) > 1 else [faults[0].fault]), end])
 
 
-def _explanations(faults: Sequence[_Group]) -> list[str]:
+def _explanations(faults: Sequence[_LinkedParts]) -> list[str]:
     lines = [f"- {group.fault}" for group in faults[:_MAX_EXPLAINED]]
     if others := [part.name for group in faults[_MAX_EXPLAINED:] for part in group.parts]:
         lines.append(f"- nor do these fit: {', '.join(others)}")

@@ -240,12 +240,12 @@ def _not_found(text: str, old: str, new: str) -> str:
     reason = f"old occurs 0 times in these {len(lines)} lines"
     if len(new.strip()) >= _MIN_DONE and (done := _with_line_ends_of(text, new, "")[0]) in text:
         return f"{reason}, but new is there already, in line {text.count(chr(10), 0, text.find(done)) + 1}."
-    if numbering := _numbers_off(_READING, old):
-        old = numbering[1]
-    wanted = _with_lf(old).removesuffix("\n").split("\n")
-    places = list(islice(same_but_white_space(lines, wanted), _MAX_LISTED))
-    if places:
-        return f"{reason}. {_only_white_space(lines, wanted, places)}"
+    numbering = _numbers_off(_READING, old)
+    wanted = []
+    for candidate in (old, numbering[1]) if numbering else (old,):
+        wanted = _with_lf(candidate).removesuffix("\n").split("\n")
+        if places := list(islice(same_but_white_space(lines, wanted), _MAX_LISTED)):
+            return f"{reason}. {_only_white_space(lines, wanted, places)}"
     start = nearest_start(lines, wanted)
     if start is None:
         return f"{reason}. No line is similar."
