@@ -163,6 +163,12 @@ async def test_replacement_with_some_line_numbers_is_refused(call: Call, workspa
             'It differs: line 3 is "c = 3", yours has "c = 4". The nearest lines are:\n     2\tb = 2\n     3\tc = 3\n     4\td = 4',
         ),
         (
+            "if a:\n\tb = 1\n\tc = 2\n",
+            "if a:\n  b = 1\n  c = 3",
+            'It differs: line 2 begins with a tab, yours with 2 spaces, and line 3 is "\\tc = 2", yours has "  c = 3". '
+            "The nearest lines are:\n     1\tif a:\n     2\t\tb = 1\n     3\t\tc = 2",
+        ),
+        (
             "it’s here\n",
             "it's here",
             'line 1 is "it’s here", yours has "it\'s here" (’ U+2019, not \' U+0027). The nearest lines are:\n'

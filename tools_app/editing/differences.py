@@ -4,7 +4,7 @@ import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from tools_app.files.encoding import UTF_8
 
@@ -64,6 +64,22 @@ def first_difference(lines: Sequence[str], start: int, wanted: Sequence[str]) ->
         ),
         None,
     )
+
+
+def differences_in_words(lines: Sequence[str], start: int, wanted: Sequence[str], owner: str) -> str:
+    """Return the first difference from the lines at `start` on. If it is only white space, add the first other one."""
+    numbers = [first_difference(lines, start, wanted) or 0]
+    other = (
+        number
+        for number, line in enumerate(wanted)
+        if start + number >= len(lines) or squeezed(lines[start + number]) != squeezed(line)
+    )
+    numbers += [number for number in islice(other, 1) if number != numbers[0]]
+    clauses = []
+    for number in numbers:
+        actual = lines[start + number] if start + number < len(lines) else None
+        clauses.append(difference_in_words(start + number + 1, actual, wanted[number], owner))
+    return ", and ".join(clauses)
 
 
 def difference_in_words(number: int, actual: str | None, wanted: str, owner: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tools_app.contract import ToolResult
 from tools_app.editing.changes import difference
-from tools_app.editing.differences import difference_in_words, first_difference, nearest_start, quoted
+from tools_app.editing.differences import differences_in_words, nearest_start, quoted
 from tools_app.editing.patch_envelope import BEGIN, parse_envelope
 from tools_app.editing.patch_reading import FilePatch, Hunk, parse_patch
 from tools_app.editing.replacement import has_crlf
@@ -241,9 +241,7 @@ def _misfit(lines: Sequence[str], hunk: Hunk, cursor: int, named: int) -> str:
             return f"no line of the file is like {quoted(next(filter(str.strip, hunk.old), ''))}"
         start = max(0, named - cursor)
     start += cursor
-    number = first_difference(lines, start, hunk.old) or 0
-    actual = lines[start + number] if start + number < len(lines) else None
-    return difference_in_words(start + number + 1, actual, hunk.old[number], "the patch")
+    return differences_in_words(lines, start, hunk.old, "the patch")
 
 
 def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int, label: str) -> int:

@@ -13,6 +13,7 @@ from itertools import islice
 
 from tools_app.editing.differences import (
     difference_in_words,
+    differences_in_words,
     first_difference,
     nearest_start,
     numbered,
@@ -251,11 +252,10 @@ def _not_found(text: str, old: str, new: str) -> str:
         return f"{reason}. No line is similar."
     number = first_difference(lines, start, wanted) or 0
     listed = range(start + max(0, number - 1), min(start + max(number, len(wanted)), start + number + _MAX_LISTED - 1))
-    actual = lines[start + number] if start + number < len(lines) else None
-    words = difference_in_words(start + number + 1, actual, wanted[number], "yours")
+    words = differences_in_words(lines, start, wanted, "yours")
     similar = [index for index in listed if index < len(lines)]
     if len(wanted) == 1:
-        similar = similar_lines(lines, wanted[0], 3)
+        similar = sorted(similar_lines(lines, wanted[0], 3))
     return f"{reason}. It differs: {words}. The nearest lines are:\n{numbered(lines, similar)}"
 
 
