@@ -30,9 +30,9 @@ _MAX_NAMED_PATHS = 3  # paths in a reason
 class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
         description="read: lines of a file, a picture, or pages of a document (PDF, Office …). write: create or "
-        "replace a file. append: add to its end. edit: replace old by new. patch: change several places or files at "
-        "once, all or nothing unless partial. list: what a folder holds. move: rename path to `to`. delete: a file or "
-        "folder; a person is asked where it could not be undone."
+        "replace a file. append: add to its end. edit: replace old by new. patch: several places or files at once, "
+        "all or nothing unless `partial`. list: a folder. move: rename path to `to`. delete: a file or folder; a "
+        "person is asked where it could not be undone."
     )
     path: str = Field(
         min_length=1,
@@ -42,13 +42,13 @@ class FileArguments(Arguments):
         None,
         description="For write and append: the text. For patch: a unified diff, or *** Begin Patch to *** End Patch.",
     )
-    old: str | None = Field(None, description="For edit: the exact text to replace; it must occur once.")
+    old: str | None = Field(None, description="For edit: the text to replace; it must occur once.")
     new: str | None = Field(None, description="For edit: its replacement; may be empty.")
-    replace_all: bool = Field(False, description="For edit: replace every occurrence.")
-    partial: bool = Field(False, description="For patch: change the files that fit.")
+    replace_all: bool = Field(False, description="For edit: replace each occurrence.")
+    partial: bool = False
     offset: int | None = Field(None, description="For read and list: the first line, page or entry; -20: the last 20.")
     skip: int | None = Field(
-        None, ge=0, description="For read: characters of that line, or lines of that page, left out."
+        None, ge=0, description="For read: characters of that line, or lines of that page, to skip."
     )
     limit: int | None = Field(None, ge=1, description="For read: the most lines or pages.")
     view: Literal["text", "source", "picture"] | None = Field(

@@ -34,11 +34,9 @@ class MatchArguments(Arguments):
         min_length=1,
         max_length=2000,
         description="For glob: such as *.py (at any depth) or src/**/*.{ts,tsx} (below path). "
-        "For grep: a Python regular expression, matched line by line, or across lines if it has a \\n.",
+        "For grep: a Python regular expression, by line, or across lines with \\n.",
     )
-    path: str | None = Field(
-        None, description="The folder to search, or for grep one file. Default: the whole workspace."
-    )
+    path: str | None = Field(None, description="The folder, or for grep one file. Default: the workspace.")
     glob: str | None = Field(None, description="For grep: only files whose names match, such as *.py.")
     ignore_case: bool = Field(False, description="Upper and lower case are the same.")
     context: int | None = Field(None, ge=0, le=10, description="For grep: lines shown around each match.")
