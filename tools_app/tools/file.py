@@ -69,11 +69,15 @@ class FileArguments(Arguments):
 
 
 def _fitted(values: dict[str, Any]) -> dict[str, Any]:
-    """Return content that is a JSON value as its text, and the root where a listing or a patch names no folder."""
+    """Return content that is a JSON value as its text, the root where a listing or a patch names no folder,
+    and the first line for line 0.
+    """
     if isinstance(content := values.get("content"), dict | list):
         values = {**values, "content": json.dumps(content, ensure_ascii=False)}
     if "path" not in values and values.get("action") in ("list", "patch"):
         values = {"path": ".", **values}
+    if values.get("offset") == 0:
+        values = {**values, "offset": 1}
     return values
 
 
