@@ -134,7 +134,9 @@ def _cut_off(context: TaskContext, call: OpenCall, limit: int) -> Interrupt:
     call.log.fingerprint = _fingerprint_as_written(call)
     length = len(redacted_call(call.call, context.secrets.redactor).arguments)  # as the record has them
     part = f"{length // 200 * 100:,} characters"  # half of it
-    if length < _SHORT_ARGUMENTS:
+    if length < _SHORT_ARGUMENTS and call.is_early:
+        advice = "send the call once more."
+    elif length < _SHORT_ARGUMENTS:
         advice = "think and write less before the call, and send short arguments: a long text in parts, with `file`."
     elif call.call.name == "file":
         advice = f"`write` the first {part}, then `append` parts of at most {part}."
@@ -143,10 +145,13 @@ def _cut_off(context: TaskContext, call: OpenCall, limit: int) -> Interrupt:
             f"send shorter arguments. If they are long because of a text, `write` its first {part} with `file`, then "
             f"`append` parts of at most {part}, and refer to the file."
         )
+    cut = f"Cut at the limit{f' of {limit:,} tokens' if limit else ''}, nothing was run."
+    if call.is_early:
+        cut = f"The provider ended your reply long before the limit of {limit:,} tokens; nothing was run."
     sentences = [
-        f"Cut at the limit{f' of {limit:,} tokens' if limit else ''}, nothing was run.",
+        cut,
         f"Your arguments were cut after {length:,} characters: {advice}",
-        "Do not send the whole call again: it would be cut again.",
+        "" if call.is_early else "Do not send the whole call again: it would be cut again.",
         cut_again(context),
     ]
     text = " ".join(filter(None, sentences))

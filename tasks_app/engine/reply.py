@@ -15,6 +15,7 @@ from tasks_app.record import Draft
 from tasks_app.run import Failed, NoToolCall, StepSettings, TaskContext, reminders
 from tasks_app.run.open_call import OpenCall
 
+_EARLY = 4  # a limit is reached with all of its tokens, not with a fourth of them
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
@@ -25,21 +26,21 @@ CUT_TOO_OFTEN = gettext_noop(
 
 
 def stage_first_call(
-    context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str, limit: int = 0
+    context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str, limit: int = 0, used: int = 0
 ) -> OpenCall:
     """Stage the assistant's entry with the first call of its reply. The other calls are deferred.
 
-    `limit` is the output limit of the request, in tokens.
+    `limit` is the output limit of the request, in tokens; `used` are the tokens of the reply, 0 if unknown.
 
     Raises: NoToolCall, Failed.
     """
     if not turn.tool_calls:
-        raise _no_call(context, turn, observer, turn.content, turn.unreadable, log_id, limit)
+        raise _no_call(context, turn, observer, turn.content, turn.unreadable, log_id, limit, used)
     written, *further_calls = turn.tool_calls
     first = replace(written, name=context.settings.policy.meant_name(written.name))
     if reason := _unreadable_reason(first, turn):
         text = f"{turn.content}\n{first.name}({first.arguments})".strip()
-        raise _no_call(context, turn, observer, text, reason, log_id, limit)
+        raise _no_call(context, turn, observer, text, reason, log_id, limit, used)
     is_cut = _has_reached_limit(turn, limit) and not further_calls and not _is_object(first.arguments)
     call = _with_unique_id(first, context.history.call_ids)
     deferred = [f"{further_call.name}({further_call.arguments})" for further_call in further_calls]
@@ -68,7 +69,19 @@ def stage_first_call(
     )
     context.stage(draft, rows=[log], calls_made=context.task.calls_made + (call.name != "message"))
     context.live_stream = observer.stream
-    return OpenCall(call=call, log=log, deferred=deferred, text=turn.content, cut_at=limit if is_cut else None)
+    return OpenCall(
+        call=call,
+        log=log,
+        deferred=deferred,
+        text=turn.content,
+        cut_at=limit if is_cut else None,
+        is_early=is_cut and _is_early(used, limit),
+    )
+
+
+def _is_early(used: int, limit: int) -> bool:
+    """Return whether a cut reply is so short that the output limit is not the reason. Its provider ended it."""
+    return 0 < used * _EARLY < limit
 
 
 def cut_again(context: TaskContext) -> str:
@@ -127,6 +140,7 @@ def _no_call(
     unreadable: str,
     log_id: str,
     limit: int,
+    used: int,
 ) -> NoToolCall | Failed:
     """Return the interrupt with the words as written and a reminder, or the end of the task after the last reminder.
 
@@ -156,7 +170,7 @@ def _no_call(
             discarded,
         )
     if is_cut:
-        return NoToolCall(discarded, reminders.cut_reply(limit, cut_again(context)))
+        return NoToolCall(discarded, reminders.cut_reply(limit, cut_again(context), is_early=_is_early(used, limit)))
     return NoToolCall(
         discarded, reminders.unreadable_call(unreadable) if unreadable else reminders.missing_call(remaining)
     )

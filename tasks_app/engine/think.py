@@ -121,8 +121,9 @@ def think(context: TaskContext) -> OpenCall:
     context.calls.add_answered(completion)
     context.calibration.learn(completion.log)
     context.stage(iteration=context.task.iteration + 1)
-    limit = completion.log.parameters["max_tokens"]
-    return stage_first_call(context, completion.result, observer, str(completion.log.id), limit)
+    log = completion.log
+    limit, used = log.parameters["max_tokens"], log.output_tokens
+    return stage_first_call(context, completion.result, observer, str(log.id), limit, used)
 
 
 def _complete(context: TaskContext, observer: LLMObserver) -> Completion:

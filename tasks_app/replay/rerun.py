@@ -74,8 +74,8 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
     try:
         observer = LLMObserver(context, streams_text=False)
         turn = turn_of(entry, context.recorded.peek(1))
-        limit = _output_limit(entry) if turn.is_cut else 0
-        call = reply.stage_first_call(context, turn, observer, "", limit)
+        limit, used = _output_limit(entry) if turn.is_cut else (0, 0)
+        call = reply.stage_first_call(context, turn, observer, "", limit, used)
         check_call.check(context, call)
         context.commit()
         _accept_result(context, call)
@@ -85,10 +85,10 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
             _accept_result(context, call)
 
 
-def _output_limit(entry: ContextEntry) -> int:
-    """Return the output limit of the request whose answer became this entry; 0 if its log is gone."""
+def _output_limit(entry: ContextEntry) -> tuple[int, int]:
+    """Return the output limit and the used tokens of the request that this entry answers; 0 if its log is gone."""
     log = LLMLog.objects.filter(pk=entry.metadata.get("llm_call")).first()
-    return int(log.parameters["max_tokens"]) if log else 0
+    return (int(log.parameters["max_tokens"]), log.output_tokens) if log else (0, 0)
 
 
 def _accept_result(context: RerunContext, call: OpenCall) -> None:

@@ -27,6 +27,7 @@ class OpenCall:
     """A call without its result.
 
     `cut_at` is the output limit, in tokens, at which the call was cut; 0 if it is unknown, None for a complete call.
+    `is_early`: the provider ended the reply long before that limit.
 
     `deferred` are the further calls of the same reply, verbatim; a reminder lists them after the result. `text` is the
     text of the reply.
@@ -37,6 +38,7 @@ class OpenCall:
     deferred: Sequence[str] = ()
     text: str = ""
     cut_at: int | None = None
+    is_early: bool = False
 
     def result(
         self, text: str, status: str, *, images: Sequence[StoredPicture] = (), **metadata: object

@@ -30,15 +30,18 @@ def unreadable_call(reason: str) -> Draft:
     return reminder(text, "unreadable_call")
 
 
-def cut_reply(limit: int, warning: str = "") -> Draft:
+def cut_reply(limit: int, warning: str = "", *, is_early: bool = False) -> Draft:
     """Report that a reply was cut at the output limit, in tokens, before a tool call.
 
-    `warning` says after how many such replies the task fails.
+    `warning` says after how many such replies the task fails. `is_early`: the provider ended it long before the limit.
     """
     tokens = f" of {limit:,} tokens" if limit else ""
+    ending = f"Your reply was cut at the limit{tokens}, so nothing was run."
+    if is_early:
+        ending = f"The provider ended your reply long before the limit{tokens}; nothing was run."
     text = (
-        f"Your reply was cut at the limit{tokens}, so nothing was run. Say less: think and write briefly, and call one "
-        "tool. If you need to write a long text, write its first part with `file`, then `append` the rest."
+        f"{ending} Say less: think and write briefly, and call one tool. If you need to write a long text, write its "
+        "first part with `file`, then `append` the rest."
     )
     return reminder(f"{text} {warning}".rstrip(), "cut_reply")
 

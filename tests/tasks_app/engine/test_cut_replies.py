@@ -172,6 +172,30 @@ def test_a_session_goes_on_after_too_many_cut_texts(ask, http_provider, owner):
     assert http_provider.received[1].raw.decode().count("print(1)") == 22
 
 
+def test_a_reply_that_ends_early_is_not_told_as_reaching_the_limit(ask, http_provider):
+    call = {"index": 0, "id": "c", "function": {"name": "file", "arguments": '{"action": "wri'}}
+    usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+    early = Reply(chunks=sse(openai_chunk({"tool_calls": [call]}), openai_chunk({}, "length"), usage, "[DONE]"))
+    http_provider.replies = [*[early] * 3, openai_result()]
+    run = ask("openai_native")
+    assert run.advance().state == "done"
+    text = run.results()[0][1]
+    assert text.startswith("The provider ended your reply long before the limit of 4,000 tokens; nothing was run.")
+    assert "after 15 characters: send the call once more." in text
+
+
+@pytest.mark.parametrize("delta", [HALF_CALLS["openai_native"], {"content": TEXT}], ids=["call", "text"])
+def test_a_smaller_limit_of_the_server_is_not_told_as_ours(ask, http_provider, delta):
+    usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 512}}
+    capped = Reply(chunks=sse(openai_chunk(delta), openai_chunk({}, "length"), usage, "[DONE]"))
+    http_provider.replies = [capped, openai_result()]
+    run = ask("openai_native")
+    assert run.advance().state == "done"
+    [text] = [entry.content for entry in run.entries if "long before the limit of 4,000 tokens" in entry.content]
+    assert "append" in text
+    assert rerun(run.task).divergence == ""
+
+
 def test_short_arguments_are_not_written_in_parts(ask, http_provider):
     call = {"index": 0, "id": "c", "function": {"name": "file", "arguments": '{"action": "wri'}}
     http_provider.replies = [cut({"tool_calls": [call]}), openai_result()]
