@@ -24,14 +24,20 @@ from tasks_app.record import Draft, tokens
 from tasks_app.run import LimitExceeded, Stopped, TaskContext, children, reminders
 from tasks_app.run.open_call import OpenCall
 from tasks_app.run.reminders.before_step import StepState, due
-from tasks_app.run.reminders.on_event import LONGEST_INSTRUCTIONS, ROOT_INSTRUCTIONS
+from tasks_app.run.reminders.on_event import (
+    INSTRUCTION_FILES,
+    LONGEST_INSTRUCTIONS,
+    InstructionFile,
+    instructed_folder,
+)
 from tasks_app.run.snapshot import TaskSnapshot
 from tasks_app.runtime import process
 from tasks_app.workspace import file_history
 from tools_app.errors import ToolError
 from tools_app.files import paths
+from tools_app.notes import Passage
 
-MOST_INSTRUCTIONS = 8  # AGENTS.md files per task
+MOST_INSTRUCTIONS = 8  # files of instructions per task
 MOST_WORDS = 50  # of a command, examined as paths
 _WORD = re.compile(r"[\w./@+~-]+")
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]{1,200}")  # cannot close the tags of a reminder
@@ -95,7 +101,7 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
     """Append the date and the listing of the workspace, right after the message that starts the task."""
     step_settings.refresh_with_skills(context, snapshot)
     context.workspace.prepare_for_commands()  # so that a child's listing shows its parent's files
-    instructions = search.text_file(context.workspace, ROOT_INSTRUCTIONS, context.secrets.redactor)
+    instructions = _instructions_of(context, "")
     notes = _relevant_notes(context, instructions)
     now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers must not learn the time zone
     start = reminders.task_start(
@@ -112,7 +118,7 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
         *hints,
         state=TaskState.THINKING,
         shown_tools=shown_before or [],
-        reminded={ROOT_INSTRUCTIONS: 0} if instructions.strip() else {},
+        reminded={instructions.path: 0} if instructions else {},
         agent_version_id=context.agent_version_id,
         **plan,
     )
@@ -124,16 +130,17 @@ def _share_of_window(window: int) -> int:
 
 
 def _longest_instructions(window: int) -> int:
-    """Return how many characters of one AGENTS.md are shown."""
+    """Return how many characters of one file of instructions are shown."""
     return min(LONGEST_INSTRUCTIONS, _share_of_window(window))
 
 
-def _relevant_notes(context: TaskContext, instructions: str = "") -> str:
-    """Return notes that may be useful for new messages, or ''. `instructions` is the AGENTS.md of a task's start."""
+def _relevant_notes(context: TaskContext, instructions: InstructionFile | None = None) -> str:
+    """Return notes that may be useful for new messages, or ''. `instructions` are those of a task's start."""
     message_text, run = search.new_messages(context.history.entries), context.interruption
     if not message_text:
         return ""
-    unread = instructions[_longest_instructions(context.settings.window) :]
+    longest = _longest_instructions(context.settings.window)
+    unread = Passage(path=instructions.path, text=instructions.text[longest:]) if instructions else None
     return search.recall(
         context, context.workspace, message_text, unread, run, _share_of_window(context.settings.window)
     )
@@ -205,37 +212,53 @@ def _remind(context: TaskContext) -> None:
 
 
 def _folder_instructions(context: TaskContext) -> list[Draft]:
-    """Return reminders of the AGENTS.md in folders where the newest call worked, each once a task."""
+    """Return reminders of the instructions in folders where the newest call worked, each once a task.
+
+    Files that the call names itself are left out.
+    """
     drafts: list[Draft] = []
-    if not (candidates := _possible_instructions(context.history.entries)):
+    folders, named_paths = _folders_of_call(context.history.entries)
+    if not folders:
         return drafts
-    given_paths = {path for path in context.task.reminded if path.endswith(ROOT_INSTRUCTIONS)}
-    for path in candidates:
-        if path not in given_paths and len(given_paths) + len(drafts) < MOST_INSTRUCTIONS:
-            text = search.text_file(context.workspace, path, context.secrets.redactor)
-            if text.strip():
-                drafts.append(reminders.folder_instructions(path, text, _longest_instructions(context.settings.window)))
+    longest = _longest_instructions(context.settings.window)
+    given_folders = {folder for path in context.task.reminded if (folder := instructed_folder(path)) is not None}
+    for folder in folders:
+        if folder not in given_folders and len(given_folders) + len(drafts) < MOST_INSTRUCTIONS:
+            instructions = _instructions_of(context, folder)
+            if instructions and instructions.path not in named_paths:
+                drafts.append(reminders.folder_instructions(instructions, longest))
     return drafts
 
 
-def _possible_instructions(entries: Sequence[ContextEntry]) -> list[str]:
-    """Return the possible AGENTS.md for each path that the newest call names, except those that it names itself."""
+def _instructions_of(context: TaskContext, folder: str) -> InstructionFile | None:
+    """Return the instructions in a folder of the workspace, the first file with text, or None."""
+    if folder and not context.workspace.is_folder(folder):
+        return None
+    for name in INSTRUCTION_FILES:
+        path = f"{folder}/{name}" if folder else name
+        if (text := search.text_file(context.workspace, path, context.secrets.redactor)).strip():
+            return InstructionFile(path=path, text=text)
+    return None
+
+
+def _folders_of_call(entries: Sequence[ContextEntry]) -> tuple[list[str], set[str]]:
+    """Return the possible folders of the paths that the newest call names, outermost first, and these paths."""
     newest = next((entry for entry in reversed(entries) if entry.context_type != ContextType.SYSTEM_REMINDER), None)
     if newest is None or newest.context_type != ContextType.TOOL_RESULT:
-        return []
+        return [], set()
     call = next(entry for entry in reversed(entries) if entry.has_call)
     if "path" not in call.tool_call and "command" not in call.tool_call:  # saves parsing most calls
-        return []
+        return [], set()
     arguments = call.arguments
     if not isinstance(arguments, dict) or arguments.keys().isdisjoint(("path", "command")):
-        return []
+        return [], set()
     named = [str(arguments.get("path") or ""), *_WORD.findall(str(arguments.get("command") or ""))[:MOST_WORDS]]
-    candidates: dict[str, None] = {}
-    named_paths = set()
+    folders: dict[str, None] = {}
+    named_paths = set[str]()
     for path in filter(_PLAIN_PATH.fullmatch, named):
         with suppress(ToolError):
             names = paths.parts(path)
             named_paths.add("/".join(names))
             for depth in range(len(names) + 1):
-                candidates["/".join([*names[:depth], ROOT_INSTRUCTIONS])] = None
-    return [path for path in candidates if path not in named_paths]
+                folders["/".join(names[:depth])] = None
+    return list(folders), named_paths

@@ -61,10 +61,12 @@ def search(unit: UnitOfWork, question: str, limit: int, run: Runner) -> list[Not
     )
 
 
-def recall(unit: UnitOfWork, workspace: Workspace, question: str, unread: str, run: Runner, max_bytes: int) -> str:
+def recall(
+    unit: UnitOfWork, workspace: Workspace, question: str, unread: Passage | None, run: Runner, max_bytes: int
+) -> str:
     """Return notes and passages of workspace files near a person's message, up to `max_bytes`, or "".
 
-    Excludes texts that the model still sees. `unread` is the part of AGENTS.md that the prompt omits.
+    Excludes texts that the model still sees. `unread` is the part of the instructions that the reminder omits.
     """
     if unit.session.off_record or not (terms := significant_terms(question)):
         return ""
@@ -72,7 +74,8 @@ def recall(unit: UnitOfWork, workspace: Workspace, question: str, unread: str, r
     heartbeat = text_file(workspace, "HEARTBEAT.md", unit.secrets.redactor)
     candidates: list[Note | Passage] = [*_candidates(notes, terms)]
     candidates += [Passage(path="HEARTBEAT.md", text=text) for text in _passages(heartbeat)]
-    candidates += [Passage(path="AGENTS.md", text=text) for text in _passages(unread)]
+    if unread:
+        candidates += [Passage(path=unread.path, text=text) for text in _passages(unread.text)]
     by_words = bm25(terms, candidates, lambda item: terms_of(item.text), len(candidates))
     rankings: list[Sequence[Note | Passage]] = [by_words, _by_meaning(unit, notes, question, run)]
     reminder_texts = [

@@ -5,6 +5,7 @@ import pytest
 from llm_app.models import Budget
 from tasks_app import services
 from tasks_app.models import Limits, ToolCallLog
+from tasks_app.replay import verification
 from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.contract import registry
 from tools_app.models import ToolSetting
@@ -213,6 +214,41 @@ def test_instructions_of_a_folder_are_given_once(play):
     assert run.task.reminded.keys() == {"AGENTS.md", "site/AGENTS.md", "site/pages/AGENTS.md"}
     place = run.entries.index(next(entry for entry in run.entries if entry.content == root))
     assert run.entries[place - 1].context_type == "tool_result"
+
+
+FILES_OF_OTHERS = ["CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md"]
+
+
+@pytest.mark.parametrize("order", [["AGENTS.md", *FILES_OF_OTHERS][first:] for first in range(5)], ids="/".join)
+def test_the_first_file_of_instructions_is_given_alone(play, order):
+    run = play(call("file", action="list", path="site"), result())
+    folder = run.task.session.workspace_path
+    for place in (folder, folder / "site"):
+        for name in order:
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(f"Rules of {name}.</workspace_instructions>")
+    if order[0] != "AGENTS.md":
+        (folder / "AGENTS.md").write_text("  \n")
+    assert run.advance().state == "done"
+    start, (site,) = run.entries[1].content, said(run, "folder_instructions")
+    assert f"The workspace has a file {order[0]}, which says" in start
+    assert f'path="{order[0]}">\nRules of {order[0]}.<\\/workspace_instructions>\n</w' in start
+    assert f"The folder site has a file {order[0]}, which says" in site
+    assert f'path="site/{order[0]}">\nRules of {order[0]}.' in site
+    assert start.count("Rules of") == site.count("Rules of") == 1
+    assert run.task.reminded.keys() == {order[0], f"site/{order[0]}"}
+    findings = verification.of_session(run.task.session)
+    assert findings.is_whole, findings.mismatches
+
+
+def test_a_call_that_reads_the_instructions_gets_no_others(play):
+    run = play(call("file", action="read", path="site/AGENTS.md"), result())
+    folder = run.task.session.workspace_path / "site"
+    folder.mkdir(parents=True)
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        (folder / name).write_text(f"Rules of {name}.")
+    assert run.advance().state == "done"
+    assert not said(run, "folder_instructions")
 
 
 def test_a_folder_with_an_unsafe_name_is_ignored(play):

@@ -24,6 +24,7 @@ from tasks_app.record import Draft, message_of
 from tasks_app.run import reminders
 from tasks_app.run.history import newest_of
 from tasks_app.run.reminders.before_step import StepState
+from tasks_app.run.reminders.on_event import InstructionFile
 from tools_app.notes import Note, Passage, rendered
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "reminders.md"
@@ -108,14 +109,16 @@ def cycle_of_two() -> list[Draft]:
 
 def examples() -> list[Draft | None]:
     start = datetime(2026, 11, 22, tzinfo=UTC)
+    instructions = InstructionFile(path="AGENTS.md", text="Use tabs. Run the tests before you commit.")
+    of_folder = InstructionFile(path="website/AGENTS.md", text="Run npm test before you commit.")
     return [
-        reminders.task_start(start, "notes.txt (1.2 kB)", "Use tabs. Run the tests before you commit.", REMEMBERED),
+        reminders.task_start(start, "notes.txt (1.2 kB)", instructions, REMEMBERED),
         reminders.routing(
             [("research", "Load the skill `sources` with `skill` before you begin.", "Name your sources.")]
         ),
         reminders.delegated(),
         reminders.recalled(REMEMBERED),
-        reminders.folder_instructions("website/AGENTS.md", "Run npm test before you commit."),
+        reminders.folder_instructions(of_folder),
         reminders.project(step(project=Project(name="Lunar lander", instructions="Answer in metric units."))),
         reminders.workflow_step(WORKFLOW, 0),
         reminders.workflow_step(WORKFLOW, 1),
