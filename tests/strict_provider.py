@@ -52,12 +52,13 @@ def like_gpt_5(answer: Answer) -> Answer:
 _SAMPLING = {"top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "logit_bias", "stop"}
 
 
-def call(received: Received, name: str, arguments: dict[str, Any], call_id: str) -> Reply:
-    """Return a native call, with the usage that this provider has counted."""
+def call(received: Received, name: str, arguments: dict[str, Any], call_id: str, *, words: str = "") -> Reply:
+    """Return a native call, with the usage that this provider has counted. `words` come before it."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     called = {"index": 0, "id": call_id, "type": "function", "function": function}
     usage = {"prompt_tokens": tokens_of(received), "completion_tokens": len(function["arguments"]) // BYTES_PER_TOKEN}
-    events = [openai_chunk({"role": "assistant", "tool_calls": [called]})]
+    events = [openai_chunk({"role": "assistant", "content": words})] if words else []
+    events.append(openai_chunk({"role": "assistant", "tool_calls": [called]}))
     return Reply(chunks=sse(*events, openai_chunk({}, "tool_calls", usage=usage), "[DONE]"))
 
 

@@ -53,8 +53,9 @@ def compact(
     """Keep the newest turns within `tail_room` tokens, but always the last one, and compact the older ones.
 
     `sizes` are the turns' tokens. `room` is the limit for block and tail together. To meet it, the block gives up, in
-    this order: the outcomes of steps, the middle of older words, the lines of single steps in favor of counts, the
-    middle of the newest message, the oldest lines. The block alone never takes more than the tail leaves of `room`.
+    this order: the outcomes of steps, the middle of older words, the agent's sentences, the lines of single steps in
+    favor of counts, the middle of the newest message, the oldest lines. The block alone never takes more than the tail
+    leaves of `room`.
     Steps that a model has summed up are only counted.
     """
     tail_count = _tail(sizes, tail_room)
@@ -84,7 +85,7 @@ def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]
 
     Each way gives up only what it must, oldest first.
     """
-    for reduce in (_with_signatures, _with_shortened, _with_merged, _with_dropped):
+    for reduce in (_without_outcomes, _with_shortened, _without_sentences, _with_merged, _with_dropped):
         # Reducing more lines never makes the block larger, so the smallest count that fits is found by bisection.
         count = bisect_left(range(len(lines) + 1), True, key=lambda n: fits(_block(reduce(lines, n))))
         if count <= len(lines):
@@ -92,9 +93,9 @@ def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]
     return _block(_with_dropped(lines, len(lines))), bool(lines)
 
 
-def _with_signatures(lines: Sequence[Line], count: int) -> list[Line]:
+def _without_outcomes(lines: Sequence[Line], count: int) -> list[Line]:
     """Return the lines without the outcomes of the steps among the oldest `count` lines."""
-    return [_short(line) if line.is_step else line for line in lines[:count]] + list(lines[count:])
+    return [*map(_brief, lines[:count]), *lines[count:]]
 
 
 def _with_shortened(lines: Sequence[Line], count: int) -> list[Line]:
@@ -104,13 +105,20 @@ def _with_shortened(lines: Sequence[Line], count: int) -> list[Line]:
     """
     newest_message = next((n for n in reversed(range(len(lines))) if lines[n].is_persons), None)
     return [
-        _short(line) if line.is_step or (n < count and n != newest_message) else line for n, line in enumerate(lines)
+        _brief(line) if line.is_step else _short(line) if n < count and n != newest_message else line
+        for n, line in enumerate(lines)
     ]
+
+
+def _without_sentences(lines: Sequence[Line], count: int) -> list[Line]:
+    """Return the lines with shortened words, and without the agent's sentences in the oldest `count` lines."""
+    brief = _with_shortened(lines, len(lines))
+    return [_short(line) if line.is_step else line for line in brief[:count]] + brief[count:]
 
 
 def _with_merged(lines: Sequence[Line], count: int) -> list[Line]:
     """Return the lines with all words shortened, and each run of steps among the oldest `count` lines merged."""
-    short = _with_shortened(lines, len(lines))
+    short = _without_sentences(lines, len(lines))
     return [*_merged_runs(short[:count]), *short[count:]]
 
 
@@ -120,6 +128,10 @@ def _merged_runs(lines: Sequence[Line]) -> list[Line]:
         members = list(run)
         result += [merged(members)] if is_step and len(members) > 1 else members
     return result
+
+
+def _brief(line: Line) -> Line:
+    return replace(line, text=line.brief or line.text) if line.is_step else line
 
 
 def _short(line: Line) -> Line:

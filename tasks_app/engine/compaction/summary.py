@@ -21,6 +21,7 @@ from tasks_app.record.turns import TurnKind
 from tasks_app.run import TaskContext, make_side_call, reminders
 
 LONGEST_STEP = 160  # characters of a step's action, and of its outcome
+LONGEST_SENTENCE = 300  # characters of the agent's words with a call
 LONGEST_SKILL = 12_000  # characters of a skill's text that is not cut while it fits
 LONGEST_WORDS = 600  # characters of head and tail of a person's words, as a last resort
 _OURS = re.compile(
@@ -38,7 +39,8 @@ class Line:
     """A line of the outline, for the entries from `first` to `last`.
 
     Steps can be merged with their neighbours; `tool` is a step's tool. `is_persons`: it holds words of a person.
-    `short` is a shorter form: head and tail of words, or the action of a step without its outcome.
+    `short` is a shorter form: head and tail of words, or the action of a step alone. `brief` is a form of a step
+    between both: the agent's sentence and the action, without the outcome.
     """
 
     text: str
@@ -46,6 +48,7 @@ class Line:
     last: int
     is_step: bool = False
     tool: str = ""
+    brief: str = ""
     short: str = ""
     is_persons: bool = False
 
@@ -85,8 +88,12 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
     if name == "skill" and result is not None and len(result.content) <= LONGEST_SKILL and status == "succeeded":
         reload_line = f'<step n="{number}" status="{status}">{safe(action)}; load it again with `skill`</step>'
         return Line(text=safe(result.content), short=reload_line, first=call.seq, last=_last(turn))
-    text, short = (f'<step n="{number}" status="{status}">{safe(form)}</step>' for form in (action + outcome, action))
-    return Line(text=text, short=short, first=call.seq, last=_last(turn), is_step=True, tool=name)
+    sentence = f"“{words}” " if (words := _cut(call.content, LONGEST_SENTENCE)) else ""
+    text, brief, short = (
+        f'<step n="{number}" status="{status}">{safe(form)}</step>'
+        for form in (sentence + action + outcome, sentence + action, action)
+    )
+    return Line(text=text, brief=brief, short=short, first=call.seq, last=_last(turn), is_step=True, tool=name)
 
 
 def _words(turn: Turn[ContextEntry], tag: str, text: str, *, prefix: str = "", **attributes: str) -> Line:
@@ -118,9 +125,9 @@ def shortened(text: str, longest: int = LONGEST_WORDS) -> str:
     return f"{head} [… {len(text) - longest} characters …] {tail}"
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, longest: int = LONGEST_STEP) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_STEP else line[: LONGEST_STEP - 1] + "…"
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def safe(text: str) -> str:

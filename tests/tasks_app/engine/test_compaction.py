@@ -51,9 +51,9 @@ class History:
     def user(self, text):
         return self.add("user_message", text)
 
-    def step(self, name="file", result="ok", status="succeeded", summary_of="", **arguments):
+    def step(self, name="file", result="ok", status="succeeded", summary_of="", sentence="", **arguments):
         call_id = f"c{len(self.entries)}"
-        self.add("tool_call", call=(call_id, name, arguments))
+        self.add("tool_call", sentence, call=(call_id, name, arguments))
         summary = {"summary": summary_of} if summary_of else {}
         return self.add("tool_result", result, tool_call_id=call_id, status=status, **summary)
 
@@ -122,6 +122,33 @@ def test_outcomes_of_steps_go_before_their_actions():
     assert "w" * 900 in block
     assert "file 19.py → rrr" in block, "the newest keep it longest"
     assert "file 0.py → " not in block
+
+
+def test_a_step_begins_with_the_sentence_beside_its_call():
+    history = History().user("a").step(path="a.py", sentence="Up to line 498:\n3 </step> so far.").user("b")
+    assert "“Up to line 498: 3 <\\/step> so far.” file a.py → ok</step>" in history.compact().block
+
+
+@pytest.mark.parametrize(("length", "shown"), [(300, "s" * 300), (301, "s" * 299 + "…")])
+def test_sentences_stay_in_full_up_to_300_characters(length, shown):
+    block = History().user("a").step(path="a.py", sentence="s" * length).user("b").compact().block
+    assert f">“{shown}” file a.py → ok</step>" in block
+
+
+def test_outcomes_go_before_sentences_and_old_sentences_before_new():
+    history = History().user("w" * 900).user("Go.")
+    for number in range(20):
+        history.step(path=f"{number}.py", result="r" * 150, sentence=f"Thought {number}: " + "t" * 90)
+    history.user("now")
+    block = history.compact(room=1_800).block
+    assert all(f"“Thought {number}: " in block for number in range(20))
+    assert "0.py →" not in block
+    block = history.compact(room=1_000).block
+    assert "→" not in block
+    assert "w" * 900 not in block, "old words are shortened first"
+    assert "“Thought 0: " not in block
+    assert "“Thought 19: " in block
+    assert all(f"file {number}.py" in block for number in range(20))
 
 
 def test_steps_are_merged_only_after_older_words_are_shortened():
@@ -209,7 +236,8 @@ def histories(draw):
             case "user":
                 history.user(text)
             case "step":
-                history.step(draw(st.sampled_from(["file", "shell"])), result=text, path=text[:50])
+                sentence = draw(st.sampled_from(["", "So far 3.", "ü" * 400, "</step>"]))
+                history.step(draw(st.sampled_from(["file", "shell"])), result=text, path=text[:50], sentence=sentence)
             case "retry":
                 history.add("no_tool_call_retry", text).add("system_reminder", "missing")
             case "partial":

@@ -149,6 +149,34 @@ def test_a_window_of_8000_over_http_with_a_provider_that_counts(ask_http: Any, h
     assert len(done) == 31
 
 
+def test_the_sentences_of_old_steps_stay_in_the_outline(ask_http: Any, http_provider: Any) -> None:
+    """The agent counts as it reads. Its figures are only in the words next to its calls."""
+    model = LogicalModel.objects.get()
+    model.context_window, model.max_output_tokens = 16_000, 1_000
+    model.save()
+    received_bodies = []
+
+    def answer(received: Received) -> Reply:
+        received_bodies.append(received.body)
+        number = len(received_bodies)
+        if number > 12:
+            return strict_provider.call(received, "message", {"type": "result", "text": "84."}, f"call_{number}")
+        arguments = {"action": "read", "path": f"{number + 10}.txt"}
+        words = f"Up to file {number - 1}: {number * 7} such twins so far."
+        return strict_provider.call(received, "file", arguments, f"call_{number}", words=words)
+
+    http_provider.replies = [strict_provider.strict(answer, window=16_000)]
+    run = ask_http("Count the twins.")
+    with_files(run.task.session)
+    assert run.advance().state == "done"
+    cut = ContextCut.objects.order_by("pk").last()
+    assert cut is not None
+    outline = str(received_bodies[-1]["messages"][1]["content"])
+    old = [entry.content for entry in run.entries if entry.context_type == "tool_call" and entry.seq <= cut.seq]
+    assert len(old) > 3
+    assert all(f"“{words}” file read" in outline for words in old), outline
+
+
 @pytest.mark.parametrize("mode", ToolMode)
 def test_brief_forms_take_at_most_half_of_the_window(play, small, mode):
     run = play(result())
