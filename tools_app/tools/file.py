@@ -222,7 +222,14 @@ def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResu
     lines = [*page.lines, *_closing(arguments, page)]
     if clipped.is_clipped(arguments.path):
         lines.append("[this file is not all of the output: its middle was not kept, where a line says so]")
-    return ToolResult(content="\n".join(lines) or "(empty file)", cut="none")
+    return ToolResult(content="\n".join(lines) or "(empty file)", cut="none", summary=_range(arguments, page))
+
+
+def _range(arguments: FileArguments, page: text_page.TextPage) -> str:
+    """Return the lines of a page as a range, which an outline shows in place of their beginning."""
+    last = page.total if page.next is None else page.next.line if page.next.offset else page.next.line - 1
+    total = f"{'more than ' if page.has_more else ''}{page.total:,}"
+    return f"lines {arguments.offset or 1:,} to {last:,} of {total}" if page.lines else ""
 
 
 def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str]:
@@ -233,7 +240,7 @@ def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str
             yield f"[lines {first:,} to {page.total:,} of {page.total:,}: the end of the file]"
         return
     last = page.next.line if page.next.offset else page.next.line - 1
-    position = f"lines {first:,} to {last:,} of {'more than ' if page.has_more else ''}{page.total:,}"
+    position = _range(arguments, page)
     if arguments.limit == len(page.lines) and not page.next.offset:
         yield f"[{position}; the next one is offset={page.next.line}]"
         return

@@ -7,6 +7,7 @@ import pytest
 from tasks_app.engine.compaction.summary import line_of
 from tasks_app.models import Session
 from tasks_app.record.turns import group
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.contract import ToolResult, registry
 from tools_app.contract.registry import compact_line
@@ -38,6 +39,19 @@ def test_a_tools_summary_is_in_the_outline_and_the_steps(play, summed_up):
     assert "an empty workspace" not in step.short
     (answer,) = [entry for entry in run.entries if entry.context_type == "ai_message"]
     assert [step["outcome"] for step in answer.metadata["steps"]] == ["an empty workspace"]
+
+
+def test_a_read_file_is_summed_up_by_its_lines(play):
+    run = play(
+        call("file", action="read", path="a.txt", offset=3, limit=4),
+        call("file", action="read", path="a.txt"),
+        result(),
+    )
+    workspace_of(run.task.session).write_bytes("a.txt", b"some words\n" * 600)
+    assert run.advance().state == "done"
+    part, whole = [entry.metadata["summary"] for entry in run.entries if "summary" in entry.metadata][:2]
+    assert part == "lines 3 to 6 of 600"
+    assert whole == "lines 1 to 600 of 600"
 
 
 def test_the_summary_of_the_last_call_is_the_sessions(play, summed_up):

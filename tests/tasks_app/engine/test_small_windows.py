@@ -175,6 +175,7 @@ def test_the_sentences_of_old_steps_stay_in_the_outline(ask_http: Any, http_prov
     old = [entry.content for entry in run.entries if entry.context_type == "tool_call" and entry.seq <= cut.seq]
     assert len(old) > 3
     assert all(f"“{words}” file read" in outline for words in old), outline
+    assert "→ line of" not in outline
 
 
 @pytest.mark.parametrize("mode", ToolMode)
