@@ -32,10 +32,13 @@ from tasks_app.run.reminders.on_event import (
 )
 from tasks_app.run.snapshot import TaskSnapshot
 from tasks_app.runtime import process
+from tasks_app.runtime.cancellation import WorkAborted
 from tasks_app.workspace import file_history
+from tasks_app.workspace.folders import layers
 from tools_app.errors import ToolError
 from tools_app.files import paths
 from tools_app.notes import Passage
+from tools_app.sandbox import ShellCommand, git_summary
 
 MOST_INSTRUCTIONS = 8  # files of instructions per task
 MOST_WORDS = 50  # of a command, examined as paths
@@ -104,8 +107,9 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
     instructions = _instructions_of(context, "")
     notes = _relevant_notes(context, instructions)
     now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers must not learn the time zone
+    longest = _longest_instructions(context.settings.window)
     start = reminders.task_start(
-        now, context.workspace.listing(), instructions, notes, _longest_instructions(context.settings.window)
+        now, context.workspace.listing(), instructions, notes, longest, git=_git_lines(context)
     )
     delegation = [reminders.delegated()] if context.task.parent_call_id else []
     first_step, plan = workflow.first_step(context.task)
@@ -122,6 +126,30 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
         agent_version_id=context.agent_version_id,
         **plan,
     )
+
+
+def _git_lines(context: TaskContext) -> str:
+    """Return the state of the workspace's git repository in three lines, or "" if there is none or no `shell`.
+
+    Git runs in a sandbox of its own, as commands do.
+    """
+    workspace = context.workspace
+    if "shell" not in context.visible.names or not workspace.is_folder(".git"):
+        return ""
+    command = ShellCommand(
+        text="",
+        workspace=workspace.root,
+        views=workspace.views,
+        owner=workspace.owner,
+        layers=layers(context.sandbox, context.settings.agent),
+        mask=context.settings.policy.restrictions.mask(workspace),
+        time_zone=context.time_zone,
+    )
+    try:
+        summary = context.interruption.run(git_summary(context.sandbox, command, process.record_group))
+    except WorkAborted:  # the next snapshot says why
+        return ""
+    return context.secrets.redactor.redacted(str(summary)) if summary else ""
 
 
 def _share_of_window(window: int) -> int:

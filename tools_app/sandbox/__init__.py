@@ -4,6 +4,7 @@ from tools_app.sandbox import ports, supervision, workshop
 from tools_app.sandbox.base import CommandLimits, CommandOutcome, Layer, Mask, ProcessIdentity, Sandbox, ShellCommand
 from tools_app.sandbox.choice import NoSandbox, choose_sandbox
 from tools_app.sandbox.docker import Docker
+from tools_app.sandbox.git_summary import git_summary
 from tools_app.sandbox.output import BoundedOutput
 from tools_app.sandbox.ports import SandboxPorts, connect
 from tools_app.sandbox.probe import SandboxContents, sandbox_contents
@@ -25,6 +26,7 @@ __all__ = [
     "ShellCommand",
     "choose_sandbox",
     "connect",
+    "git_summary",
     "ports",
     "sandbox_contents",
     "supervision",

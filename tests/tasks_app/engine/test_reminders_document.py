@@ -109,10 +109,11 @@ def cycle_of_two() -> list[Draft]:
 
 def examples() -> list[Draft | None]:
     start = datetime(2026, 11, 22, tzinfo=UTC)
+    git = "Git: on branch main.\nChanged files: 1 (M app.py).\nLast commits: 1a2b3c4 Add the form; 5d6e7f8 Start."
     instructions = InstructionFile(path="AGENTS.md", text="Use tabs. Run the tests before you commit.")
     of_folder = InstructionFile(path="website/AGENTS.md", text="Run npm test before you commit.")
     return [
-        reminders.task_start(start, "notes.txt (1.2 kB)", instructions, REMEMBERED),
+        reminders.task_start(start, "notes.txt (1.2 kB)", instructions, REMEMBERED, git=git),
         reminders.routing(
             [("research", "Load the skill `sources` with `skill` before you begin.", "Name your sources.")]
         ),

@@ -1,0 +1,115 @@
+"""A summary of the workspace's git repository: its branch, changed files and last commits.
+
+Git runs in the sandbox, with a repository folder of its own that only links to the objects, references and index of
+`.git`. It never reads the configuration and hooks of the workspace, in which programs could be named: a monitor of
+files, filters of content, the check of signatures.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tools_app.errors import ToolError
+from tools_app.sandbox.base import CommandLimits, ProcessIdentity, Sandbox, ShellCommand
+
+_NAMED_FILES = 5
+_MAX_NAME = 80  # characters of a path
+_MAX_SUBJECT = 72  # characters
+_LIMITS = CommandLimits(wall_s=4, output=64_000)
+_ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",  # not the workspace's home
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+# The paths of a submodule are left out, as git would run in it with its own configuration.
+_SCRIPT = r"""
+top=$PWD
+[ -d "$top/.git" ] && [ ! -L "$top/.git" ] || exit 1
+own=$(mktemp -d) || exit 1
+trap 'rm -rf "$own"' EXIT
+for path in refs packed-refs objects index info shallow; do
+    [ -e "$top/.git/$path" ] && ln -s "$top/.git/$path" "$own/$path"
+done
+[ -f "$top/.git/HEAD" ] && head -c 400 "$top/.git/HEAD" > "$own/HEAD"
+printf '/.results/\n' > "$own/exclude"
+printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tquotePath = false\n' > "$own/config"
+run() {
+    timeout 2 git --no-optional-locks --no-pager --git-dir="$own" --work-tree="$top" \
+        -c core.fsmonitor= -c core.excludesFile="$own/exclude" -c core.hooksPath=/dev/null "$@" 2> /dev/null
+}
+printf 'branch %s\n' "$(run symbolic-ref -q --short HEAD | head -c 300)"
+run log -3 --format='commit %h %s' | cut -c 1-400
+run status --porcelain=v1 --branch --no-renames --ignore-submodules=all | head -c 50000
+"""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GitSummary:
+    """A repository's branch, "" without one; its changed files, None if they were not counted in time; its commits."""
+
+    branch: str
+    changes: Sequence[str] | None
+    is_cut: bool = False
+    commits: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        """Return three lines."""
+        return "\n".join(
+            [
+                f"Git: on branch {self.branch}." if self.branch else "Git: on no branch (detached HEAD).",
+                f"Changed files: {self._changes()}.",
+                f"Last commits: {'; '.join(self.commits)}." if self.commits else "No commits yet.",
+            ]
+        )
+
+    def _changes(self) -> str:
+        if self.changes is None:
+            return "not counted in time"
+        if not self.changes:
+            return "none"
+        total = f"more than {len(self.changes):,}" if self.is_cut else f"{len(self.changes):,}"
+        more = ", …" if len(self.changes) > _NAMED_FILES else ""
+        return f"{total} ({', '.join(self.changes[:_NAMED_FILES])}{more})"
+
+
+async def git_summary(
+    sandbox: Sandbox, command: ShellCommand, on_start: Callable[[ProcessIdentity], None]
+) -> GitSummary | None:
+    """Return the summary of the repository in a command's workspace. None: there is no repository, or no git.
+
+    The command's text and limits are replaced.
+    """
+    command = replace(command, text=_SCRIPT, environment=_ENVIRONMENT, limits=_LIMITS)
+    try:
+        outcome = await sandbox.run(command, on_output=lambda text: None, on_start=on_start)
+    except (ToolError, OSError):
+        return None
+    return parsed(outcome.output)
+
+
+def parsed(output: str) -> GitSummary | None:
+    """Return the summary in the script's output, or None."""
+    lines = output.split("\n")
+    branch = lines[0].removeprefix("branch ")
+    commits = [line.removeprefix("commit ") for line in lines[1:4] if line.startswith("commit ")]
+    status = lines[1 + len(commits) :]
+    is_counted = bool(status) and status[0].startswith("## ")
+    if not lines[0].startswith("branch ") or not (commits or is_counted):
+        return None
+    changes, last = status[1:-1], "".join(status[-1:])
+    return GitSummary(
+        branch=_shown(branch, _MAX_NAME),
+        changes=[_shown(line.strip(), _MAX_NAME) for line in changes] if is_counted else None,
+        is_cut=last != "",
+        commits=[_shown(commit, _MAX_SUBJECT + 8) for commit in commits],
+    )
+
+
+def _shown(text: str, longest: int) -> str:
+    """Return a text in one line of limited length that cannot close a reminder's tags."""
+    plain = _CONTROL.sub(" ", text).strip().replace("</", "<\\/")
+    return plain if len(plain) <= longest else f"{plain[: longest - 1]}…"
