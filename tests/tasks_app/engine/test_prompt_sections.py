@@ -131,3 +131,13 @@ def test_the_agents_model_answers_if_the_session_names_none(play, owner):
     first.task = following
     assert first.advance().state == "done"
     assert LLMLog.objects.get(task_id=following.id).model == model.name
+
+
+@pytest.mark.parametrize("is_brief", [False, True])
+def test_commits_need_a_request_and_tests_are_reported(is_brief):
+    inputs = replace(INPUTS, is_brief=is_brief)
+    text = system_prompt(inputs)
+    assert "Commit only when asked" in text
+    assert "stray" in text
+    assert "the test command with its numbers" in text
+    assert "Commit only" not in section("tool_use", replace(inputs, has_shell=False))
