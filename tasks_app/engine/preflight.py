@@ -260,9 +260,7 @@ def _folder_instructions(context: TaskContext) -> list[Draft]:
 
 def _instructions_of(context: TaskContext, folder: str) -> InstructionFile | None:
     """Return the instructions in a folder of the workspace, the first file with text, or None."""
-    if folder and not context.workspace.is_folder(folder):
-        return None
-    for name in INSTRUCTION_FILES:
+    for name in context.workspace.present(folder, INSTRUCTION_FILES):  # one look, as most folders have none
         path = f"{folder}/{name}" if folder else name
         if (text := search.text_file(context.workspace, path, context.secrets.redactor)).strip():
             return InstructionFile(path=path, text=text)

@@ -153,6 +153,15 @@ class Workspace:
         except ToolError:
             return 0
 
+    def present(self, folder: str, names: Sequence[str]) -> list[str]:
+        """Return the names that exist in a folder, none if there is no such folder. Never raises."""
+        try:
+            root, path = self.locate(folder)
+            with self._open_folder(root, path) as descriptor:
+                return [name for name in names if os.access(name, os.F_OK, dir_fd=descriptor)]
+        except (ToolError, OSError):
+            return []
+
     def open_for_read(self, path: str) -> BinaryIO:
         """Open the regular file at `path`. The caller closes it."""
         with self._open_parent(path) as (parent, name):
