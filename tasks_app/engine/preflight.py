@@ -131,7 +131,7 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
 def _git_lines(context: TaskContext) -> str:
     """Return the state of the workspace's git repository in three lines, or "" if there is none or no `shell`.
 
-    Git runs in a sandbox of its own, as commands do.
+    Git runs in a separate sandbox, as commands do.
     """
     workspace = context.workspace
     if "shell" not in context.visible.names or not workspace.is_folder(".git"):

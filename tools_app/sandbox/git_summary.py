@@ -1,6 +1,6 @@
 """A summary of the workspace's git repository: its branch, changed files and last commits.
 
-Git runs in the sandbox, with a repository folder of its own that only links to the objects, references and index of
+Git runs in the sandbox, with a temporary repository folder that only links to the objects, references and index of
 `.git`. It never reads the configuration and hooks of the workspace, in which programs could be named: a monitor of
 files, filters of content, the check of signatures.
 """
