@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools_app.json_schema.validation import loads
+from tools_app.json_schema.validation import loads, loads_multiline
 
 _FENCE = "```"
 _STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|,(?=\s*[}\]])', re.DOTALL)
@@ -24,7 +24,6 @@ _REMARKS = (
     "rationale",
     "thought",
 )  # remarks about the call, which no tool reads
-_multiline = json.JSONDecoder(strict=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +74,11 @@ def _lenient_readings(text: str) -> Iterator[tuple[Any, str]]:
         with suppress(ValueError):
             yield loads(text), "a code fence"
     with suppress(ValueError):
-        yield _multiline.decode(text), "line breaks in a JSON text"
+        yield loads_multiline(text), "line breaks in a JSON text"
     without_commas = _STRING_OR_COMMA.sub(lambda match: "" if match[0] == "," else match[0], text)
     if without_commas != text:
         with suppress(ValueError):
-            yield _multiline.decode(without_commas), "a comma at an end"
+            yield loads_multiline(without_commas), "a comma at an end"
     if text.startswith("{'") and len(text) <= _MAX_LITERAL:
         with suppress(ValueError, SyntaxError, MemoryError, TypeError):
             yield loads(json.dumps(ast.literal_eval(text))), "the quotes of Python"

@@ -47,6 +47,14 @@ def loads(text: str) -> Any:
     return _decoder.decode(text)
 
 
+def loads_multiline(text: str) -> Any:
+    """Return the JSON value in `text`, whose strings may contain line breaks and other control characters.
+
+    Raises: as `loads`.
+    """
+    return _multiline_decoder.decode(text)
+
+
 def depth(value: Any) -> int:
     """Return the number of nested objects and lists, counted without recursion."""
     levels, items = 0, [value]
@@ -229,6 +237,7 @@ def _refuse_constant(text: str) -> Any:
 
 
 _decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_multiline_decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, strict=False)
 
 
 # --- validation ----------------------------------------------------------------------------------------------------
