@@ -30,7 +30,7 @@ class Compacted:
     """A compacted conversation: `block` replaces all turns up to the entry `cut_seq`; later ones stay unchanged.
 
     `size` is the size of both in tokens, `tail` that of the later turns. `has_dropped`: the oldest turns have lost even
-    their lines.
+    their lines. `has_lost_message`: one of them is the person's newest message.
     """
 
     block: str
@@ -38,6 +38,7 @@ class Compacted:
     size: int = 0
     tail: int = 0
     has_dropped: bool = False
+    has_lost_message: bool = False
 
 
 def compact(
@@ -65,8 +66,16 @@ def compact(
         lines = _merged_runs(lines)
     tail = sum(sizes[len(old_turns) :])
     block, has_dropped = _fit(lines, lambda block: size(block) <= max(0, room - tail))
+    bare = _block(_with_omitted(lines, len(lines), []))
     cut_seq = old_turns[-1].entries[-1].seq if old_turns else 0
-    return Compacted(block=block, cut_seq=cut_seq, size=size(block) + tail, tail=tail, has_dropped=has_dropped)
+    return Compacted(
+        block=block,
+        cut_seq=cut_seq,
+        size=size(block) + tail,
+        tail=tail,
+        has_dropped=has_dropped,
+        has_lost_message=block == bare and any(line.is_persons for line in lines),
+    )
 
 
 def _tail(sizes: Sequence[int], room: int) -> int:
@@ -90,7 +99,7 @@ def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]
         count = bisect_left(range(len(lines) + 1), True, key=lambda n: fits(_block(reduce(lines, n))))
         if count <= len(lines):
             return _block(reduce(lines, count)), reduce is _with_dropped and count > 0
-    return _block(_with_dropped(lines, len(lines))), bool(lines)
+    return _block(_with_omitted(lines, len(lines), [])), bool(lines)
 
 
 def _without_outcomes(lines: Sequence[Line], count: int) -> list[Line]:
@@ -148,10 +157,19 @@ def _with_dropped(lines: Sequence[Line], count: int) -> list[Line]:
         return rest
     newest_message = max((n for n, line in enumerate(lines) if line.is_persons), default=-1)
     kept = [_short(lines[newest_message])] if 0 <= newest_message < count else []
-    has_words = any(line.is_persons for n, line in enumerate(lines[:count]) if n != newest_message)
+    return [*_with_omitted(lines, count, kept), *rest]
+
+
+def _with_omitted(lines: Sequence[Line], count: int, kept: Sequence[Line]) -> list[Line]:
+    """Return a line in place of the oldest `count` lines, which tells whether it hides words of the person, and the
+    kept ones.
+    """
+    if not count:
+        return []
+    has_words = sum(line.is_persons for line in lines[:count]) > len(kept)
     contents = "steps and words of the person; recall by number" if has_words else "recall by number"
     text = f'<omitted from="{lines[0].first}" to="{lines[count - 1].last}">{contents}</omitted>'
-    return [Line(text=text, first=lines[0].first, last=lines[count - 1].last), *kept, *rest]
+    return [Line(text=text, first=lines[0].first, last=lines[count - 1].last), *kept]
 
 
 def _block(lines: Sequence[Line]) -> str:
@@ -325,7 +343,8 @@ class CutPlanner:
             for turn in turns
         ]
         compacted, too_big = self._compact(turns, sizes, self.window.room), None
-        if compacted.size > self.window.room or (compacted.has_dropped and compacted.tail > self.window.tail):
+        is_poor = compacted.has_lost_message or (compacted.has_dropped and compacted.tail > self.window.tail)
+        if compacted.size > self.window.room or is_poor:
             compacted, too_big = self._compact(turns, sizes, self.window.guard), turns[-1]
         views = {seq: view for seq, view in shorter.items() if seq > compacted.cut_seq}
         new_cut = Cut(seq=compacted.cut_seq, block=compacted.block, views=views).without(cut.left_out)

@@ -196,10 +196,21 @@ def test_the_persons_newest_message_is_never_dropped():
     history = History().user("wish " + "w" * 500).user("Do this: " + "x" * 2_000)
     for _ in range(200):
         history.step("shell", command="y" * 300)
-    block = history.compact(room=1).block
+    tail = history.compact(room=1).tail
+    block = history.compact(room=tail + 400).block
     assert "Do this" in block
     assert "words of the person" in block
     assert "wish" not in block
+
+
+def test_the_persons_newest_message_is_dropped_only_where_nothing_else_fits():
+    history = History().user("Do this: " + "x" * 2_000)
+    for _ in range(200):
+        history.step("shell", command="y" * 300)
+    compacted = history.compact(room=1)
+    assert compacted.has_lost_message
+    assert "Do this" not in compacted.block
+    assert "words of the person" in compacted.block
 
 
 def test_a_removed_tool_breaks_nothing():
