@@ -188,7 +188,7 @@ def _scalar(value: Any) -> Iterator[str]:
 
 # --- the outline of old turns ----------------------------------------------------------------------------------------
 
-_TAGS = "about|user|agent|asked|handoff|step|turns|omitted|note"
+_TAGS = "about|user|agent|asked|handoff|step|turns|omitted|note|plan"
 _BEGIN = r"(?:^|(?<=</asked>))"
 _LINE = re.compile(rf'{_BEGIN}<({_TAGS})((?: \w+="[^"]*+")*+)>', re.MULTILINE)
 _ATTRIBUTE = re.compile(r' (\w+)="([^"]*)"')
@@ -199,6 +199,7 @@ _LABELS = {
     "handoff": "Handed on",
     "turns": "Steps",
     "step": "Step",
+    "plan": "Plan",
 }
 
 

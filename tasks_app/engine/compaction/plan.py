@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from llm_app.call import TargetModel
-from tasks_app.engine.compaction.summary import Line, Template, line_of, merged
+from tasks_app.engine.compaction.summary import Line, Template, line_of, merged, plan_line
 from tasks_app.engine.prompt.build import PromptHead, build_for
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import Cut, RequestMessages, Turn, tokens
@@ -19,6 +19,7 @@ from tasks_app.record.turns import group
 from tasks_app.run import TaskContext
 
 Size = Callable[[str], int]
+LONGEST_TITLE, SHORT_TITLE = 200, 40  # characters of a plan's step; short when whole lines must go
 ABOUT = (
     "<about>The beginning of this conversation, cut to its outline: people's words, your results, and a line for each "
     "step. `recall` gives back a whole result by its number n.</about>"
@@ -65,8 +66,9 @@ def compact(
     if is_summed_up:
         lines = _merged_runs(lines)
     tail = sum(sizes[len(old_turns) :])
-    block, has_dropped = _fit(lines, lambda block: size(block) <= max(0, room - tail))
-    bare = _block(_with_omitted(lines, len(lines), []))
+    plans = (plan_line(old_turns, LONGEST_TITLE), plan_line(old_turns, SHORT_TITLE))
+    block, has_dropped = _fit(lines, plans, lambda block: size(block) <= max(0, room - tail))
+    bare = [_block(_with_omitted(lines, len(lines), []), plan) for plan in (plans[1], "")]
     cut_seq = old_turns[-1].entries[-1].seq if old_turns else 0
     return Compacted(
         block=block,
@@ -74,7 +76,7 @@ def compact(
         size=size(block) + tail,
         tail=tail,
         has_dropped=has_dropped,
-        has_lost_message=block == bare and any(line.is_persons for line in lines),
+        has_lost_message=block in bare and any(line.is_persons for line in lines),
     )
 
 
@@ -89,17 +91,20 @@ def _tail(sizes: Sequence[int], room: int) -> int:
     return count
 
 
-def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]:
+def _fit(lines: Sequence[Line], plans: tuple[str, str], fits: Callable[[str], bool]) -> tuple[str, bool]:
     """Return the richest block that fits, and whether lines were dropped.
 
-    Each way gives up only what it must, oldest first.
+    Each way gives up only what it must, oldest first. The plan stays, at last with short titles, unless nothing fits.
     """
+    full, short = plans
     for reduce in (_without_outcomes, _with_shortened, _without_sentences, _with_merged, _with_dropped):
+        plan = short if reduce is _with_dropped else full
         # Reducing more lines never makes the block larger, so the smallest count that fits is found by bisection.
-        count = bisect_left(range(len(lines) + 1), True, key=lambda n: fits(_block(reduce(lines, n))))
+        count = bisect_left(range(len(lines) + 1), True, key=lambda n: fits(_block(reduce(lines, n), plan)))
         if count <= len(lines):
-            return _block(reduce(lines, count)), reduce is _with_dropped and count > 0
-    return _block(_with_omitted(lines, len(lines), [])), bool(lines)
+            return _block(reduce(lines, count), plan), reduce is _with_dropped and count > 0
+    bare = _with_omitted(lines, len(lines), [])
+    return next(filter(fits, [_block(bare, short)]), _block(bare, "")), bool(lines)
 
 
 def _without_outcomes(lines: Sequence[Line], count: int) -> list[Line]:
@@ -172,8 +177,8 @@ def _with_omitted(lines: Sequence[Line], count: int, kept: Sequence[Line]) -> li
     return [Line(text=text, first=lines[0].first, last=lines[count - 1].last), *kept]
 
 
-def _block(lines: Sequence[Line]) -> str:
-    text = "\n".join(line.text for line in lines)
+def _block(lines: Sequence[Line], plan: str) -> str:
+    text = "\n".join([*(line.text for line in lines), *([plan] if plan else [])])
     return f"<compacted_history>\n{ABOUT}\n{text}\n</compacted_history>" if lines else ""
 
 

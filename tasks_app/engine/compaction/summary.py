@@ -25,7 +25,7 @@ LONGEST_SENTENCE = 300  # characters of the agent's words with a call
 LONGEST_SKILL = 12_000  # characters of a skill's text that is not cut while it fits
 LONGEST_WORDS = 600  # characters of head and tail of a person's words, as a last resort
 _OURS = re.compile(
-    r"<(\s*)/(?=\s*(?:about|user|agent|asked|handoff|step|turns|omitted|note|compacted_history|conversation)\b)",
+    r"<(\s*)/(?=\s*(?:about|user|agent|asked|handoff|step|turns|omitted|note|plan|compacted_history|conversation)\b)",
     re.IGNORECASE,
 )
 _SENDER = re.compile(
@@ -84,6 +84,8 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
     action = _cut(template(name, arguments))
     outcome = f" → {_cut(result.metadata.get('summary') or result.content)}" if result is not None else ""
     status = result.metadata.get("status", "") if result is not None else "open"
+    if name == "plan" and status == "succeeded":  # the outline ends with the newest plan, so steps need no titles
+        action, outcome = f"plan {arguments.get('action', '')}".strip(), ""
     number = result.seq if result is not None else call.seq
     if name == "skill" and result is not None and len(result.content) <= LONGEST_SKILL and status == "succeeded":
         reload_line = f'<step n="{number}" status="{status}">{safe(action)}; load it again with `skill`</step>'
@@ -94,6 +96,18 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
         for form in (sentence + action + outcome, sentence + action, action)
     )
     return Line(text=text, brief=brief, short=short, first=call.seq, last=_last(turn), is_step=True, tool=name)
+
+
+def plan_line(turns: Sequence[Turn[ContextEntry]], longest: int) -> str:
+    """Return the newest plan that a call in the turns set, with its marks and titles of bounded length, or ''."""
+    for turn in reversed(turns):
+        call, *others = turn.entries
+        if call.call is not None and call.call["name"] == "plan":
+            result = next((e for e in others if e.context_type == ContextType.TOOL_RESULT), None)
+            if result is not None and result.metadata.get("status") == "succeeded":
+                lines = [_cut(line, longest) for line in result.content.splitlines() if line.startswith("[")]
+                return f'<plan n="{result.seq}">' + safe("\n".join(lines)) + "</plan>" if lines else ""
+    return ""
 
 
 def _words(turn: Turn[ContextEntry], tag: str, text: str, *, prefix: str = "", **attributes: str) -> Line:

@@ -213,6 +213,16 @@ def test_the_persons_newest_message_is_dropped_only_where_nothing_else_fits():
     assert "words of the person" in compacted.block
 
 
+@pytest.mark.parametrize("room", [10**9, 150])
+def test_the_newest_plan_ends_the_outline_and_is_never_dropped(room):
+    history = History().user("a").step("plan", result="[>] Read all\n[ ] Mend", action="update").step("shell")
+    history.step("plan", result="[x] Read all\n[>] Mend\n\n(a note)", action="advance")
+    history.step("plan", result="no steps", status="failed").step("shell").user("b")
+    block = history.compact(room=room).block
+    assert block.endswith('<plan n="7">[x] Read all\n[>] Mend</plan>\n</compacted_history>')
+    assert block.count("Read all") == 1
+
+
 def test_a_removed_tool_breaks_nothing():
     history = History().user("a").step("no_such_tool_any_more", x=1).user("b")
     assert "no_such_tool_any_more" in history.compact().block
