@@ -30,13 +30,13 @@ _MAX_NAMED_PATHS = 3  # paths in a reason
 class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
         description="read: lines of a file, a picture, or pages of a document (PDF, Office …). write: create or "
-        "replace a file. append: add to its end. edit: replace old by new. patch: several places or files at once, "
-        "all or nothing unless `partial`. list: a folder. move: rename path to `to`. delete: a file or folder; a "
-        "person is asked where it could not be undone."
+        "replace a file. append: add to its end. edit: replace old by new. patch: several places or files, "
+        "all or nothing unless `partial`. list: a folder. move: rename path to `to`. delete: a person is "
+        "asked where it could not be undone."
     )
     path: str = Field(
         min_length=1,
-        description="Relative to the workspace, such as notes/plan.md; . is its root. For patch: its folder.",
+        description="In the workspace, such as notes/plan.md; . is its root. For patch: its folder.",
     )
     content: str | None = Field(
         None,
@@ -45,7 +45,7 @@ class FileArguments(Arguments):
     old: str | None = Field(None, description="For edit: the text to replace; it must occur once.")
     new: str | None = Field(None, description="For edit: its replacement; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace each occurrence.")
-    partial: bool = False
+    partial: bool = Field(False, description="For patch.")
     offset: int | None = Field(None, description="For read and list: the first line, page or entry; -20: the last 20.")
     skip: int | None = Field(
         None, ge=0, description="For read: characters of that line, or lines of that page, to skip."
