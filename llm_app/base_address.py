@@ -3,11 +3,12 @@
 import re
 from urllib.parse import urlsplit, urlunsplit
 
-# Endpoints that people paste with the address.
-_ENDPOINTS = re.compile(
-    r"(/+(chat/completions|completions|responses|embeddings|images/generations|audio/speech|messages|models))+$"
+# Endpoints that people paste with the address, the longest first.
+_ENDPOINTS = (
+    *("chat/completions", "images/generations", "audio/speech", "completions", "responses", "embeddings"),
+    *("messages", "models"),
 )
-_DOUBLED_VERSION = re.compile(r"(/v\d+\w*)(\1)+$")
+_VERSION = re.compile(r"v\d\w*")
 
 
 def endpoint_address(base_address: str, path: str) -> str:
@@ -51,9 +52,18 @@ def tidied_address(address: str) -> str:
     Raises: ValueError for an invalid address.
     """
     parts = urlsplit(address.strip())
-    path = _ENDPOINTS.sub("", parts.path.rstrip("/")).rstrip("/")
-    path = _DOUBLED_VERSION.sub(r"\1", path)
+    segments = _without_endpoints(parts.path).split("/")
+    while len(segments) > 2 and segments[-1] == segments[-2] and _VERSION.fullmatch(segments[-1]):
+        segments.pop()
+    path = "/".join(segments)
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def _without_endpoints(path: str) -> str:
+    path = path.rstrip("/")
+    while endpoint := next((name for name in _ENDPOINTS if path.endswith(f"/{name}")), ""):
+        path = path.removesuffix(f"/{endpoint}").rstrip("/")
+    return path
 
 
 def has_path(address: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from llm_app.errors import ContextTooLong, LLMError
 
-_NUMBER = r"(?<![\w.-])(\d{1,3}(?:,\d{3})+|\d+)(?![\w-]|\.\d)"
+_NUMBER = r"(?<![\w.-])(\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?![\w-]|\.\d)"
 _AT_MOST = (
     r"<=|≤|(?:less|lower|smaller|fewer)(?: than)? or equal(?: to)?|at most|no more than|not exceed|exceeds"
     r"|not (?:be )?(?:greater|larger|more|higher|include more) than|up to|\bmaximum\b|\bmax\b|\blimit(?:ed)?\b"

@@ -248,7 +248,11 @@ def _names_field(error: LLMError, field: str) -> bool:
 
 def _names_unknown_field(error: LLMError, field: str) -> bool:
     """Return whether an error names any field of a request, whose name may be a common word."""
+    return error.param == field or bool(re.search(_named_as_field(field), error.text))
+
+
+def _named_as_field(field: str) -> str:
+    """Return a pattern of sentences that name a field: in quotes, announced as a field, or before a colon."""
     name = re.escape(field.lower())
-    quoted = rf"['\"`“]{name}['\"`”]"
     announced = rf"(?:field|parameter|param|argument|property|key|supplied|inputs)s?\W{{1,3}}{name}(?!\w)"
-    return error.param == field or bool(re.search(f"{quoted}|{announced}|(?<![\\w.]){name}: ", error.text))
+    return rf"['\"`“]{name}['\"`”]|{announced}|(?<![\w.]){name}: "

@@ -98,7 +98,7 @@ def own_words(detail: str) -> str:
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
+    r"(?<![\d.])(\d++(?:\.\d++)?)\s*+(ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
 )
 # Words of OpenAI ("Please try again in 6m0s"), Azure ("retry after 10 seconds"), Gemini ("reset after 4h2m"), Kimi
 # ("try again after 1 seconds") and ChatGPT ("in 5 days 22 hours": github.com/openai/codex/issues/3899).

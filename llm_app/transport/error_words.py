@@ -238,7 +238,7 @@ TOO_LONG = (
     "long context beta is not yet available",
 )
 # A message that is longer than any of OpenAI's may be. The same words with another field name a cure.
-MESSAGE_TOO_LONG = re.compile(r"(?:messages|input)\[\d+\]\.(?:content|output)\S*: string too long")
+MESSAGE_TOO_LONG = re.compile(r"(?:messages|input)\[\d+\]\.(?:content|output)[^\s:]{0,100}: string too long")
 # One request is larger than the allowance of a minute (429, 413), so that waiting cannot help. Sources: the answers of
 # OpenAI in github.com/just-every/code/issues/421, of Groq in github.com/continuedev/continue/issues/11717.
 LARGER_THAN_A_MINUTE = ("request too large for", "tokens must be reduced", "reduce your message size")

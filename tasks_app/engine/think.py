@@ -7,8 +7,8 @@ from llm_app.call import Completion, LLMCall, References, Runner, StoredPrompt, 
 from llm_app.types import Purpose
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.apply import entries_to_cut, make_room, too_small
-from tasks_app.engine.compaction.plan import Measured, measure
 from tasks_app.engine.compaction.summary import SummaryDue
+from tasks_app.engine.compaction.window import Measured, measure
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.reply import stage_first_call
 from tasks_app.models import Cause, ContextEntry, ContextType, FailureCode, Session

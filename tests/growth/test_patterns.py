@@ -14,6 +14,10 @@ EXAMPLES = {
     "llm_app/call/families.py: family.names": "[each.names for each in _FAMILIES]",
     "llm_app/call/learned_quirks.py: rule.message_pattern": "[each.message_pattern for each in _RULES]",
     "llm_app/call/learned_quirks.py: f'(?<!\\\\w){field}(?!\\\\w)'": "[rf'(?<!\\w){each.field}(?!\\w)' for each in _RULES]",
+    "llm_app/call/learned_quirks.py: _named_as_field(field)": "[_named_as_field('stream')]",
+    "llm_app/call/learned_limits.py: f'(?<!\\\\d){size}\\\\s*(?:>|/)\\\\s*{_NUMBER}'": (
+        "[rf'(?<!\\d)100000\\s*(?:>|/)\\s*{_NUMBER}']"
+    ),
     "llm_app/redaction/needles.py: f\"(?={''.join((f'[{some}]' for some in of_each_place))})\" "
     "if of_each_place else '(?!)'": "[_pattern_of_starts(['aaaa', 'abab']).pattern]",
     "llm_app/setup/known_providers.py: known.key": "[each.key for each in KNOWN_PROVIDERS]",
@@ -21,6 +25,7 @@ EXAMPLES = {
         "[each.pattern for known in __import__('llm_app.setup.known_providers', fromlist=['']).KNOWN_PROVIDERS for each in known.families]"
     ),
     "llm_app/text_calls/last_block.py: _closing": "[r'[ \\t>]{0,3}`{3,}\\s*', r'[ \\t>]{0,900}~{900,}\\s*']",
+    "llm_app/text_calls/markers.py: markers.begin": "[each.begin for each in FAMILIES.values()]",
     "llm_app/text_calls/markers.py: begin_pattern": "[each.begin for each in FAMILIES.values()]",
     "llm_app/text_calls/markers.py: end_pattern": "[each.end for each in FAMILIES.values()]",
     "llm_app/text_calls/xml_calls.py: pattern": "[p for each in DIALECTS for p in (each.call_begin, each.parameter_begin)]",
@@ -68,6 +73,10 @@ METHODS = {
             "BACKTICKS",
         )
     },
+    "tools_app/editing/replacement.py: _READING": "match",
+    "tools_app/editing/replacement.py: ' *(\\\\d{1,7}): '": "match",
+    "tools_app/editing/replacement.py: ' *(\\\\d{1,7})[:-]'": "match",
+    "tools_app/editing/replacement.py: ' *(\\\\d{1,7}) ?\\\\| ?'": "match",
     "tools_app/shell/tokens.py: ESCAPED_IN_BACKTICKS": "sub",
     "tools_app/shell/tokens.py: ESCAPED_IN_QUOTED_BACKTICKS": "sub",
     "tasks_app/text/sentences.py: _as_pattern(text)": "fullmatch",

@@ -31,7 +31,7 @@ _MATCH_OFFSET = 100  # characters of a long line before the match
 _MAX_MATCH_LINES = 30  # lines of a match that are shown
 # A line end, or a dot or a set that matches line ends: such a pattern means several lines.
 _ACROSS_LINES = re.compile(
-    r"\n|(?<!\\)(?:\\\\)*(?:\\n|\(\?[a-z]*s[a-z]*[:)-]|\[(?:\\s\\S|\\S\\s|\\w\\W|\\W\\w|\\d\\D|\\D\\d)\])"
+    r"\n|(?<!\\)(?:\\\\)*(?:\\n|\(\?[a-rt-z]*+s[a-z]*+[:)-]|\[(?:\\s\\S|\\S\\s|\\w\\W|\\W\\w|\\d\\D|\\D\\d)\])"
 )
 
 

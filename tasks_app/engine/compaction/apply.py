@@ -6,8 +6,9 @@ from dataclasses import replace
 from llm_app.call import TargetModel
 from llm_app.models import Blob
 from tasks_app.engine.compaction import summary
-from tasks_app.engine.compaction.plan import CutPlanner, Measured, Move, Strategies, Window, measure
+from tasks_app.engine.compaction.plan import CutPlanner, Move, Strategies
 from tasks_app.engine.compaction.summary import line_of
+from tasks_app.engine.compaction.window import Measured, Window, measure
 from tasks_app.models import Agent, Cause, ContextCut, ContextEntry, FailureCode
 from tasks_app.record import Cut, Draft, notice, redact_entry, tokens
 from tasks_app.run import Failed, TaskContext, UnitOfWork

@@ -15,7 +15,8 @@ from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.xml_mode import AnthropicXML
 from llm_app.types import Message, Prompt
-from tasks_app.engine.compaction.plan import CutPlanner, Strategies, Window
+from tasks_app.engine.compaction.plan import CutPlanner, Strategies
+from tasks_app.engine.compaction.window import Window
 from tasks_app.models import ContextEntry
 from tasks_app.record import Cut, RequestMessages, message_of, tokens
 from tasks_app.record.cut import messages_of
