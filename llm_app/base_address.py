@@ -1,6 +1,7 @@
 """Base addresses of providers, and the addresses of their endpoints."""
 
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit, urlunsplit
 
 # Endpoints that people paste with the address, the longest first.
@@ -11,6 +12,7 @@ _ENDPOINTS = (
 _VERSION = re.compile(r"v\d\w*")
 
 
+@lru_cache(maxsize=256)
 def endpoint_address(base_address: str, path: str) -> str:
     """Return the address of an endpoint under a base address, whose query it keeps (Azure's `api-version`).
 

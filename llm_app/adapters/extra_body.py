@@ -47,6 +47,8 @@ def within_limit(extra_body: Mapping[str, Any], max_tokens: int) -> tuple[dict[s
     The fields of inner objects, such as `reasoning.max_tokens`, are lowered so that tokens remain for the answer. A
     negative number means no limit.
     """
+    if not extra_body:
+        return {}, max_tokens
     limits = [value for name in TOKEN_FIELDS if type(value := extra_body.get(name)) is int and value > 0]
     limit = min([max_tokens, *limits])
     return _lowered(_without(extra_body, TOKEN_FIELDS), below(limit)), limit

@@ -41,6 +41,7 @@ from tools_app.notes import Passage
 from tools_app.sandbox import ShellCommand, git_summary
 
 MOST_INSTRUCTIONS = 8  # files of instructions per task
+_REPOSITORY = ".git"
 MOST_WORDS = 50  # of a command, examined as paths
 _WORD = re.compile(r"[\w./@+~-]+")
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]{1,200}")  # cannot close the tags of a reminder
@@ -104,13 +105,13 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
     """Append the date and the listing of the workspace, right after the message that starts the task."""
     step_settings.refresh_with_skills(context, snapshot)
     context.workspace.prepare_for_commands()  # so that a child's listing shows its parent's files
-    instructions = _instructions_of(context, "")
+    found = context.workspace.present("", (*INSTRUCTION_FILES, _REPOSITORY))
+    instructions = _first_instructions(context, "", [name for name in found if name != _REPOSITORY])
     notes = _relevant_notes(context, instructions)
     now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers must not learn the time zone
     longest = _longest_instructions(context.settings.window)
-    start = reminders.task_start(
-        now, context.workspace.listing(), instructions, notes, longest, git=_git_lines(context)
-    )
+    git = _git_lines(context) if _REPOSITORY in found else ""
+    start = reminders.task_start(now, context.workspace.listing(), instructions, notes, longest, git=git)
     delegation = [reminders.delegated()] if context.task.parent_call_id else []
     first_step, plan = workflow.first_step(context.task)
     shown_before = Task.objects.shown_tools_before(context.session.pk, context.task.pk)
@@ -134,7 +135,7 @@ def _git_lines(context: TaskContext) -> str:
     Git runs in a separate sandbox, as commands do.
     """
     workspace = context.workspace
-    if "shell" not in context.visible.names or not workspace.is_folder(".git"):
+    if "shell" not in context.visible.names or not workspace.is_folder(_REPOSITORY):
         return ""
     command = ShellCommand(
         text="",
@@ -252,15 +253,16 @@ def _folder_instructions(context: TaskContext) -> list[Draft]:
     given_folders = {folder for path in context.task.reminded if (folder := instructed_folder(path)) is not None}
     for folder in folders:
         if folder not in given_folders and len(given_folders) + len(drafts) < MOST_INSTRUCTIONS:
-            instructions = _instructions_of(context, folder)
+            found = context.workspace.present(folder, INSTRUCTION_FILES)  # one look, as most folders have none
+            instructions = _first_instructions(context, folder, found)
             if instructions and instructions.path not in named_paths:
                 drafts.append(reminders.folder_instructions(instructions, longest))
     return drafts
 
 
-def _instructions_of(context: TaskContext, folder: str) -> InstructionFile | None:
-    """Return the instructions in a folder of the workspace, the first file with text, or None."""
-    for name in context.workspace.present(folder, INSTRUCTION_FILES):  # one look, as most folders have none
+def _first_instructions(context: TaskContext, folder: str, names: Sequence[str]) -> InstructionFile | None:
+    """Return the first of these files in a folder of the workspace that has text, or None."""
+    for name in names:
         path = f"{folder}/{name}" if folder else name
         if (text := search.text_file(context.workspace, path, context.secrets.redactor)).strip():
             return InstructionFile(path=path, text=text)

@@ -31,7 +31,7 @@ MOST_STATEMENTS = {PLAIN: 7, AWAITED: 11}  # without BEGIN and COMMIT
 # Calls of all functions, on the engine's thread and the event loop's. Psycopg's functions count, as they are Python.
 MOST_CALLS = {PLAIN: 2_500, AWAITED: 3_450} if connection.vendor == "sqlite" else {PLAIN: 3_400, AWAITED: 4_950}
 MOST_STATEMENTS_AROUND = 95  # for a message, the start of its task, and its end
-MOST_CALLS_AROUND = 17_200 if connection.vendor == "sqlite" else 24_500
+MOST_CALLS_AROUND = 16_700 if connection.vendor == "sqlite" else 24_500
 Run = Callable[[int], None]
 
 
