@@ -98,7 +98,7 @@ def result_of_children(context: TaskContext, call: OpenCall) -> ToolResult:
     It fails only if all of them did.
     """
     ended = list(children.of_call(call.log))
-    page = context.settings.result_tokens * tokens.BYTES_PER_TOKEN - _FRAME_BYTES
+    page = context.result_tokens * tokens.BYTES_PER_TOKEN - _FRAME_BYTES
     return ToolResult(
         content=results_text(ended, context.workspace, page),
         status="succeeded" if any(child.state == TaskState.DONE for child in ended) else "failed",

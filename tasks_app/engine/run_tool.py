@@ -206,7 +206,7 @@ def _redacted(context: TaskContext, result: ToolResult) -> str:
     Refresh the secrets first if the result has effects or will be truncated: the commit cannot redact those again.
     """
     content = context.secrets.redactor.redacted(result.content)
-    if not result.effects and estimate(content) <= context.settings.result_tokens:
+    if not result.effects and estimate(content) <= context.result_tokens:
         return content
     return context.secrets.refresh(context.snapshot(fresh=True).version).redactor.redacted(result.content)
 
@@ -234,4 +234,4 @@ def _drafts(
 
 def _within_limit(context: TaskContext, call: OpenCall, result: ToolResult, content: str) -> str:
     """Return the content, shortened to the limit of a result."""
-    return within_budget(result, content, context.workspace, call.call, context.settings.result_tokens)
+    return within_budget(result, content, context.workspace, call.call, context.result_tokens)

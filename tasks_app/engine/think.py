@@ -65,6 +65,7 @@ class StepRequests:
             make_room(self._context, recipient, Cause.FILLED, self._summary)
             self._summary = None
             measured = measure(self._context, recipient)
+        self._context.window_filling = measured.filling
         return self._stored_prompt(measured)
 
     def summarize(self, run: Runner) -> None:

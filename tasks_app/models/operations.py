@@ -18,8 +18,8 @@ from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens
 _CENTURY = timedelta(days=36_500)  # stands for "for ever": longer times overflow the calendar
-# tokens of a tool's result; a small window allows an eighth of itself
-MAX_RESULT_TOKENS, MIN_RESULT_TOKENS = 8_000, 1_000
+# tokens of a tool's result: 8 kB at least, with our remarks, but a small window allows an eighth of itself
+MAX_RESULT_TOKENS, MIN_RESULT_TOKENS = 12_800, 3_000
 
 
 _AT_LEAST_ONE = (
@@ -39,8 +39,8 @@ class Limits(models.Model):
     result_tokens = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="How much of a tool's result the model sees at once. Empty: by its window, a quarter of what the "
-        "newest turns may take up; 1,000 at 8,000, 4,800 at 128,000, 8,000 from 200,000 on.",
+        help_text="How much of a tool's result the model sees at once. Empty: a tenth of its window; 1,000 at 8,000, "
+        "3,200 at 32,000, 12,800 from 128,000 on.",
     )
     compact_at_percent = models.PositiveSmallIntegerField(
         default=80, help_text="How full the window may get before old turns are replaced by an outline."
@@ -149,9 +149,7 @@ class Limits(models.Model):
         """Return the limit, in tokens, of a tool result in a model's window: at most an eighth of the window."""
         if self.result_tokens is not None:
             return min(self.result_tokens, window // 8)
-        if window >= LARGE_WINDOW:
-            return MAX_RESULT_TOKENS
-        return max(min(MAX_RESULT_TOKENS, window * self.tail_percent // 400), min(MIN_RESULT_TOKENS, window // 8))
+        return min(MAX_RESULT_TOKENS, max(window // 10, min(MIN_RESULT_TOKENS, window // 8)))
 
 
 ENDED_PROCESSES = "ended"

@@ -28,7 +28,7 @@ from tasks_app.models import (
 )
 from tasks_app.run.loop_detector import CountedCall, LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
-from tasks_app.run.usage import Calibration
+from tasks_app.run.usage import Calibration, WindowFilling
 from tasks_app.runtime.cancellation import Interruption
 from tasks_app.runtime.live_stream import LiveStream
 from tasks_app.workspace import file_history
@@ -70,7 +70,7 @@ class StepSettings:
 
     @property
     def result_tokens(self) -> int:
-        """Return how much of a tool's result is shown: by the limits if they set it, else by the window."""
+        """Return how much of a tool's result can be shown: by the limits if they set it, else by the window."""
         return self.limits.result_tokens_in(self.window)
 
     def loop_detector(self) -> LoopDetector:
@@ -93,6 +93,7 @@ class TaskContext(UnitOfWork):
     def __init__(self, task: Task, workspace: Workspace, sandbox: Sandbox) -> None:
         super().__init__(task)
         self.calibration = Calibration(task.session.pk)
+        self.window_filling: WindowFilling | None = None  # since the newest request of this context
         self.workspace, self.sandbox = workspace, sandbox
         self.is_shared = task.session.is_open_to_others(task.started_by)
         self.settings = StepSettings(limits=Limits.current())
@@ -119,6 +120,12 @@ class TaskContext(UnitOfWork):
         if text not in self._blobs:
             self._blobs[text] = Blob.store(text)
         return self._blobs[text]
+
+    @property
+    def result_tokens(self) -> int:
+        """Return how much of the next result is shown: less if the window is nearly full."""
+        most = self.settings.result_tokens
+        return self.window_filling.page(most) if self.window_filling else most
 
     @property
     def model(self) -> str:

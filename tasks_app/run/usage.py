@@ -1,5 +1,7 @@
-"""Usage of LLM calls: the calls of an iteration, and the calibration of our token estimates."""
+"""Usage of LLM calls: the calls of an iteration, the calibration of our token estimates, and the window's filling."""
 
+import math
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +10,9 @@ from llm_app.models import LLMCallStatus, LLMLog
 from llm_app.sql import cached_sql, fetch_first
 from llm_app.types import Purpose
 from tasks_app.models import Task
+from tasks_app.record import RequestMessages
 
+FEW_PAGES = 4  # in a window of so few pages, the cut moves often
 LEAST, MOST = 0.5, 2.0  # bounds of the factor: a count outside of them is not one of our request
 
 
@@ -81,3 +85,27 @@ def _factor(log: LLMLog) -> float:
     if log.usage_estimated or not log.input_tokens or not log.estimated_tokens:
         return 0.0
     return min(MOST, max(LEAST, log.input_tokens / log.estimated_tokens))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowFilling:
+    """The conversation of the newest request. It grows until the cut moves, at `full` tokens of the provider."""
+
+    conversation: RequestMessages
+    factor: float
+    full: int
+
+    @property
+    def remaining(self) -> int:
+        """Return the tokens that can be added before the cut moves."""
+        return self.full - math.ceil(self.conversation.size * self.factor)
+
+    def page(self, tokens: int) -> int:
+        """Return the size of a result's page, by our count, for results of up to `tokens`.
+
+        A page that would move the cut ends before it, and leaves room for the next step. If that is much less than the
+        size, or the window holds only a few pages, a shorter one is not worth its step.
+        """
+        fitting = int(self.remaining / self.factor) - tokens // 8
+        is_worth_it = tokens * 5 // 8 <= fitting < tokens and tokens * FEW_PAGES <= self.full
+        return fitting if is_worth_it else tokens

@@ -39,7 +39,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
     report = _discard_output if settings.filters_output else partial(progress.stream.feed, "tool_output")
     models = ModelAccess(context, model=context.model, abilities=settings.abilities, say=report)
     mcp_targets = McpTargets(task, secrets)
-    result_bytes = settings.result_tokens * tokens.BYTES_PER_TOKEN
+    result_bytes = context.result_tokens * tokens.BYTES_PER_TOKEN
     handoffs = Handoffs(
         sender=settings.agent.name if settings.agent else "",
         agents=[name for name, _ in settings.handoffs],

@@ -7,6 +7,7 @@ from llm_app.call import TargetModel
 from tasks_app.engine.prompt.build import PromptHead, build_for
 from tasks_app.record import RequestMessages
 from tasks_app.run import TaskContext
+from tasks_app.run.usage import WindowFilling
 
 LEAST_RESERVE = 4_096  # tokens for the reply; in a small window, a quarter of the window
 LEAST_WINDOW = 6_000
@@ -80,6 +81,10 @@ class Measured:
     def length(self) -> int:
         """Return the tokens of the conversation as the provider would count them."""
         return math.ceil(self.conversation.size * self.factor)
+
+    @property
+    def filling(self) -> WindowFilling:
+        return WindowFilling(conversation=self.conversation, factor=self.factor, full=self.window.full)
 
     @property
     def is_full(self) -> bool:
