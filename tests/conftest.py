@@ -18,7 +18,7 @@ _FOLDER = tempfile.mkdtemp(prefix=f"agentsite-tests-{os.environ.get('PYTEST_XDIS
 os.environ["AGENTSITE_VAR"] = _FOLDER
 os.environ.setdefault("AGENTSITE_TESTS_SHARED", _FOLDER)  # the folder of the first process is shared by its workers
 os.environ["DJANGO_SETTINGS_MODULE"] = "agentsite.settings"
-os.environ["AGENTSITE_WORKSHOP"] = "0"  # 300 MB; tests/tools_app/sandbox/test_workshop.py installs it on demand
+os.environ["AGENTSITE_WORKSHOP"] = "0"  # 400 MB; tests/tools_app/sandbox/test_workshop.py installs it on demand
 for _name, _key in KEYS.items():  # fixed keys, as random ones would make tests random
     _file = Path(_FOLDER, "keys", _name.lower())
     _file.parent.mkdir(mode=0o700, exist_ok=True)

@@ -17,6 +17,11 @@ TEMPORARY = "/tmp"  # noqa: S108  inside the sandbox, not on the server
 _EXTRA_CPU_S = 1  # extra CPU time, so that a program on all cores hits the wall clock, which reports a timeout
 
 
+def cores() -> int:
+    """Return the number of processors that commands can use."""
+    return len(os.sched_getaffinity(0))
+
+
 @dataclass(frozen=True, kw_only=True)
 class CommandLimits:
     """Bounds of one command. Sizes are in bytes, times in seconds.
@@ -42,7 +47,7 @@ class CommandLimits:
     @property
     def processor_s(self) -> int:
         """The CPU seconds that a process can use. The kernel adds up all threads, so each core counts separately."""
-        return self.cpu_s or math.ceil(self.wall_s + _EXTRA_CPU_S) * len(os.sched_getaffinity(0))
+        return self.cpu_s or math.ceil(self.wall_s + _EXTRA_CPU_S) * cores()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ from tools_app.sandbox.base import CommandLimits, CommandOutcome, Layer, Sandbox
 
 _TEST_COMMAND = "echo works > probe && cat probe | cat"
 _LIMITS = CommandLimits(wall_s=10)
-_PROGRAMS = "python3 pip git node npm curl jq rg zip ffmpeg pandoc pdftotext"
+_PROGRAMS = "python3 ruff git gcc make java go cargo node npm sqlite3 curl jq rg chromium libreoffice ffmpeg pandoc"
+_EXPECTED = "python3 git gcc make java node npm curl jq rg libreoffice ffmpeg pandoc"
 _MAX_PACKAGES = 40
 # Prints well-known packages first, then packages that no other one requires and that the system has not installed for
 # itself.
@@ -24,9 +25,11 @@ from importlib.metadata import distributions
 def plain(name): return re.split(r"[^A-Za-z0-9._-]", name.strip(), maxsplit=1)[0].lower().replace("_", "-")
 there = {plain(it.metadata["Name"] or ""): it for it in distributions()}
 needed = {plain(other) for it in there.values() for other in it.requires or () if "extra ==" not in other}
-known = "numpy pandas matplotlib scipy pillow lxml requests openpyxl pypdf python-docx python-pptx".split()
+known = "numpy pandas matplotlib scipy pillow lxml openpyxl pypdf python-docx python-pptx requests httpx".split()
+known += "flask jinja2 pydantic sqlalchemy rich pytest pytest-cov pytest-xdist hypothesis".split()
 others = {name for name, it in there.items() if "dist-packages" not in str(it.locate_file(""))}
-print(*[it for it in known if it in there], *sorted(others - needed - {*known, "pip", "setuptools", "wheel", ""}))
+programs = {"pip", "setuptools", "wheel", "ruff", "ripgrep", ""}
+print(*[it for it in known if it in there], *sorted(others - needed - programs - {*known}))
 """
 _LIST_CONTENTS = f"""
 for it in {_PROGRAMS}; do command -v $it > /dev/null && echo $it; done
@@ -37,9 +40,10 @@ python3 -c {quote(_LIST_PACKAGES)}
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxContents:
-    """The notable programs and Python packages that commands find."""
+    """The notable programs and Python packages that commands find, and common programs that they do not."""
 
     programs: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
 
 
@@ -53,9 +57,13 @@ def sandbox_contents(sandbox: Sandbox, layers: tuple[Layer, ...] = ()) -> Sandbo
         if isinstance(outcome, str):
             _cache[sandbox, layers] = SandboxContents()
         else:
-            programs, _, packages = outcome.output.partition("\n\n")
-            names = packages.split()[:_MAX_PACKAGES] if outcome.exit_code == 0 else ()
-            _cache[sandbox, layers] = SandboxContents(programs=tuple(programs.split()), packages=tuple(names))
+            text, _, packages = outcome.output.partition("\n\n")
+            programs = text.split()
+            _cache[sandbox, layers] = SandboxContents(
+                programs=tuple(programs),
+                missing=tuple(name for name in _EXPECTED.split() if name not in programs),
+                packages=tuple(packages.split()[:_MAX_PACKAGES]) if outcome.exit_code == 0 else (),
+            )
     return _cache[sandbox, layers]
 
 

@@ -25,6 +25,11 @@ OFF, AUTOMATIC = "0", "1"  # values of AGENTSITE_WORKSHOP; any other is the fold
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "workshop.txt"
 _SECONDS = 900
+# The head of a script that finds the interpreter next to itself: uv writes it, and pip's scripts get it.
+_SCRIPT_HEAD = b"""#!/bin/sh
+'''exec' "$(dirname -- "$(realpath -- "$0")")"/'python3' "$0" "$@"
+' '''
+"""
 # Variables passed on to pip and uv. They configure how packages are fetched, and exclude the server's secrets.
 _PASSED_VARIABLES = (
     *("PIP_", "UV_", "SSL_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "HOME", "PATH", "LANG"),
@@ -71,6 +76,7 @@ def install(var: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True)
         for argv in _install_commands(python, draft):
             _run(argv, lock)
+        _make_scripts_relocatable(draft)
         draft.rename(folder)
 
 
@@ -94,6 +100,14 @@ def _install_commands(python: Path, draft: Path) -> Iterator[Sequence[str]]:
         yield [str(python), "-m", "venv", "--without-pip", "--system-site-packages", str(draft)]
         yield [sys.executable, "-m", "pip", "--python", draft_python, "install", "--ignore-installed", *selection]
     yield ["chmod", "-R", "a+rX", str(draft)]  # commands may run as another user
+
+
+def _make_scripts_relocatable(draft: Path) -> None:
+    """Replace the head of the scripts that name the draft's interpreter: commands see the folder at another path."""
+    for script in draft.glob("bin/*"):
+        content = script.read_bytes() if script.is_file() and not script.is_symlink() else b""
+        if content.startswith(b"#!" + os.fsencode(draft)):
+            script.write_bytes(_SCRIPT_HEAD + content.partition(b"\n")[2])
 
 
 def _run(argv: Sequence[str], lock: int) -> None:

@@ -38,12 +38,11 @@ _LAST_WORDS = 100  # characters at the end of long output, for its summary
 
 
 class ShellArguments(Arguments):
-    command: str = Field(min_length=1, description="What bash runs; may have several lines.")
+    command: str = Field(min_length=1, description="May have several lines.")
     timeout_s: int = Field(DEFAULT_TIMEOUT_S, ge=1, le=MAX_TIMEOUT_S, description="Seconds until it is killed.")
     background: bool = Field(
         False,
-        description="Leave it running and go on, for a server or a long build; the tool job then reads, feeds "
-        "and ends it.",
+        description="Leave it running, for a server or a long build; the tool job reads, feeds and ends it.",
     )
 
 
@@ -78,9 +77,8 @@ _SYNONYMS = Synonyms(
 
 @tool(
     name="shell",
-    description="""Runs a command with bash (sh where there is none) in the workspace; returns what it prints and its
-    exit code. There is no terminal and nobody to answer questions: pass -y and the like. Each call starts anew:
-    files in the workspace and $HOME stay; variables and the current folder do not.""",
+    description="""Runs a command with bash in the workspace; returns its output and exit code. Nobody answers
+    questions: pass -y and the like. Each call starts anew: files stay, variables and the current folder do not.""",
     arguments=ShellArguments,
     danger=Danger.MODERATE,
     judge=lambda arguments, workspace: judgement(arguments.command, workspace),

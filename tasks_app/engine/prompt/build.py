@@ -21,7 +21,7 @@ from tasks_app.workspace.folders import layers, sandbox
 from tools_app.contract import ToolDefinition, ToolVisibility
 from tools_app.json_schema import brief, first_sentence
 from tools_app.policy import Policy, VisibleTools, policy_for
-from tools_app.sandbox import Sandbox, SandboxContents, sandbox_contents
+from tools_app.sandbox import CommandLimits, Local, Sandbox, SandboxContents, cores, sandbox_contents
 
 
 class PromptHead(NamedTuple):
@@ -105,7 +105,9 @@ def inputs_of(
         has_shell="shell" in names,
         has_browser="browser" in names,
         sandbox=sandbox.name,
+        command_limits=_command_limits(sandbox),
         cli_tools=", ".join(available.programs) or "none",
+        missing_tools=", ".join(available.missing),
         python_packages=", ".join(available.packages),
         command_hosts=", ".join(sorted(policy.hosts("shell"))),
         wants_data=bool(visibility.output_schema),
@@ -121,6 +123,15 @@ def inputs_of(
 def _available_commands(visible: VisibleTools, sandbox: Sandbox, agent: Agent | None) -> SandboxContents:
     """Return the programs and packages that commands find, if there is a shell."""
     return sandbox_contents(sandbox, layers(sandbox, agent)) if "shell" in visible.names else SandboxContents()
+
+
+def _command_limits(sandbox: Sandbox) -> str:
+    """Return the limits by which a model can plan its commands. The local sandbox has fewer."""
+    limits, number = CommandLimits(), cores()
+    common = f"{number} × timeout_s CPU seconds ({number} cores), {limits.memory // 1024**3} GiB of memory"
+    if sandbox.name == Local.name:
+        return common
+    return f"{common}, {limits.processes} processes, {limits.temporary // 1024**2} MiB in /tmp"
 
 
 def _secret_inputs(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:

@@ -51,7 +51,9 @@ class PromptInputs:
     preferences: str
     has_shell: bool
     sandbox: str = ""
+    command_limits: str = ""
     cli_tools: str = ""
+    missing_tools: str = ""
     python_packages: str = ""
     result_bytes: int = 0
     output_limit: str = ""

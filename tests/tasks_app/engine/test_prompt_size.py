@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from shutil import which
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ from tasks_app.models import Limits
 from tests.tasks_app.engine.conftest import result
 from tools_app.browser.program import chromium_path
 from tools_app.contract import ToolVisibility, registry
+from tools_app.sandbox import CommandLimits, cores
+from tools_app.sandbox.bubblewrap import python_prefix
+from tools_app.sandbox.shell_command import PATH
 from tools_app.shell import background_jobs
 from tools_app.tools import shell
 
@@ -69,6 +73,12 @@ def test_limits_in_the_prompt_are_true(play):
     prompt = Blob.objects.get(pk=LLMLog.objects.get(task_id=run.task.id).system_blob).content
     assert f"at most about {Limits.current().result_tokens_in(128_000) * 3} bytes" in prompt
     assert "unless you start it with `background`" in prompt
+    limits = CommandLimits()
+    assert f"Limits: {cores()} × timeout_s CPU seconds ({cores()} cores), " in prompt
+    assert (
+        f" {limits.memory >> 30} GiB of memory, {limits.processes} processes, {limits.temporary >> 20} MiB in /tmp.\n"
+        in prompt
+    )
     assert "background" in shell.ShellArguments.model_fields
     assert "none of the session has been used for half an hour" in shell._LEFT_RUNNING
     assert background_jobs.IDLE_S == 1800
@@ -77,7 +87,22 @@ def test_limits_in_the_prompt_are_true(play):
 def test_a_machine_without_a_sandbox_is_not_called_one():
     said = system_prompt(PromptInputs(**vars(INPUTS) | {"sandbox": "local"}))
     assert "without a sandbox" in said
-    assert "there is no network." not in said.partition("<environment>")[2].partition("</environment>")[0]
+    environment = said.partition("<environment>")[2].partition("</environment>")[0]
+    assert "No network" not in environment
+
+
+def test_the_environment_names_programs_that_are_there_and_those_that_are_not(play):
+    run = play(result())
+    run.advance()
+    log = LLMLog.objects.get(task_id=run.task.id)
+    installed, missing = re.search(
+        r"^- Installed: (.*?)\.(?: Not: (.*?)\.)?$", Blob.objects.get(pk=log.system_blob).content, re.MULTILINE
+    ).groups(default="")
+    path = f"{PATH}:{python_prefix() / 'bin'}" if python_prefix() else PATH
+    assert {"python3", "git"} <= set(installed.split(", "))
+    assert all(which(name, path=path) for name in installed.split(", "))
+    assert not any(which(name, path=path) for name in missing.split(", "))
+    assert "No network: pip, curl and npm reach nothing." in Blob.objects.get(pk=log.system_blob).content
 
 
 @pytest.mark.parametrize("mode", [ToolMode.NATIVE])

@@ -53,6 +53,7 @@ def test_contents_come_from_the_sandbox_itself(run: Run, tmp_path: Path) -> None
     found = sandbox_contents(choose_sandbox("bubblewrap"), (Layer(folder=folder, mount=folder),))
     assert "python3" in found.programs
     assert found.packages == ("pandas", "statistics")
+    assert not {*found.programs} & {*found.missing}
 
 
 def test_contents_are_empty_without_a_sandbox() -> None:
@@ -89,6 +90,21 @@ class TestWorkshop:
         monkeypatch.setattr(workshop, "_install_commands", lambda python, draft: [["false"]])
         workshop.install(tmp_path)  # installed already, so nothing is done
 
+    def test_scripts_run_where_commands_see_them(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Pip writes the draft's path into scripts, and commands see the folder at another one."""
+
+        def write(python: Path, draft: Path) -> list[list[str]]:
+            (draft / "bin").mkdir(parents=True)
+            (draft / "bin" / "python3").write_text('#!/bin/sh\ntail -n 1 "$1" | sh\n')
+            (draft / "bin" / "greet").write_text(f"#!{draft}/bin/python3\necho hello\n")
+            return [["chmod", "-R", "a+rx", str(draft)]]
+
+        monkeypatch.setattr(workshop, "_install_commands", write)
+        workshop.install(tmp_path)
+        assert run("greet", workshop.layer("1", tmp_path)) == "hello\n"
+
     def test_installer_gets_no_server_secrets(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SECRET_KEY", "x")
         monkeypatch.setenv("PIP_INDEX_URL", "y")
@@ -99,9 +115,20 @@ class TestWorkshop:
         assert "PIP_INDEX_URL=y" in seen.read_text()
         assert "SECRET_KEY" not in seen.read_text()
 
-    @pytest.mark.skipif("TEST_WORKSHOP" not in os.environ, reason="TEST_WORKSHOP=1 installs 300 MB")
+    @pytest.mark.skipif("TEST_WORKSHOP" not in os.environ, reason="TEST_WORKSHOP=1 installs 400 MB")
     def test_contains_the_required_packages(self, run: Run, tmp_path: Path) -> None:
         workshop.install(tmp_path)
+        layer = workshop.layer("1", tmp_path)
         names = "numpy, pandas, matplotlib, openpyxl, PIL, pypdf, docx, pptx, requests, lxml.etree"
-        said = run(f"python3 -c 'import {names}; print(pandas.__file__)'", workshop.layer("1", tmp_path))
+        names += ", flask, httpx, hypothesis, jinja2, pydantic, pytest, pytest_cov, xdist, rich, sqlalchemy"
+        said = run(f"python3 -c 'import {names}; print(pandas.__file__)'", layer)
         assert said.startswith("/opt/workshop/lib/")
+        assert "pytest-cov" in sandbox_contents(choose_sandbox("bubblewrap"), (layer,)).packages
+        assert {"rg", "ruff"} <= {*sandbox_contents(choose_sandbox("bubblewrap"), (layer,)).programs}
+        run("printf 'import m\\ndef test_one():\\n    assert m.double(2) == 4\\n' > test_m.py", layer)
+        run("printf 'def double(n):\\n    return 2 * n\\n' > m.py", layer)
+        assert "1 passed" in run("pytest -q -n 2 --cov=m", layer)
+        assert "1 passed" in run("python3 -m pytest -q", layer)
+        assert run("ruff check --select F . && rg -c double m.py && flask --version", layer).startswith(
+            "All checks passed!\n1\n"
+        )
