@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 _BREAKS = re.compile(r"[\s,;\"'<>&]")  # a line longer than a page ends after one of these
+LONG_ENOUGH = 160  # bytes; a shorter list says more than its summary
 _MAX_BACKTRACK = 512  # characters searched for one, so that words and secrets are rarely split
 
 

@@ -15,6 +15,7 @@ from tasks_app.models import Cause, ContextEntry, ContextType, FailureCode, Sess
 from tasks_app.record import Draft
 from tasks_app.run import Aborted, Failed, LimitExceeded, TaskContext, reminders
 from tasks_app.run.open_call import OpenCall
+from tasks_app.run.usage import FEW_PAGES
 from tasks_app.runtime import cancellation
 from tasks_app.runtime.cancellation import WorkAborted
 
@@ -65,8 +66,23 @@ class StepRequests:
             make_room(self._context, recipient, Cause.FILLED, self._summary)
             self._summary = None
             measured = measure(self._context, recipient)
+        elif self._remind_of(measured):
+            measured = measure(self._context, recipient)
         self._context.window_filling = measured.filling
         return self._stored_prompt(measured)
+
+    def _remind_of(self, measured: Measured) -> bool:
+        """Append a reminder if the window is nearly full. Return whether it was due.
+
+        A window that holds only a few results is full too often for it.
+        """
+        context, full = self._context, measured.window.full
+        if measured.length * 8 < full * 7 or full < FEW_PAGES * context.settings.result_tokens:
+            return False
+        draft = reminders.window(context.history.newest, measured.conversation.cut.seq)
+        if draft is not None:
+            context.commit(draft)
+        return draft is not None
 
     def summarize(self, run: Runner) -> None:
         """Ask a model, once, for a summary of the entries that the next move of the cut removes.

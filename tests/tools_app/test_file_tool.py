@@ -278,7 +278,7 @@ async def test_the_diff_is_bounded(call: Call) -> None:
 async def test_appending_adds_to_the_end(call: Call, workspace: Workspace) -> None:
     await call("file", action="append", path="log.txt", content="one\n")
     result = await call("file", action="append", path="log.txt", content="two\n")
-    assert result.content == "Appended 1 line, 4 bytes to log.txt."
+    assert result.content == "Appended 1 line, 4 bytes to log.txt. It has 2 lines, 8 bytes now."
     assert workspace.read_bytes("log.txt") == b"one\ntwo\n"
 
 

@@ -15,11 +15,13 @@ _CLOSING_BYTES = 200  # bytes around the call for the next page
 class DocumentPage:
     """The page: `lines` of the document with a part_heading before each part, and in `closing` the next call.
 
-    At the end, `closing` says that it is the last page, or is "" if the page shows all of the document.
+    At the end, `closing` says that it is the last page, or is "" if the page shows all of the document. `position`
+    names the parts, such as "pages 3 to 5 of 12".
     """
 
     title: str
     lines: Sequence[str]
+    position: str
     closing: str
     has_more: bool
 
@@ -49,26 +51,20 @@ async def document_page(
     for part in parts:
         lines += [part_heading(part), *part.lines] if part.line == 1 else part.lines
     has_more = not (parts[-1].whole and parts[-1].number == document.count)
-    closing = _closing(document, limit, next_call) if has_more else _end(document)
-    return DocumentPage(title=document.title, lines=lines, closing=closing, has_more=has_more)
-
-
-def _end(document: DocumentExcerpt) -> str:
-    """Return which parts are shown, or "" for the complete document."""
-    first, unit, count = document.parts[0], document.unit, document.count
-    if first.number == first.line == 1:
-        return ""
-    position = f"{unit}s {first.number:,} to {count:,}" if first.number < count else f"{unit} {count:,}"
-    return f"[{position} of {count:,}: the end of the document]"
-
-
-def _closing(document: DocumentExcerpt, limit: int | None, next_call: NextCall) -> str:
-    """Return which parts are shown and how to read on."""
-    parts = document.parts[:limit]
-    first, last = parts[0].number, parts[-1]
-    unit = document.unit
-    position = f"{unit}s {first:,} to {last.number:,}" if last.number > first else f"{unit} {first:,}"
+    first, last, unit = parts[0].number, parts[-1].number, document.unit
+    position = f"{unit}s {first:,} to {last:,}" if last > first else f"{unit} {first:,}"
     position += f" of {document.count:,}"
+    if has_more:
+        closing = _closing(document, position, limit, next_call)
+    else:
+        closing = "" if first == parts[0].line == 1 else f"[{position}: the end of the document]"
+    return DocumentPage(title=document.title, lines=lines, position=position, closing=closing, has_more=has_more)
+
+
+def _closing(document: DocumentExcerpt, position: str, limit: int | None, next_call: NextCall) -> str:
+    """Return which parts are shown and how to read on."""
+    parts, unit = document.parts[:limit], document.unit
+    first, last = parts[0].number, parts[-1]
     if not last.whole:
         remaining = limit and limit - (last.number - first)
         call = next_call(last.number, last.line - 1 + len(last.lines), remaining)

@@ -30,7 +30,9 @@ def append(path: str, content: str, workspace: Workspace) -> ToolResult:
         uses_crlf = has_crlf(encoding.readable(sample))
     data = encoding.encode(with_crlf(content) if uses_crlf else content)
     workspace.append(path, data)
-    return ToolResult(content=f"Appended {_size_text(content, len(data))} to {path}.")
+    after = content_before(path, workspace)
+    total = "" if after is None else f" It has {_size_text(encoding.readable(after), len(after))} now."
+    return ToolResult(content=f"Appended {_size_text(content, len(data))} to {path}.{total}")
 
 
 def edit(path: str, old: str, new: str, workspace: Workspace, *, everywhere: bool) -> ToolResult:

@@ -19,7 +19,7 @@ from tools_app.editing.syntax_check import notes_on_syntax
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type, text_page
 from tools_app.files.encoding import detect_encoding, read_sample
-from tools_app.paging import fitting_items, next_call, size
+from tools_app.paging import LONG_ENOUGH, fitting_items, next_call, size
 from tools_app.shell.secrets import with_secrets
 
 _REQUIRED_ACTIONS = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
@@ -137,7 +137,7 @@ def _loss(path: str, workspace: Workspace) -> str:
     danger=Danger.SAFE,
     judge=judge,
     target=Target.ENGINE,
-    compact_template="file {action} {path}[ → {to}][ from {offset}][ and {skip} on][, at most {limit}]",
+    compact_template="file {action} {path}[ → {to}][ from {offset}][ and {skip} on][, at most {limit}][: {content}]",
     activity={
         "read": "read {path}|read # files",
         "write": "wrote {path}|wrote # files",
@@ -187,7 +187,7 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
             arguments, limit, text_page.TextPosition(line=offset, offset=skip or 0)
         ),
     )
-    return ToolResult(content=str(page), cut="none")
+    return ToolResult(content=str(page), cut="none", summary=page.position)
 
 
 def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | None:
@@ -264,12 +264,14 @@ def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
     max_bytes = context.page_bytes - size(next_call("file", **parameters, offset=first)) - _FRAME_BYTES
     lines = fitting_items(map(str, entries[first - 1 :]), max_bytes)
     last = first - 1 + len(lines)
+    position = f"entries {first:,} to {last:,} of {len(entries):,}"
+    summary = "" if size("\n".join(lines)) < LONG_ENOUGH else position
     if last < len(entries):
         call = next_call("file", **parameters, offset=last + 1)
-        lines.append(f"[entries {first:,} to {last:,} of {len(entries):,}. Next page: {call}]")
+        lines.append(f"[{position}. Next page: {call}]")
     elif first > 1:
-        lines.append(f"[entries {first:,} to {last:,} of {last:,}: the end of the list]")
-    return ToolResult(content="\n".join(lines) or "(empty)", cut="none")
+        lines.append(f"[{position}: the end of the list]")
+    return ToolResult(content="\n".join(lines) or "(empty)", cut="none", summary=summary)
 
 
 _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {

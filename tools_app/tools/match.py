@@ -17,7 +17,7 @@ from tools_app.errors import ToolError
 from tools_app.files.paths import parts
 from tools_app.matching.in_documents import search_documents
 from tools_app.matching.patterns import MatchRequest, MatchResult
-from tools_app.paging import next_call, size
+from tools_app.paging import LONG_ENOUGH, next_call, size
 from tools_app.sandbox import ProcessIdentity, supervision
 
 TIMEOUT_S = 20.0
@@ -100,7 +100,15 @@ async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
     answer = await search(query, context.started)
     if answer.documents:
         answer = await search_documents(query, answer, context.workspace)
-    return ToolResult(content=_page_text(arguments, answer), cut="none")
+    return ToolResult(content=_page_text(arguments, answer), cut="none", summary=_summary(arguments, answer))
+
+
+def _summary(arguments: MatchArguments, answer: MatchResult) -> str:
+    """Return which matches a page shows, or "" if they are few."""
+    if size("\n".join(answer.lines)) < LONG_ENOUGH:
+        return ""
+    last = arguments.offset + answer.shown_matches - 1
+    return f"matches {arguments.offset:,} to {last:,} of {answer.total_matches:,}"
 
 
 def _page_text(arguments: MatchArguments, answer: MatchResult) -> str:

@@ -36,10 +36,11 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult
     if size(stored[begin:]) > context.page_bytes + min(_WHOLE_BYTES, context.page_bytes // 4):
         end = end_of_page(stored, begin, context.page_bytes - _FRAME_BYTES)
     if begin == 0 and end == total:
-        return ToolResult(content=stored, cut="none")
+        return ToolResult(content=stored, cut="none", summary=f"{total:,} characters")
     more = (
         f" Next page: {next_call('recall', number=arguments.number, offset=end)}" if end < total else " It ends here."
     )
     loss = f" {loss}." if (loss := clipped.loss_note(stored)) else ""
-    content = f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {total:,}.{loss}{more}]"
-    return ToolResult(content=content, cut="none")
+    position = f"characters {begin:,} to {end:,} of {total:,}"
+    content = f"{stored[begin:end]}\n[{position}.{loss}{more}]"
+    return ToolResult(content=content, cut="none", summary=position)

@@ -19,7 +19,7 @@ from tasks_app.record.turns import group
 Size = Callable[[str], int]
 LONGEST_TITLE, SHORT_TITLE = 200, 40  # characters of a plan's step; short when whole lines must go
 ABOUT = (
-    "<about>The beginning of this conversation, cut to its outline: people's words, your results, and a line for each "
+    "<about>The beginning of this conversation as an outline: people's words, your results, and a line for each "
     "step. `recall` gives back a whole result by its number n.</about>"
 )
 

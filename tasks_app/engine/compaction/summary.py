@@ -87,13 +87,13 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
     if name == "plan" and status == "succeeded":  # the outline ends with the newest plan, so steps need no titles
         action, outcome = f"plan {arguments.get('action', '')}".strip(), ""
     number = result.seq if result is not None else call.seq
+    tag = f'<step n="{number}">' if status == "succeeded" else f'<step n="{number}" status="{status}">'
     if name == "skill" and result is not None and len(result.content) <= LONGEST_SKILL and status == "succeeded":
-        reload_line = f'<step n="{number}" status="{status}">{safe(action)}; load it again with `skill`</step>'
+        reload_line = f"{tag}{safe(action)}; load it again with `skill`</step>"
         return Line(text=safe(result.content), short=reload_line, first=call.seq, last=_last(turn))
     sentence = f"“{words}” " if (words := _cut(call.content, LONGEST_SENTENCE)) else ""
     text, brief, short = (
-        f'<step n="{number}" status="{status}">{safe(form)}</step>'
-        for form in (sentence + action + outcome, sentence + action, action)
+        f"{tag}{safe(form)}</step>" for form in (sentence + action + outcome, sentence + action, action)
     )
     return Line(text=text, brief=brief, short=short, first=call.seq, last=_last(turn), is_step=True, tool=name)
 

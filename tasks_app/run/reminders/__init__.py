@@ -11,6 +11,7 @@ from tasks_app.run.reminders.before_step import (
     stale_plan,
     tool_limit,
     tool_list,
+    window,
     workflow_step,
 )
 from tasks_app.run.reminders.on_calls import cut_reply, cycle, deferred, loop, missing_call, unreadable_call
@@ -59,5 +60,6 @@ __all__ = [
     "tool_list",
     "undone",
     "unreadable_call",
+    "window",
     "workflow_step",
 ]

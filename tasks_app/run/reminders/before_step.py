@@ -217,6 +217,24 @@ def language(step: StepState) -> Draft | None:
     return reminder(text, "language")
 
 
+def window(newest: Mapping[str, ContextEntry], cut: int) -> Draft | None:
+    """Ask the model, when its window is nearly full, to write down what it needs, once before each move of the cut.
+
+    `cut` is the last entry that is cut now. The caller knows how full the window is.
+    """
+    previous = newest.get("window")
+    if previous is not None and previous.metadata["cut"] == cut:
+        return None
+    text = (
+        "Your window is nearly full. Soon the beginning of this conversation is cut to an outline: of each step, the "
+        "sentence beside your call (its first 300 characters) and the call stay, but hardly anything of the result. "
+        "Write down now what you must not lose (findings, figures, decisions, open points): beside your next call, or "
+        "in a file if it is long. Then go on."
+    )
+    draft = reminder(text, "window")
+    return replace(draft, metadata={**draft.metadata, "cut": cut})
+
+
 _REMINDERS: Sequence[Callable[[StepState], Draft | None]] = (
     project,
     _workflow_step_again,

@@ -77,8 +77,8 @@ def test_each_old_turn_becomes_one_line():
         "<compacted_history>",
         ABOUT,
         '<user n="1" date="2026-11-22">Fix it</user>',
-        '<step n="3" status="succeeded">file a.py → def f(): ...</step>',
-        '<step n="5" status="succeeded">shell → ok</step>',
+        '<step n="3">file a.py → def f(): ...</step>',
+        '<step n="5">shell → ok</step>',
         "</compacted_history>",
     ]
 
@@ -171,7 +171,7 @@ def test_the_newest_message_keeps_its_middle_longer_than_any_step():
 
 def test_a_tools_summary_replaces_the_beginning_of_its_result():
     history = History().user("a").step("shell", result="much\n" * 100, summary_of="exit code 1: no such file").user("b")
-    assert '<step n="3" status="succeeded">shell → exit code 1: no such file</step>' in history.compact().block
+    assert '<step n="3">shell → exit code 1: no such file</step>' in history.compact().block
 
 
 def test_peoples_words_keep_head_and_tail():

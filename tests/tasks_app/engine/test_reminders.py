@@ -2,10 +2,11 @@
 
 import pytest
 
-from llm_app.models import Budget
+from llm_app.models import Budget, LogicalModel
 from tasks_app import services
 from tasks_app.models import Limits, ToolCallLog
 from tasks_app.replay import verification
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.contract import registry
 from tools_app.models import ToolSetting
@@ -274,3 +275,16 @@ def test_a_deferred_call_is_named_with_the_beginning_of_its_arguments(play):
     assert named.endswith("xxx…)")
     assert len(named) <= len("- file(…)") + 200
     assert '"1.txt"' in text, "short ones are named whole"
+
+
+def test_a_nearly_full_window_is_reported_once_before_each_cut(play):
+    LogicalModel.objects.update(context_window=32_000)
+    run = play(*map(read, range(24)), result())
+    for number in range(24):
+        workspace_of(run.task.session).write_bytes(f"{number}.txt", f"line of {number}\n".encode() * 600)
+    assert run.advance().state == "done"
+    reminders = [entry.seq for entry in run.entries if entry.metadata.get("kind") == "window"]
+    cuts = [entry.seq for entry in run.entries if entry.metadata.get("kind") == "cut"]
+    assert len(cuts) >= 2
+    order = sorted([*((seq, "reminder") for seq in reminders), *((seq, "cut") for seq in cuts)])
+    assert [kind for _, kind in order][: 2 * len(cuts)] == ["reminder", "cut"] * len(cuts)

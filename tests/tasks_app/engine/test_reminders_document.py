@@ -45,6 +45,7 @@ SETTINGS = {
     "same_tool": "`same_tool_after` (20 replies)",
     "budget": "`budget_reminder_percent` (80)",
     "tool_limit": "`tool_call_limit` (none)",
+    "window": "`compact_at_percent` (80): at 7/8 of it",
     "summary": "`summarise` of the agent (off)",
 }
 WORKFLOW = {
@@ -154,6 +155,7 @@ def examples() -> list[Draft | None]:
         reminders.deleted(["draft.md"]),
         reminders.jobs_ended({1: "Job 1 ended with exit code 1 after 63.2 s.", 2: ""}, [1]),
         reminders.budget(step(limit_states=[standing()])),
+        reminders.window({}, 0),
         reminders.summary(1, 120, "The tests of main.go fail since the clock was changed; the cause is in clock.go."),
     ]
 
