@@ -17,6 +17,7 @@ from tools_app.network.proxy.grant import ProxyGrant
 from tools_app.network.proxy.server import FilteringProxy
 from tools_app.sandbox import ProcessIdentity, memory, supervision
 
+WIDTH, HEIGHT = 1280, 900  # pixels of a new window
 MEMORY = 3 * 1024**3  # bytes, for all its processes together
 _LAUNCHER = Path(__file__).with_name("launcher.sh")
 # Used when the server is root. No other process has it (see files/owner.py), so an escaped page owns no workspace.
@@ -99,7 +100,7 @@ class Chromium:
             proxy={"server": self._proxy.address, "username": proxy_grant.user, "password": proxy_grant.password},
             accept_downloads=False,
             service_workers="block",  # their requests would not be intercepted
-            viewport={"width": 1280, "height": 900},
+            viewport={"width": WIDTH, "height": HEIGHT},
         )
         return context, proxy_grant
 

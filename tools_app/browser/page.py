@@ -1,60 +1,23 @@
-"""The page of a session's browser: its view, its actions, and the events that the view does not show."""
+"""The page of a session's browser: its view and its actions."""
 
 import asyncio
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from typing import Literal
 
-from playwright.async_api import BrowserContext, Dialog, Download, Error, Locator, Page, Route
+from playwright.async_api import BrowserContext, Error, FloatRect, Frame, Locator, Page, Route
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 from yarl import URL
 
-from tools_app.browser.chromium import Chromium
+from tools_app.browser.chromium import HEIGHT, WIDTH, Chromium
+from tools_app.browser.events import PageEvents
+from tools_app.browser.tree import FOCUSABLE_BOXES, concise_tree
 from tools_app.documents.document import visible
 from tools_app.errors import AddressRefused, FetchFailed, PageLost, ToolError
 from tools_app.network import NetworkPolicy, check_url
 from tools_app.network.proxy.grant import ProxyGrant
 from tools_app.web.untrusted import enclose
-
-_MAX_NOTES = 10
-_MAX_EXCERPT = 300
-
-
-class PageEvents:
-    """Notes about events on the pages, collected until they are read.
-
-    Nothing waits for a person: dialogs are dismissed, and leaving a page is always allowed.
-    """
-
-    def __init__(self, context: BrowserContext) -> None:
-        self._notes: list[str] = []
-        context.on("dialog", self._on_dialog)
-        context.on("page", self._on_page)
-
-    def take(self) -> list[str]:
-        notes, self._notes = self._notes, []
-        return notes
-
-    def note(self, text: str) -> None:
-        if text not in self._notes and len(self._notes) < _MAX_NOTES:
-            self._notes.append(text)
-
-    def _on_page(self, page: Page) -> None:
-        page.on("download", self._on_download)
-        page.on("crash", lambda _: self.note("The page crashed; it may have needed too much memory."))
-
-    async def _on_dialog(self, dialog: Dialog) -> None:
-        if dialog.type == "beforeunload":  # dismissing it would block navigation forever
-            await dialog.accept()
-            return
-        self.note(f"A dialog ({dialog.type}) was dismissed. It said: {dialog.message[:_MAX_EXCERPT]!r}")
-        await dialog.dismiss()
-
-    def _on_download(self, download: Download) -> None:
-        name, url = download.suggested_filename[:_MAX_EXCERPT], download.url[:_MAX_EXCERPT]
-        self.note(f"A download was not saved: {name!r} from {url}. The tool fetch_url reads documents.")
-
 
 ACTION_S = 8  # seconds for a click or similar action
 LOAD_S = 30  # seconds for the page itself
@@ -62,7 +25,12 @@ _IDLE_TIMEOUT_S = 3  # seconds for resources that it loads afterwards
 _CLOSE_S = 2
 _MAX_VIEW = 500_000  # characters
 _MAX_WINDOWS = 5
+_MAX_FRAMES = 20  # frames of a page that are asked for their focusable elements
+_NARROW, _PHONE_HEIGHT = 600, 844  # pixels: a window of less width is as high as a phone
+_SLICE, _MAX_SLICES = 1_568, 4  # height, and number, of the pictures of a whole page: models see no higher ones
 _REF = re.compile(r"(f\d+)?e\d+")
+_USUAL_STATUSES = (200, 304)
+_NO = ("", "0", "false", "no", "off", "unchecked")  # words that clear a checkbox
 
 _LOCAL_SCHEMES = ("data", "blob", "about")  # schemes of content within the page
 
@@ -73,6 +41,7 @@ class OpenPage:
     def __init__(self, chromium: Chromium, context: BrowserContext, proxy_grant: ProxyGrant) -> None:
         self._chromium, self._context, self._proxy_grant = chromium, context, proxy_grant
         self._events = PageEvents(context)
+        self._width = WIDTH
 
     @classmethod
     async def open(cls, chromium: Chromium, policy: NetworkPolicy) -> "OpenPage":
@@ -94,9 +63,18 @@ class OpenPage:
                 await self._context.close()
 
     def begin_action(self, policy: NetworkPolicy) -> None:
-        """Set the policy for the next action and drop old notes."""
+        """Set the policy for the next action."""
         self._proxy_grant.renew(policy)
-        self._events.take()
+
+    async def resize(self, width: int) -> None:
+        """Set the width of the windows in pixels."""
+        self._width = width
+        for page in self._context.pages:
+            await self._perform(self._fit(page))
+
+    async def _fit(self, page: Page) -> None:
+        height = _PHONE_HEIGHT if self._width < _NARROW else HEIGHT
+        await page.set_viewport_size({"width": self._width, "height": height})
 
     # --- actions ------------------------------------------------------------------------------------------------
 
@@ -106,10 +84,14 @@ class OpenPage:
         Raises: AddressRefused, FetchFailed
         """
         checked = check_url(url, self._proxy_grant.policy)
+        self._events.take()  # of the page that is left
         try:
             response = await self._page.goto(str(checked), wait_until="domcontentloaded", timeout=LOAD_S * 1000)
         except Error as error:
             await self.stop_loading()
+            if "ERR_HTTP_RESPONSE_CODE_FAILURE" in error.message:
+                status = self._events.newest_status
+                raise FetchFailed(f"The address answered with HTTP status {status} without a page.") from error
             proxy_error = self._proxy_grant.last_error if "ERR_TUNNEL" in error.message else None
             raise proxy_error or load_error(error, LOAD_S) from error
         if response and response.headers.get("proxy-status", "").startswith("agentsite"):
@@ -120,13 +102,38 @@ class OpenPage:
         element = await self._element(ref)
         await self._perform(element.click())
 
-    async def input(self, ref: str, text: str, *, submit: bool) -> None:
-        """Fill in a field, or select an option by its text."""
-        element = await self._element(ref)
-        is_choice = await element.evaluate("element => element.tagName === 'SELECT'", timeout=ACTION_S * 1000)
-        await self._perform(element.select_option(text) if is_choice else element.fill(text))
-        if submit:
-            await self._perform(element.press("Enter"))
+    async def input(self, texts: Mapping[str, str], *, submit: bool) -> None:
+        """Fill in fields by their references, and press Enter in the last one if `submit`.
+
+        Raises: ToolError, which names the fields that were filled in before.
+        """
+        filled: list[str] = []
+        for ref, text in texts.items():
+            try:
+                element = await self._element(ref)
+                await self._fill(element, text)
+                filled.append(ref)
+                if submit and len(filled) == len(texts):
+                    await self._perform(element.press("Enter"))
+            except ToolError as error:
+                if not filled or isinstance(error, PageLost):
+                    raise
+                raise ToolError(f"{error} These fields are filled in: {', '.join(filled)}.") from error
+        await self._wait_until_idle()
+
+    async def _fill(self, element: Locator, text: str) -> None:
+        """Fill in a field, select an option by its text, or check a box."""
+        try:
+            kind = await element.evaluate("element => String(element.type)", timeout=ACTION_S * 1000)
+            if kind.startswith("select-"):
+                await element.select_option(text)
+                await self._wait_until_idle()  # a choice may change the fields after it
+            elif kind in ("checkbox", "radio"):
+                await element.set_checked(text.strip().lower() not in _NO)
+            else:
+                await element.fill(text)
+        except Error as error:
+            raise action_error(error) from error
 
     async def scroll(self, ref: str, direction: Literal["up", "down"]) -> None:
         """Scroll to an element, or by most of a screen."""
@@ -135,7 +142,7 @@ class OpenPage:
         else:
             await self._perform(self._page.mouse.wheel(0, 800 if direction == "down" else -800))
 
-    async def screenshot(self, ref: str) -> bytes:
+    async def screenshot(self, ref: str = "") -> bytes:
         """Return a PNG of an element or of the screen."""
         try:
             if ref:
@@ -144,18 +151,42 @@ class OpenPage:
         except Error as error:
             raise action_error(error) from error
 
+    async def whole_page(self) -> tuple[list[bytes], int]:
+        """Return PNGs of the page from its top, a few slices, and the height of the rest in pixels."""
+        try:
+            devtools = await self._context.new_cdp_session(self._page)
+            height = round((await devtools.send("Page.getLayoutMetrics"))["cssContentSize"]["height"])
+            await devtools.detach()
+            end = min(max(height, 1), _MAX_SLICES * _SLICE)
+            slices = [
+                FloatRect(x=0, y=top, width=self._width, height=min(_SLICE, end - top)) for top in range(0, end, _SLICE)
+            ]
+            return [await self._page.screenshot(full_page=True, clip=clip) for clip in slices], max(height - end, 0)
+        except Error as error:
+            raise action_error(error) from error
+
     async def view(self) -> str:
         """Return the page as text for a model: its elements with references, and notes about events."""
+        page = self._page
         try:
             async with asyncio.timeout(ACTION_S):
-                title, tree = await self._page.title(), await self._page.aria_snapshot(mode="ai")
+                title, snapshot = await page.title(), await page.aria_snapshot(mode="ai", boxes=True)
+                boxes = [box for frame in page.frames[:_MAX_FRAMES] for box in await _focusable_boxes(frame)]
         except TimeoutError as error:
             raise PageLost() from error
         except Error as error:
             raise action_error(error) from error
+        status = self._events.status_of(page.url)
+        lines = [
+            f"Title: {title[:300]}",
+            *([f"HTTP status: {status}"] if status not in _USUAL_STATUSES else []),
+            *([f"Width: {self._width}"] if self._width != WIDTH else []),
+            *self._events.take(),
+            "",
+        ]
+        tree = concise_tree(snapshot, boxes)
         cut = f"\n… {len(tree) - _MAX_VIEW} more characters are not shown" if len(tree) > _MAX_VIEW else ""
-        notes = "".join(f"Note: {note}\n" for note in self._events.take())
-        return enclose(self.url, visible(f"Title: {title[:300]}\n{notes}\n{tree[:_MAX_VIEW]}{cut}"))
+        return enclose(self.url, visible("\n".join([*lines, f"{tree[:_MAX_VIEW]}{cut}"])))
 
     async def html(self) -> str:
         """Return the HTML of the page after its scripts have run."""
@@ -218,6 +249,9 @@ class OpenPage:
         if len(self._context.pages) > _MAX_WINDOWS:
             with suppress(Error):
                 await page.close()
+        elif self._width != WIDTH:
+            with suppress(Error):
+                await self._fit(page)
 
 
 def load_error(error: Error, seconds: float) -> FetchFailed:
@@ -260,3 +294,10 @@ async def continue_or_abort(route: Route, policy: NetworkPolicy) -> str:
     else:
         await route.continue_()
     return reason
+
+
+async def _focusable_boxes(frame: Frame) -> list[str]:
+    """Return the boxes of elements to act on that their roles do not reveal, or nothing for a frame without scripts."""
+    with suppress(Error):
+        return [str(box) for box in await frame.evaluate(FOCUSABLE_BOXES)]
+    return []

@@ -2,7 +2,7 @@
 
 import asyncio
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -18,7 +18,7 @@ from tools_app.contract import (
     ToolVisibility,
     tool,
 )
-from tools_app.errors import PageLost
+from tools_app.errors import PageLost, ToolError
 from tools_app.files import Workspace
 from tools_app.network import check_url
 from tools_app.shell.secrets import with_values
@@ -39,34 +39,61 @@ class VisitArguments(Arguments):
     url: str = Field(min_length=1, max_length=8_000, description="The whole address, with https:// or http://.")
 
 
+class FieldText(Arguments):
+    ref: str = Field(description="Its reference.")
+    text: str = Field(max_length=20_000, description="Its text.")
+
+
 class BrowserArguments(Arguments):
     action: Literal["visit", "view", "click", "input", "scroll", "screenshot", "close"] = Field(
-        description="visit: open a page. view: see it again. click: an element. input: text into a field, or choose an "
-        "option. scroll: load what comes further down. screenshot: a picture of what is on the screen. close: when you "
-        "no longer need the page."
+        description="visit: open a page. view: see it again. click: an element. input: fill in fields, choose options. "
+        "scroll: load what is below. screenshot: a picture alone. close: when you no longer need the page."
     )
     url: str | None = Field(None, max_length=8_000, description="For visit: the whole address.")
-    ref: str | None = Field(
-        None, max_length=20, description="The element, by its reference in the newest view, such as e12."
-    )
+    ref: str | None = Field(None, description="The element's reference in the newest view, like e12.")
     text: str | None = Field(None, max_length=20_000, description="For input: the text, or the option's words.")
+    fields: list[FieldText] | None = Field(None, description="For input: several fields, instead of ref and text.")
     submit: bool = Field(False, description="For input: press Enter afterwards.")
+    screenshot: bool = Field(False, description="Add a picture to the view.")
+    full_page: bool = Field(False, description="Picture of the whole page.")
+    width: int | None = Field(None, ge=1, le=2_560, description="Of the window; a phone has 390.")
     direction: Literal["up", "down"] = Field("down", description="For scroll without ref.")
 
     @model_validator(mode="after")
     def _belong_together(self) -> "BrowserArguments":
         needed = _REQUIRED_ARGUMENTS.get(self.action)
-        if needed and not getattr(self, needed):
+        if needed and not getattr(self, needed) and not self.fields:
             raise ValueError(f"{needed} is required for {self.action}")
-        if (self.action == "input") != (self.text is not None):
+        if self.fields and (self.action != "input" or self.ref or self.text):
+            raise ValueError("fields belong to input, and replace ref and text")
+        if (self.action == "input") != (self.text is not None or bool(self.fields)):
             raise ValueError("text is required for input, and belongs to no other action")
         if self.url and self.action != "visit":
             raise ValueError("url belongs to visit")
         return self
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of an input by the references of their fields."""
+        return {field.ref: field.text for field in self.fields or ()} or {self.ref or "": self.text or ""}
+
+
+def _fitted(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of an input, given by reference or in the words of Playwright's server, as a list of ours."""
+    fields = values.get("fields")
+    if isinstance(fields, dict):
+        fields = [{"ref": ref, "text": text} for ref, text in fields.items()]
+    if not isinstance(fields, list) or not all(isinstance(field, dict) for field in fields):
+        return values
+    texts = [{"text" if name == "value" else name: value for name, value in field.items()} for field in fields]
+    return {
+        **values,
+        "fields": [{name: field[name] for name in field if name in FieldText.model_fields} for field in texts],
+    }
+
 
 def judge(arguments: BrowserArguments, workspace: Workspace) -> Judgement:
-    if _PLACEHOLDER_START in (arguments.text or ""):
+    if any(_PLACEHOLDER_START in text for text in arguments.texts.values()):
         return Judgement(danger=Danger.DANGEROUS, rule="gives a secret to a web page")
     if arguments.action in _CHANGING_ACTIONS:
         return Judgement(danger=Danger.MODERATE, rule="acts on a web page")
@@ -86,7 +113,7 @@ def shown_arguments(visibility: ToolVisibility) -> type[Arguments]:
     danger=Danger.SAFE,
     judge=judge,
     target=Target.BROWSER,
-    compact_template="browser {action}[ {url}][ {ref}][: {text}]",
+    compact_template="browser {action}[ {url}][ {ref}][: {text}][: {fields}]",
     synonyms=Synonyms(
         arguments={
             **dict.fromkeys(("link", "uri", "address", "href"), "url"),
@@ -101,6 +128,7 @@ def shown_arguments(visibility: ToolVisibility) -> type[Arguments]:
                 **dict.fromkeys(("snapshot", "read", "look", "getpage"), "view"),
             }
         },
+        fitted=_fitted,
     ),
     activity={
         "visit": "visited {url}|visited # pages",
@@ -124,7 +152,7 @@ async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResu
         await pages.close(context.session)
         return ToolResult(content="The page is closed.")
     if arguments.action == "visit":
-        return await _visit(arguments.url or "", pages, context)
+        return await _visit(arguments, pages, context)
     page = pages.page_of(context.session)
     pages.cancel_timer(context.session)
     context.so_far(lambda: f"[the page was at {page.url}: view it to see what came of it]")
@@ -141,8 +169,9 @@ async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResu
         pages.restart_timer(context.session)
 
 
-async def _visit(url: str, pages: "BrowserPages", context: ToolContext) -> ToolResult:
+async def _visit(arguments: BrowserArguments, pages: "BrowserPages", context: ToolContext) -> ToolResult:
     """Open a page. A new page that fails, or is interrupted by a person, is closed again."""
+    url = arguments.url or ""
     check_url(url, context.network)  # before a browser is started
     was_open = pages.has_page(context.session)
     page = await pages.open(context.session, context.network, context.started)
@@ -150,8 +179,7 @@ async def _visit(url: str, pages: "BrowserPages", context: ToolContext) -> ToolR
     context.so_far(lambda: f"[{url} was being loaded; the page had got to {page.url}]")
     try:
         page.begin_action(context.network)
-        await page.visit(url)
-        return await _view(page)
+        return await _act(arguments, page, context)
     except PageLost:
         pages.abandon(context.session, close=True)
         raise
@@ -165,20 +193,42 @@ async def _visit(url: str, pages: "BrowserPages", context: ToolContext) -> ToolR
 
 async def _act(arguments: BrowserArguments, page: "OpenPage", context: ToolContext) -> ToolResult:
     ref = arguments.ref or ""
+    if arguments.width:
+        await page.resize(arguments.width)
     if arguments.action == "screenshot":
-        path = await asyncio.to_thread(_store_screenshot, await page.screenshot(ref), context.workspace)
-        return ToolResult(content=f"{path} shows {page.url}.", images=[path], metadata={"url": page.url})
-    if arguments.action == "click":
+        paths, sentence = await _take_pictures(page, ref, context.workspace, full_page=arguments.full_page)
+        return ToolResult(content=sentence, images=paths, metadata={"url": page.url})
+    if arguments.action == "visit":
+        await page.visit(arguments.url or "")
+    elif arguments.action == "click":
         await page.click(ref)
     elif arguments.action == "input":
-        await page.input(ref, with_values(arguments.text or "", context.secrets), submit=arguments.submit)
+        texts = {ref: with_values(text, context.secrets) for ref, text in arguments.texts.items()}
+        await page.input(texts, submit=arguments.submit)
     elif arguments.action == "scroll":
         await page.scroll(ref, arguments.direction)
-    return await _view(page)
+    paths, notes = list[str](), list[str]()
+    if arguments.screenshot or arguments.full_page:
+        try:
+            paths, sentence = await _take_pictures(page, "", context.workspace, full_page=arguments.full_page)
+        except PageLost:
+            raise
+        except ToolError as error:  # the view is there all the same
+            sentence = f"There is no picture: {error}"
+        notes.append(f"[{sentence}]")
+    return ToolResult(content=await page.view(), images=paths, notes=notes, metadata={"url": page.url})
 
 
-async def _view(page: "OpenPage") -> ToolResult:
-    return ToolResult(content=await page.view(), metadata={"url": page.url})
+async def _take_pictures(page: "OpenPage", ref: str, workspace: Workspace, *, full_page: bool) -> tuple[list[str], str]:
+    """Store pictures of an element, of the screen or of the page. Return their paths, and a sentence about them."""
+    if ref or not full_page:
+        pictures, missing = [await page.screenshot(ref)], 0
+    else:
+        pictures, missing = await page.whole_page()
+    paths = [await asyncio.to_thread(_store_screenshot, picture, workspace) for picture in pictures]
+    verb = "shows" if len(paths) == 1 else "show"
+    rest = f", except its lowest {missing} pixels" if missing else ""
+    return paths, f"{', '.join(paths)} {verb} {page.url}{rest}."
 
 
 def _store_screenshot(picture: bytes, workspace: Workspace) -> str:
