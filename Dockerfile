@@ -9,7 +9,10 @@ RUN /venv/bin/pip install --quiet --require-hashes -r requirements/uv.txt \
 COPY requirements/workshop.txt requirements/
 RUN /venv/bin/uv venv --quiet --no-project --system-site-packages --python /usr/local/bin/python3 /opt/workshop \
  && /venv/bin/uv pip install --quiet --python /opt/workshop/bin/python3 --compile-bytecode --only-binary :all: \
-    --require-hashes -r requirements/workshop.txt
+    --require-hashes -r requirements/workshop.txt \
+ && cd /opt/workshop/lib/python3.* && mv site-packages /opt/workshop/packages && mkdir site-packages \
+ && printf '%s\n' 'import site, sys; sys.flags.no_user_site or site.addsitedir(site.getusersitepackages())' \
+    'import site, sys; site.addsitedir(f"{sys.prefix}/packages")' > site-packages/workshop.pth
 COPY . .
 RUN /venv/bin/python -m compileall -q /app /venv/lib
 

@@ -249,6 +249,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 SANDBOX = env.str("AGENTSITE_SANDBOX", default="")
 WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the folder of an installed one
+PACKAGES = env.bool("AGENTSITE_PACKAGES", default=False)  # at the first start: commands can install packages
 _READER = env.str("AGENTSITE_READER_URL", default="")  # renders pages that need JavaScript; empty: use the browser
 READER_SERVICE = {"base_url": _READER, "key": env.str("AGENTSITE_READER_KEY", default="")} if _READER else {}
 HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", in addition to entry points

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management import call_command
@@ -19,6 +20,7 @@ from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.pricing import unpriced
 from llm_app.provider_status import status_of
 from llm_app.setup import KNOWN_PROVIDERS, KnownProvider, connect
+from tools_app.models import ToolSetting
 
 _LOCK = 0x6167656E7473  # "agents", a key of PostgreSQL's advisory locks
 
@@ -106,6 +108,20 @@ def ensure_model() -> str:
         else:
             _ensure_demo()
     return answering_model()
+
+
+def ensure_packages() -> None:
+    """Let commands install packages if the environment says so and nobody has decided about commands yet."""
+    if settings.PACKAGES and not ToolSetting.objects.filter(name="shell").exists():
+        ToolSetting.objects.allow_packages()
+
+
+def packages_sentence() -> str:
+    """Return whether commands can install packages, or how to let them; '' once an administrator has refused it."""
+    setting = ToolSetting.objects.filter(name="shell").first()
+    if setting is None:
+        return "commands cannot install any; AGENTSITE_PACKAGES=1 lets them, from PyPI and npm"
+    return "commands can install them from PyPI and npm" if setting.can_install_packages else ""
 
 
 def answering_model() -> str:

@@ -41,6 +41,7 @@ from agentsite.serving.server_lock import AlreadyServing, ServerLock
 from tasks_app.runtime import event_loop
 from tasks_app.runtime import process
 from tasks_app.workspace.folders import sandbox
+from tools_app.sandbox import Local
 
 logger = logging.getLogger(__name__)
 Say = Callable[[str], object]
@@ -73,6 +74,7 @@ def serve(host: str, port: int, say: Say) -> None:
         create_shipped_rules()
         for change in _configure():
             say(change)
+        first_start.ensure_packages()
         first_start.ensure_model()
     test = ConnectionTest()
     event_loop.adopt(daphne.server.twisted_loop)
@@ -200,6 +202,7 @@ def _verdict_line(sentence: str) -> str:
 def _greeting(base: str, admin: first_start.Admin, verdict: str, hosts: str) -> str:
     """Return the greeting: address, login, one-click link, model with the verdict of its test, and sandbox."""
     backend, model = sandbox(), first_start.answering_model()
+    packages = "" if backend.name == Local.name else first_start.packages_sentence()
     lines = [
         "",
         f"  Ready at  {base}/",
@@ -209,6 +212,7 @@ def _greeting(base: str, admin: first_start.Admin, verdict: str, hosts: str) -> 
         f"  Model     {model}",
         *(_verdict_line(sentence) for sentence in [verdict or first_start.model_error()] if sentence),
         f"  Sandbox   {backend.name}" + (f": {backend.weakness}" if backend.weakness else ""),
+        *([f"  Packages  {packages}"] if packages else []),
     ]
     if model.endswith("/demo"):
         lines += ["", f"  {_DEMO}"]

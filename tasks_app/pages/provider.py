@@ -22,6 +22,7 @@ from tasks_app.access import Request, posted, signed_in
 from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import done, refused
 from tasks_app.text.sentences import translated
+from tools_app.models import ToolSetting
 
 _KINDS = [
     ("", gettext_lazy("Recognized from the key")),
@@ -30,6 +31,8 @@ _KINDS = [
 _PERMISSIONS = [
     f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in ("provider", "route", "logicalmodel")
 ]
+
+_TOOL_PERMISSIONS = ["tools_app.add_toolsetting", "tools_app.change_toolsetting"]
 
 
 class KeyForm(forms.Form):
@@ -47,6 +50,7 @@ class KeyForm(forms.Form):
     model = forms.CharField(required=False, max_length=200)
     input_price = forms.FloatField(required=False, min_value=0, max_value=prices.DEAREST)
     output_price = forms.FloatField(required=False, min_value=0, max_value=prices.DEAREST)
+    packages = forms.BooleanField(required=False)
     known: known_providers.KnownProvider
     provider: Provider
 
@@ -99,11 +103,17 @@ def model_context(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
     if not context["may_set_up"]:
         return context
     context["key_form"] = (form or KeyForm(initial=_known_address(route))) if _needs_key(route) else None
+    context["asks_for_packages"] = _asks_for_packages(user)
     if route is not None and not context["is_demo"]:
         context["status"] = status_of(route)
         context |= {"route": route, "is_listable": is_listable(route.provider)}
         context["has_price"] = prices.is_known(prices.price_of(route))
     return context
+
+
+def _asks_for_packages(user: Any) -> bool:
+    """Return whether an administrator should be asked about packages: nobody has decided about commands yet."""
+    return bool(user.has_perms(_TOOL_PERMISSIONS)) and not ToolSetting.objects.filter(name="shell").exists()
 
 
 def _known_address(route: Route | None) -> dict[str, str]:
@@ -152,6 +162,9 @@ def enter_key(request: Request) -> HttpResponse:
         adopted = connect.adopt(connection, replaced=None if is_demo else route)  # the demo is replaced without it
     log_text = "Its key was changed on the first page." if has_worked else "Set up on the first page, with its key."
     _log(request, adopted.provider, CHANGE if has_worked else ADDITION, log_text)
+    if form.cleaned_data["packages"] and _asks_for_packages(request.user):
+        setting = ToolSetting.objects.allow_packages()
+        _log(request, setting, ADDITION, "Commands can install packages, as chosen on the first page.")
     return done(request, "home", _success_message(adopted.provider_model, connection))
 
 
@@ -206,7 +219,7 @@ def _show_errors(request: Request, form: KeyForm) -> HttpResponse:
     return render(request, "home/key.html", model_context(request.user, form), status=422)
 
 
-def _log(request: Request, row: Provider | Route, flag: int, sentence: str) -> None:
+def _log(request: Request, row: Provider | Route | ToolSetting, flag: int, sentence: str) -> None:
     """Log a change as the admin does."""
     LogEntry.objects.create(
         user_id=request.user.pk,

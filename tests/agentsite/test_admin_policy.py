@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from tasks_app.models import Agent
 from tests import factories
-from tools_app.models import RolePolicy, ToolSetting, UserPolicy
+from tools_app.models import PACKAGE_HOSTS, RolePolicy, ToolSetting, UserPolicy
 
 EMPTY = {"allow_1": "", "deny_1": "", "approvals": ""}
 
@@ -108,6 +108,20 @@ def test_allowed_hosts_of_commands_have_a_line_each(browser: Client) -> None:
     assert setting.hosts == ["pypi.org", "*.pythonhosted.org"]
     page = browser.get(reverse("admin:tools_app_toolsetting_change", args=[setting.pk])).content.decode()
     assert "pypi.org\n*.pythonhosted.org" in page
+
+
+def test_one_switch_lets_commands_install_packages(browser: Client) -> None:
+    given = {"name": "shell", "enabled": "on", "approval": "by_danger"}
+    save(browser, add("tools_app_toolsetting"), **given, can_install_packages="on", hosts="wiki.example.org")
+    setting = ToolSetting.objects.get()
+    assert setting.hosts == ["wiki.example.org", *PACKAGE_HOSTS]
+    address = reverse("admin:tools_app_toolsetting_change", args=[setting.pk])
+    form = browser.get(address).context["adminform"].form
+    assert (form["can_install_packages"].value(), form["hosts"].value()) == (True, "wiki.example.org")
+    save(browser, address, **given, hosts="wiki.example.org")
+    assert ToolSetting.objects.get().hosts == ["wiki.example.org"]
+    save(browser, address, **given, can_install_packages="on", hosts="*")
+    assert ToolSetting.objects.get().hosts == ["*"]
 
 
 def test_list_has_all_tools_even_unchanged_ones(browser: Client) -> None:

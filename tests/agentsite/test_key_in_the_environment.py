@@ -11,6 +11,7 @@ from llm_app.models import LLMLog, Provider, Route
 from tests import factories
 from tests.provider import FakeProvider, Received, Reply, models, openai_call, openai_text, running, sse
 from tests.server import free_port
+from tools_app.models import ToolSetting
 
 ADDRESSES = {
     "OPENAI": "https://api.openai.com/v1",
@@ -55,6 +56,22 @@ def test_invalid_address_stops_the_start_with_a_sentence(environment: Any) -> No
     with pytest.raises(ImproperlyConfigured, match="OPENAI_BASE_URL.*http://"):
         first_start.ensure_model()
     assert not Route.objects.exists()
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_environment_lets_commands_install_packages_at_the_first_start(db: None, settings: Any, is_on: bool) -> None:
+    settings.PACKAGES = is_on
+    assert "AGENTSITE_PACKAGES=1" in first_start.packages_sentence()
+    first_start.ensure_packages()
+    assert [setting.can_install_packages for setting in ToolSetting.objects.filter(name="shell")] == [True] * is_on
+
+
+def test_decision_of_an_administrator_outlives_the_next_start(db: None, settings: Any) -> None:
+    settings.PACKAGES = True
+    ToolSetting.objects.create(name="shell")
+    first_start.ensure_packages()
+    assert ToolSetting.objects.get().hosts == []
+    assert first_start.packages_sentence() == ""
 
 
 # --- the test of the provider ----------------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
 from tools_app.admin import tool_names
 from tools_app.admin.tool_names import ToolNamesField, ToolNameWidget
 from tools_app.contract import ToolDefinition, registry
 from tools_app.errors import UnknownTool
-from tools_app.models import AllowedAddress, ApprovalMode, RolePolicy, ToolSetting, UserPolicy
+from tools_app.models import PACKAGE_HOSTS, AllowedAddress, ApprovalMode, RolePolicy, ToolSetting, UserPolicy
 from tools_app.network import NetworkPolicy
 
 HOST = re.compile(r"\*|(\*\.)?[A-Za-z0-9._-]{1,255}")  # as in the configuration file
@@ -126,11 +126,30 @@ class HostsField(forms.CharField):
 
 class ToolSettingForm(forms.ModelForm):  # type: ignore[type-arg]
     name = forms.CharField(label="Tool", max_length=100, widget=ToolNameWidget())
+    can_install_packages = forms.BooleanField(
+        label="Commands can install packages (PyPI, npm)",
+        required=False,
+        widget=UnfoldBooleanSwitchWidget,
+        help_text=f"For shell: commands reach {', '.join(PACKAGE_HOSTS)}. Data can also leave by these hosts.",
+    )
     hosts = HostsField(
         required=False,
-        help_text="For shell: the hosts that commands may reach, one per line, such as pypi.org or *.pythonhosted.org. "
-        "“*” is every host. Empty: no network.",
+        help_text="For shell: further hosts that commands may reach, one per line, such as wiki.example.org or "
+        "*.example.org. “*” is every host. Without any, there is no network.",
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.can_install_packages:
+            self.initial["can_install_packages"] = True
+            self.initial["hosts"] = [host for host in self.instance.hosts if host not in PACKAGE_HOSTS]
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        hosts = values.get("hosts", [])
+        if values.get("can_install_packages") and "*" not in hosts:
+            values["hosts"] = [*(host for host in hosts if host not in PACKAGE_HOSTS), *PACKAGE_HOSTS]
+        return values
 
     def clean_name(self) -> str:
         return tool_names.checked_names([self.cleaned_data["name"]])[0]
@@ -152,7 +171,7 @@ class ToolSettingAdmin(ModelAdmin):
         (None, {"fields": ["name", "enabled", "roles"]}),
         ("Danger", {"fields": ["own_danger", "danger"]}),
         ("Approval", {"fields": ["approval", "approvers", "four_eyes"]}),
-        ("Network", {"fields": ["hosts"]}),
+        ("Network", {"fields": ["can_install_packages", "hosts"]}),
     )
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

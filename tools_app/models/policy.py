@@ -21,12 +21,23 @@ class DangerLevel(models.TextChoices):
     DANGEROUS = "dangerous"
 
 
+PACKAGE_HOSTS = ("files.pythonhosted.org", "pypi.org", "registry.npmjs.org")  # the hosts of pip and npm
+
+
 class ToolSettingQuerySet(models.QuerySet["ToolSetting"]):
     def closed_to(self, user_id: int) -> "ToolSettingQuerySet":
         """Return the tools with roles of which the user has none."""
         allowed_roles = ToolSetting.roles.through.objects.filter(toolsetting=OuterRef("pk"))
         user_roles = allowed_roles.filter(group__in=get_user_model().roles_of(user_id))
         return self.filter(Exists(allowed_roles), ~Exists(user_roles))
+
+    def allow_packages(self) -> "ToolSetting":
+        """Let commands reach the hosts of pip and npm, in addition to those that they reach already."""
+        setting, _ = self.get_or_create(name="shell")
+        if not setting.can_install_packages:
+            setting.hosts = [*setting.hosts, *(host for host in PACKAGE_HOSTS if host not in setting.hosts)]
+            setting.save()
+        return setting
 
 
 class ToolSetting(models.Model):
@@ -72,6 +83,11 @@ class ToolSetting(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def can_install_packages(self) -> bool:
+        """Return whether commands reach the hosts of pip and npm."""
+        return "*" in self.hosts or set(PACKAGE_HOSTS) <= set(self.hosts)
 
 
 class AllowedAddress(models.Model):

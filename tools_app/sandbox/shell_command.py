@@ -28,6 +28,8 @@ _UNATTENDED = {
     "npm_config_yes": "true",
     "npm_config_update_notifier": "false",
 }
+# The system's packages are read-only, so pip installs into $HOME. Debian forbids that without this (PEP 668).
+_INSTALLING = {"PIP_BREAK_SYSTEM_PACKAGES": "1"}
 # Without a network, retries only take time: npm spent 71 s on them.
 _OFFLINE = {
     "CI": "1",
@@ -107,7 +109,9 @@ def command_environment(command: ShellCommand, *, home: str, has_network: bool, 
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "TZ": command.time_zone,
+        "npm_config_prefix": f"{home}/.local",  # of `npm install --global`
         **_UNATTENDED,
+        **_INSTALLING,
     }
     if not has_network:
         variables |= _OFFLINE

@@ -2,6 +2,7 @@
 
 It is a virtual environment of the interpreter that commands use, with the packages of requirements/workshop.txt.
 Commands see it read-only, together with the user's site-packages: `pip install` writes to the home of the session.
+These come first, so that a session can install another version of a package.
 """
 
 import fcntl
@@ -29,6 +30,10 @@ _SECONDS = 900
 _SCRIPT_HEAD = b"""#!/bin/sh
 '''exec' "$(dirname -- "$(realpath -- "$0")")"/'python3' "$0" "$@"
 ' '''
+"""
+# Pip refuses to shadow packages that are in the environment's own site-packages, so they move to the folder `packages`.
+_PATHS = """import site, sys; sys.flags.no_user_site or site.addsitedir(site.getusersitepackages())
+import site, sys; site.addsitedir(f"{sys.prefix}/packages")
 """
 # Variables passed on to pip and uv. They configure how packages are fetched, and exclude the server's secrets.
 _PASSED_VARIABLES = (
@@ -77,6 +82,7 @@ def install(var: Path) -> None:
         for argv in _install_commands(python, draft):
             _run(argv, lock)
         _make_scripts_relocatable(draft)
+        _put_behind_installed_packages(draft)
         draft.rename(folder)
 
 
@@ -108,6 +114,14 @@ def _make_scripts_relocatable(draft: Path) -> None:
         content = script.read_bytes() if script.is_file() and not script.is_symlink() else b""
         if content.startswith(b"#!" + os.fsencode(draft)):
             script.write_bytes(_SCRIPT_HEAD + content.partition(b"\n")[2])
+
+
+def _put_behind_installed_packages(draft: Path) -> None:
+    """Let packages that a session installs precede those of the workshop. The Dockerfile does the same."""
+    for folder in draft.glob("lib/python3.*/site-packages"):
+        folder.rename(draft / "packages")
+        folder.mkdir()
+        (folder / "workshop.pth").write_text(_PATHS)
 
 
 def _run(argv: Sequence[str], lock: int) -> None:

@@ -17,6 +17,7 @@ from llm_app.provider_status import settings_changed
 from tests import factories
 from tests.provider import FakeProvider, Reply, models, openai_call, openai_text, running
 from tests.server import free_port
+from tools_app.models import ToolSetting
 
 KEY = "sk-proj-a-very-secret-key"
 
@@ -64,6 +65,26 @@ def test_model_of_a_working_key_becomes_the_default(demo: Route, enter: Any) -> 
     assert str(route()) == "default → openai/gpt-6.1-sol"
     assert not Route.objects.filter(pk=demo.pk).exists()
     assert LLMLog.objects.get().purpose == "test"
+
+
+def test_packages_are_allowed_only_if_asked_for(demo: Route, enter: Any, root: Any) -> None:
+    assert "Commands can install packages" in root.page("/")
+    enter()
+    assert not ToolSetting.objects.exists()
+
+
+def test_first_key_can_let_commands_install_packages(demo: Route, enter: Any, alice: Any) -> None:
+    enter(packages="on")
+    setting = ToolSetting.objects.get()
+    assert (setting.name, setting.can_install_packages, setting.approval) == ("shell", True, "by_danger")
+    assert LogEntry.objects.get(content_type__model="toolsetting").user == alice
+
+
+def test_a_decision_about_commands_is_not_asked_for_again(demo: Route, enter: Any, root: Any) -> None:
+    ToolSetting.objects.create(name="shell", hosts=["wiki.example"])
+    assert "Commands can install packages" not in root.page("/")
+    enter(packages="on")
+    assert ToolSetting.objects.get().hosts == ["wiki.example"]
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/v1/", "/v1/v1", "/v1/chat/completions", "/v1/models"])

@@ -122,13 +122,15 @@ class TestWorkshop:
         names = "numpy, pandas, matplotlib, openpyxl, PIL, pypdf, docx, pptx, requests, lxml.etree"
         names += ", flask, httpx, hypothesis, jinja2, pydantic, pytest, pytest_cov, xdist, rich, sqlalchemy"
         said = run(f"python3 -c 'import {names}; print(pandas.__file__)'", layer)
-        assert said.startswith("/opt/workshop/lib/")
+        assert said.startswith("/opt/workshop/packages/")
         assert "pytest-cov" in sandbox_contents(choose_sandbox("bubblewrap"), (layer,)).packages
         assert {"rg", "ruff"} <= {*sandbox_contents(choose_sandbox("bubblewrap"), (layer,)).programs}
         run("printf 'import m\\ndef test_one():\\n    assert m.double(2) == 4\\n' > test_m.py", layer)
         run("printf 'def double(n):\\n    return 2 * n\\n' > m.py", layer)
         assert "1 passed" in run("pytest -q -n 2 --cov=m", layer)
         assert "1 passed" in run("python3 -m pytest -q", layer)
+        own = "folder=$(python3 -m site --user-site)/rich; mkdir -p $folder; touch $folder/__init__.py"
+        assert "/.local/lib/" in run(f"{own}; python3 -c 'import rich; print(rich.__file__)'", layer)
         assert run("ruff check --select F . && rg -c double m.py && flask --version", layer).startswith(
             "All checks passed!\n1\n"
         )
