@@ -1,5 +1,6 @@
 """Tests of the tool browser with calls like a model's, a real Chromium, and pages on loopback."""
 
+import inspect
 import json
 import os
 import re
@@ -20,11 +21,21 @@ from tests.waiting import takes_less_than, until
 from tools_app import held_resources
 from tools_app.browser import page
 from tools_app.browser.program import chromium_path
-from tools_app.contract import Danger, Target, ToolContext, ToolResult, ToolVisibility, base, registry
+from tools_app.contract import (
+    Arguments,
+    Danger,
+    Target,
+    ToolContext,
+    ToolDefinition,
+    ToolResult,
+    ToolVisibility,
+    base,
+    registry,
+)
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, PageLost, ToolError
 from tools_app.files import Workspace
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import ProcessIdentity
+from tools_app.sandbox import ProcessIdentity, SandboxPorts
 
 pytestmark = pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
 
@@ -404,6 +415,20 @@ def test_only_references_of_the_view_are_accepted(use: Use, site: Site) -> None:
 def test_other_schemes_than_http_are_refused(use: Use, url: str) -> None:
     with pytest.raises(AddressRefused):
         use("visit", url=url)
+
+
+def test_own_server_is_visited_by_the_name_of_the_sandbox(use: Use, context: ToolContext) -> None:
+    policy = replace(context.network, sandbox=SandboxPorts(session=context.session))
+    for tool, arguments in (("browser", {"action": "visit"}), ("fetch_url", {})):
+        definition = registry.get(tool)
+        read = base.read_arguments(definition, json.dumps({**arguments, "url": "http://localhost:5000/x"}))
+        with pytest.raises(AddressRefused, match="on port 5000 is reached as http://sandbox:5000/, not as localhost"):
+            event_loop.submit(_handled(definition, read, replace(context, network=policy))).result(60)
+
+
+async def _handled(definition: ToolDefinition, arguments: Arguments, context: ToolContext) -> ToolResult:
+    result = definition.handler(arguments, context)
+    return await result if inspect.isawaitable(result) else result
 
 
 def test_redirect_to_an_internal_address_is_refused(use: Use, site: Site) -> None:

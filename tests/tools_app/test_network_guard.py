@@ -11,7 +11,7 @@ from aiohttp.test_utils import BaseTestServer, TestServer
 from yarl import URL
 
 from tools_app.errors import AddressRefused, FetchFailed, PortUnreachable
-from tools_app.network import FetchedResponse, NetworkPolicy
+from tools_app.network import FetchedResponse, NetworkPolicy, check_url
 from tools_app.network.connections import GuardedResolver, http_session
 from tools_app.network.fetch import fetch
 
@@ -163,6 +163,28 @@ async def test_web_page_cannot_redirect_to_the_sandbox() -> None:
     with pytest.raises(PortUnreachable):
         await get(URL("http://sandbox:8000/"), policy)
     assert sandbox.opened
+
+
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [
+        ("http://localhost:5000/items", 5000),
+        ("http://127.0.0.1:8123", 8123),
+        ("http://0.0.0.0:3000/", 3000),
+        ("http://[::1]:80/", 80),
+        ("http://app.localhost/", 80),
+        ("https://localhost:8443/", 8443),
+    ],
+)
+def test_refused_loopback_address_names_that_of_the_sandbox(url: str, port: int) -> None:
+    with pytest.raises(AddressRefused, match=f"reached as http://sandbox:{port}/"):
+        check_url(url, NetworkPolicy(sandbox=Sandbox()))
+    with pytest.raises(AddressRefused, match="is an internal address"):
+        check_url(url, NetworkPolicy())
+    with pytest.raises(AddressRefused, match="is an internal address"):
+        check_url("http://10.0.0.1:5000/", NetworkPolicy(sandbox=Sandbox()))
+    host = f"[{literal}]" if ":" in (literal := URL(url).raw_host or "") else literal
+    assert check_url(url, NetworkPolicy(sandbox=Sandbox(), allow_internal=frozenset({host})))
 
 
 async def test_http_session_refuses_such_a_redirect() -> None:

@@ -17,6 +17,9 @@ _INTERNAL_MESSAGE = (
     "{host} is an internal address. Only public addresses can be reached; an administrator can allow this one "
     "(network: allow_internal)."
 )
+_LOOPBACK_MESSAGE = (
+    "A server that your commands run on port {port} is reached as http://sandbox:{port}/, not as {host}."
+)
 
 
 SANDBOX = "sandbox"  # the host name of the session's own sandbox
@@ -124,6 +127,8 @@ def check_host(url: URL, policy: NetworkPolicy) -> None:
         raise AddressRefused(f"{host} is not among the hosts that an administrator allows here.")
     address = literal_address(host)
     if address and not policy.permits(host, port, address):
+        if policy.sandbox and (address.is_loopback or address.is_unspecified):
+            raise AddressRefused(_LOOPBACK_MESSAGE.format(host=host, port=port))
         raise AddressRefused(_INTERNAL_MESSAGE.format(host=host))
 
 
