@@ -111,11 +111,12 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
     now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers must not learn the time zone
     longest = _longest_instructions(context.settings.window)
     git = _git_lines(context) if _REPOSITORY in found else ""
-    start = reminders.task_start(now, context.workspace.listing(), instructions, notes, longest, git=git)
+    overview = context.workspace.overview()
+    start = reminders.task_start(now, overview.text, instructions, notes, longest, git=git)
     delegation = [reminders.delegated()] if context.task.parent_call_id else []
     first_step, plan = workflow.first_step(context.task)
     shown_before = Task.objects.shown_tools_before(context.session.pk, context.task.pk)
-    hints = routing.reminder_for(context, search.new_messages(context.history.entries))
+    hints = routing.reminder_for(context, search.new_messages(context.history.entries), overview.paths)
     context.commit(
         start,
         *delegation,

@@ -1,17 +1,19 @@
-"""Routing rules of administrators that a message matches. One visible reminder names them, and they are counted."""
+"""Routing rules that a message or the workspace matches. One visible reminder names them, and they are counted."""
 
+import fnmatch
 import logging
 from collections.abc import Sequence
 
 from llm_app.sql import cached_sql, fetch_all
 from tasks_app.memory import vectors
-from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
+from tasks_app.models import ContextEntry, FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.record import Draft
 from tasks_app.run import StepSettings, TaskContext, reminders
 from tasks_app.text.retrieval import fold, terms_of
 
 MOST_FIRED = 3  # rules per task
 LONGEST_MESSAGE = 4000  # characters that rules examine
+MOST_PATHS = 1000  # of a workspace
 PATIENCE = 0.1  # timeout of a regular expression in seconds
 logger = logging.getLogger(__name__)
 
@@ -21,16 +23,33 @@ def _enabled_rules() -> list[RoutingRule]:
     return fetch_all(RoutingRule.objects.filter(enabled=True))
 
 
-def reminder_for(context: TaskContext, message: str) -> list[Draft]:
-    """Return the reminder for the message that starts a task, if rules match it, and stage these rules."""
+def reminder_for(context: TaskContext, message: str, paths: Sequence[str]) -> list[Draft]:
+    """Return the reminder for the message that starts a task, if rules match it, and stage these rules.
+
+    `paths` are those of the workspace's first two levels. A rule for them says nothing that the model still sees.
+    """
     rules = [rule for rule in _enabled_rules() if _has_target(context.settings, rule)]
     if not rules or not message.strip():
         return []
-    message = message[:LONGEST_MESSAGE]
-    by_meaning = _matching_by_meaning(context, [rule for rule in rules if rule.match == RuleMatch.MEANING], message)
-    fired = [rule for rule in rules if rule in by_meaning or _matches(rule, message)][:MOST_FIRED]
+    message, seen = message[:LONGEST_MESSAGE], _seen_names(context.history.entries)
+    matching = _matching_by_meaning(context, [rule for rule in rules if rule.match == RuleMatch.MEANING], message)
+    matching |= {rule for rule in rules if rule.name not in seen and _matches_files(rule, paths)}
+    fired = [rule for rule in rules if rule in matching or _matches(rule, message)][:MOST_FIRED]
     context.stage(rows=[FiredRule(rule=rule, task=context.task) for rule in fired])
     return [reminders.routing([(rule.name, _advice(rule), rule.text) for rule in fired])] if fired else []
+
+
+def _seen_names(entries: Sequence[ContextEntry]) -> set[str]:
+    """Return the names of the rules whose reminders the model still sees."""
+    return {name for entry in entries if entry.metadata.get("kind") == "routing" for name in entry.metadata["rules"]}
+
+
+def _matches_files(rule: RoutingRule, paths: Sequence[str]) -> bool:
+    if rule.match != RuleMatch.FILES:
+        return False
+    paths = [path.lower() for path in paths[:MOST_PATHS]]
+    names = {*paths, *(path[path.rfind("/", 0, -1) + 1 :] for path in paths)}
+    return any(fnmatch.filter(names, line.lower()) for line in rule.lines())
 
 
 def _has_target(settings: StepSettings, rule: RoutingRule) -> bool:

@@ -1,4 +1,4 @@
-"""Routing rules: a pattern of messages, and the skill, tools, agent or workflow to suggest for them."""
+"""Routing rules: a pattern of messages or files, and the skill, tools, agent or workflow to suggest for them."""
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -16,6 +16,7 @@ class RuleMatch(models.TextChoices):
     WORDS = "words", "Words"
     REGEX = "regex", "Regular expression"
     MEANING = "meaning", "Nearness of meaning"
+    FILES = "files", "Files of the workspace"
 
 
 class RuleTarget(models.TextChoices):
@@ -37,7 +38,7 @@ class RoutingRule(models.Model):
     pattern = models.TextField(
         help_text="Words: one alternative per line. The message must contain all its words; a * at the end of a "
         "word stands for any ending. Regular expression: one, ignoring case. Meaning: one example of a "
-        "message per line.",
+        "message per line. Files: one name per line, such as *.csv, or tests/ for a folder; of the first two levels.",
     )
     closeness = models.FloatField(
         default=0.5,

@@ -7,7 +7,10 @@ from tasks_app.engine import routing
 from tasks_app.models import FiredRule, RoutingRule
 from tests import factories
 
-SHIPPED = ["code", "data analysis", "research", "slides", "web application", "work on a web page", "writing"]
+SHIPPED = [
+    *("code", "code with tests", "data analysis", "research", "slides", "web application", "work on a web page"),
+    "writing",
+]
 ADD = "/admin/tasks_app/routingrule/add/"
 
 
@@ -86,8 +89,8 @@ def test_rule_of_the_file_replaces_a_shipped_one(configure):
     [
         ("Research the tides in Brest and write a report.", ["research", "writing"]),
         ("Recherchiere bitte, welche Quellen es gibt", ["research"]),
-        ("Fix the bug in the importer", ["code"]),
-        ("Make slides of this spreadsheet", ["data analysis", "slides"]),
+        ("Fix the bug in the importer", []),
+        ("Make slides of this spreadsheet", ["slides"]),
         ("Build me a small web app", ["web application"]),
         ("Log in to the portal and fill out the form", ["work on a web page"]),
         ("Compare these two laptops, please", ["research"]),
@@ -100,3 +103,18 @@ def test_rule_of_the_file_replaces_a_shipped_one(configure):
 def test_shipped_rules_fire_only_for_matching_work(db, message, names):
     create_shipped_rules()
     assert [rule.name for rule in RoutingRule.objects.all() if routing._matches(rule, message)] == names
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["README.md", "src/", "src/main.rs"], ["code"]),
+        (["app.py", "tests/", "tests/test_app.py"], ["code", "code with tests"]),
+        (["uploads/", "uploads/Sales 2026.CSV"], ["data analysis"]),
+        (["contest/", "notes.md", "latest.txt"], []),
+        ([], []),
+    ],
+)
+def test_shipped_rules_for_files_fire_by_the_workspace(db, paths, names):
+    create_shipped_rules()
+    assert [rule.name for rule in RoutingRule.objects.all() if routing._matches_files(rule, paths)] == names

@@ -318,7 +318,7 @@ async def test_internal_folders_are_listed_only_by_path(call: Call, workspace: W
     for path in ("a.txt", ".results/call_1.txt", "sub/.results/b.txt"):
         workspace.write_bytes(path, b"x")
     assert (await call("file", action="list", path=".")).content == "a.txt (1 B)\nsub/"
-    assert workspace.listing() == "a.txt (1 B)\nsub/ (1 inside)\n  .results/"
+    assert workspace.overview().text == "a.txt (1 B)\nsub/ (1 inside)\n  .results/"
     assert (await call("file", action="list", path=".results")).content == "call_1.txt (1 B)"
     assert (await call("file", action="read", path=".results/call_1.txt")).content.endswith("x")
 

@@ -16,7 +16,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files
 
 def test_folder_is_created_on_first_use_and_private(workspace: Workspace) -> None:
     assert not workspace.root.exists()
-    assert workspace.listing() == "(empty)"
+    assert workspace.overview().text == "(empty)"
     assert stat.S_IMODE(workspace.root.stat().st_mode) == 0o700
 
 
@@ -150,7 +150,7 @@ def test_listing_shows_two_levels_with_sizes(workspace: Workspace) -> None:
     workspace.write_bytes("data/a.csv", b"x" * 20)
     workspace.write_bytes("data/deep/b.csv", b"x")
     workspace.write_bytes(".git/config", b"x")
-    assert workspace.listing().splitlines() == [
+    assert workspace.overview().text.splitlines() == [
         ".git/ (1 inside)",
         "data/ (2 inside)",
         "  a.csv (20 B)",
@@ -160,11 +160,27 @@ def test_listing_shows_two_levels_with_sizes(workspace: Workspace) -> None:
     ]
 
 
+def test_folders_that_programs_recreate_come_last_and_unopened(workspace: Workspace) -> None:
+    for path in ("__pycache__/a.pyc", "app/__pycache__/b.pyc", "app/main.py", "node_modules/x/y.js", "setup.py"):
+        workspace.write_bytes(path, b"")
+    overview = workspace.overview()
+    assert overview.text.splitlines() == [
+        "app/ (2 inside)",
+        "  main.py (0 B)",
+        "  __pycache__/",
+        "setup.py (0 B)",
+        "__pycache__/ (1 inside)",
+        "node_modules/ (1 inside)",
+        "and 2 more",
+    ]
+    assert overview.paths == ["app/", "app/main.py", "app/__pycache__/", "setup.py"]
+
+
 def test_listing_is_limited_and_counts_the_rest(workspace: Workspace) -> None:
     for number in range(30):
         workspace.write_bytes(f"many/{number:03}", b"")
         workspace.write_bytes(f"top{number:03}", b"")
-    lines = workspace.listing(limit=20).splitlines()
+    lines = workspace.overview(limit=20).text.splitlines()
     assert len(lines) == 21
     assert lines[0] == "many/ (30 inside)"
     assert lines[11] == "top000 (0 B)"  # a large folder does not hide its neighbours
@@ -175,7 +191,7 @@ def test_undecodable_and_multiline_names_are_escaped(workspace: Workspace) -> No
     Path(os.fsdecode(os.fsencode(workspace.make_root()) + b"/bad\xff")).touch()
     (workspace.root / "two\nlines\x1b[31m").touch()
     (workspace.root / "größe 大").touch()
-    listing = workspace.listing()
+    listing = workspace.overview().text
     listing.encode()
     assert listing.splitlines() == ["bad\\udcff (0 B)", "größe 大 (0 B)", "two\\nlines\\x1b[31m (0 B)"]
 

@@ -145,7 +145,7 @@ def test_symlink_that_leads_out_is_refused(workspace: Workspace, secret: Path) -
 def test_link_itself_can_be_listed_moved_and_deleted(workspace: Workspace, secret: Path) -> None:
     link = workspace.make_root() / "link"
     link.symlink_to(secret)
-    assert "link -> " in workspace.listing()
+    assert "link -> " in workspace.overview().text
     workspace.move("link", "renamed")
     workspace.delete("renamed")
     assert os.listdir(workspace.root) == []
@@ -177,7 +177,7 @@ def test_fifos_sockets_and_devices_are_refused_without_waiting(workspace: Worksp
             ):
                 with pytest.raises(ToolError, match="not a regular file"):
                     operation(path)
-            assert f"{path} (not a regular file)" in workspace.listing()
+            assert f"{path} (not a regular file)" in workspace.overview().text
 
 
 EXCHANGE = """

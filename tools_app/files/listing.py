@@ -8,6 +8,7 @@ from typing import Literal
 
 from tools_app.errors import ToolError
 from tools_app.files.names import as_text
+from tools_app.files.snapshot import CACHES
 
 Kind = Literal["file", "folder", "link", "other"]
 
@@ -56,19 +57,44 @@ def _entry(item: os.DirEntry[str], folder: int) -> FolderEntry:
     return FolderEntry(name=item.name, kind="other")
 
 
-def overview(top: Sequence[FolderEntry], inside: Callable[[str], Sequence[FolderEntry]], limit: int) -> str:
-    """Return two levels of a tree in at most `limit` lines, and the number of entries that are not shown."""
-    lines: list[str] = []
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """Two levels of a tree: `paths`, folders with a slash at their end, and their text for a model."""
+
+    paths: Sequence[str]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def overview(top: Sequence[FolderEntry], inside: Callable[[str], Sequence[FolderEntry]], limit: int) -> Overview:
+    """Return two levels of a tree: as text in at most `limit` lines, and the number of entries that are not shown.
+
+    Folders that programs recreate come last, without their contents.
+    """
+    lines, paths = list[str](), list[str]()
     total = 0
-    for entry in top:
+    for entry in _caches_last(top):
         inner = _inner(entry, inside)
         total += 1 + len(inner)
         lines.append(f"{entry} ({len(inner)} inside)" if inner else str(entry))
-        lines += [f"  {child}" for child in inner[:_MAX_INNER] if not entry.name.startswith(".")]
+        if not entry.name.startswith(".") and entry.name not in CACHES:
+            children = _caches_last(inner)
+            lines += [f"  {child}" for child in children[:_MAX_INNER]]
+            paths += [_path(entry), *(f"{entry.name}/{_path(child)}" for child in children)]
     shown_lines = lines[:limit]
     if hidden := total - len(shown_lines):
         shown_lines.append(f"and {hidden} more")
-    return "\n".join(shown_lines) or "(empty)"
+    return Overview(paths=paths, text="\n".join(shown_lines) or "(empty)")
+
+
+def _caches_last(entries: Sequence[FolderEntry]) -> Sequence[FolderEntry]:
+    return sorted(entries, key=lambda entry: entry.name in CACHES)
+
+
+def _path(entry: FolderEntry) -> str:
+    return f"{entry.name}/" if entry.kind == "folder" else entry.name
 
 
 def _inner(entry: FolderEntry, inside: Callable[[str], Sequence[FolderEntry]]) -> Sequence[FolderEntry]:

@@ -16,7 +16,7 @@ from tools_app.errors import ToolError
 from tools_app.files import names as file_names
 from tools_app.files import quota, safe_open
 from tools_app.files.history import FileHistory
-from tools_app.files.listing import FolderEntry, in_units, overview, read_entries
+from tools_app.files.listing import FolderEntry, Overview, in_units, overview, read_entries
 from tools_app.files.owner import Owner, hand_over, make_home, make_private
 from tools_app.files.paths import RESULTS, VIEW, parts
 
@@ -303,7 +303,7 @@ class Workspace:
             self.open_root(), [file_names.to_stored(self.real_path(path)) for path in paths]
         )
 
-    def listing(self, limit: int = 50) -> str:
+    def overview(self, limit: int = 50) -> Overview:
         """Return an overview of the first two levels, one line an entry."""
         return overview(self.visible_entries(), self.entries, limit)
 

@@ -80,7 +80,7 @@ def _quoted(instructions: InstructionFile, longest: int) -> str:
 
 
 def routing(fired: Sequence[tuple[str, str, str]]) -> Draft:
-    """Advise on the task, right after `task_start`, when the message matches routing rules.
+    """Advise on the task, right after `task_start`, when the message or the workspace matches routing rules.
 
     `fired` has the name, advice and text of each rule.
     """

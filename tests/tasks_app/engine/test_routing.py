@@ -4,10 +4,12 @@ import time
 
 import pytest
 
+from tasks_app import services
 from tasks_app.engine import routing
 from tasks_app.models import FiredRule, RoutingRule
 from tasks_app.replay import verification
-from tests.tasks_app.engine.conftest import call, result
+from tasks_app.workspace.folders import workspace_of
+from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.models import Skill
 
 
@@ -47,6 +49,18 @@ def test_a_rule_that_does_not_match_adds_nothing(play):
     run.advance()
     assert hints(run) == []
     assert not FiredRule.objects.exists()
+
+
+def test_a_rule_for_files_hints_once_while_the_model_sees_it(play, owner):
+    rule(name="code with tests", match="files", pattern="tests/", text="Run them.")
+    run = play(result())
+    workspace_of(run.task.session).write_bytes("tests/test_a.py", b"")
+    assert run.advance().state == "done"
+    assert [hint.content.split("\n")[0] for hint in hints(run)] == ["This looks like “code with tests”. Run them."]
+    run.task = services.post_message(run.task.session, owner, script(result())).task
+    assert run.advance().state == "done"
+    assert len(hints(run)) == 1
+    assert FiredRule.objects.count() == 1
 
 
 def test_targets_that_the_person_cannot_use_are_not_named(play):
