@@ -201,10 +201,7 @@ def _check_limits(context: TaskContext) -> None:
 
     Raises: LimitExceeded, but not between a call and its result.
     """
-    agent, deadline = context.settings.agent, context.task.deadline
-    max_iterations = (
-        context.task.max_iterations or (agent and agent.max_iterations) or context.settings.limits.max_iterations
-    )
+    deadline, max_iterations = context.task.deadline, context.max_iterations
     if context.task.iteration >= max_iterations and context.history.open_call() is None:
         raise LimitExceeded(
             FailureCode.MAX_ITERATIONS,
@@ -231,6 +228,7 @@ def _remind(context: TaskContext) -> None:
         repeatable=visible.repeatable,
         limit_states=context.allowance.limit_states,
         has_made_all_calls=context.has_made_all_calls,
+        max_iterations=context.max_iterations,
         project=context.settings.project,
         longest=_longest_instructions(context.settings.window),
     )

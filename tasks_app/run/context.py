@@ -128,6 +128,12 @@ class TaskContext(UnitOfWork):
         return self.window_filling.page(most) if self.window_filling else most
 
     @property
+    def max_iterations(self) -> int:
+        """Return the task's limit, or else the agent's or the general one."""
+        of_agent = self.settings.agent and self.settings.agent.max_iterations
+        return self.task.max_iterations or of_agent or self.settings.limits.max_iterations
+
+    @property
     def model(self) -> str:
         return model_name(self.session, self.settings.agent)
 

@@ -4,6 +4,7 @@ To add one, write a function of a `StepState` and list it in `_REMINDERS`. In mo
 read or written for it.
 """
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -15,6 +16,8 @@ from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task
 from tasks_app.record import Draft, reminder
 from tasks_app.run.reminders.on_event import LONGEST_INSTRUCTIONS, project_instructions
 from tasks_app.text.languages import language_of
+
+_FEW_STEPS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +38,17 @@ class StepState:
     repeatable: Collection[str] = ()
     limit_states: Sequence[LimitState] = ()
     has_made_all_calls: bool = False
+    max_iterations: int = sys.maxsize
     project: Project | None = None
     longest: int = LONGEST_INSTRUCTIONS
 
     def was_given(self, kind: str) -> bool:
         return kind in self.task.reminded
+
+    def is_early(self, kind: str, after: int) -> bool:
+        """Return whether a repeated reminder is not due yet: first after `after` replies, then after twice as many."""
+        last: int = self.task.reminded.get(kind, 0)
+        return self.task.iteration < max(last + after, 2 * last)
 
     def replies(self) -> Iterator[ContextEntry]:
         """Yield the model's replies, newest first."""
@@ -121,6 +130,19 @@ def budget(step: StepState) -> Draft | None:
     return reminder(text, "budget")
 
 
+def step_limit(step: StepState) -> Draft | None:
+    """Warn before a step when few iterations of the task are left, once a task."""
+    left = step.max_iterations - step.task.iteration
+    if left > min(_FEW_STEPS, step.max_iterations // 6) or step.was_given("step_limit"):
+        return None
+    text = (
+        f"{left} of this task's {step.max_iterations} steps are left; then it ends without a result. Finish what "
+        "matters most, keep what you have in a file, and hand over the result in time. Say in it what remains to be "
+        "done: the person can let you go on in a new task."
+    )
+    return reminder(text, "step_limit")
+
+
 def tool_limit(step: StepState) -> Draft | None:
     """Ask for the answer before a step when the task has made all its tool calls.
 
@@ -158,10 +180,10 @@ def _named(names: set[str]) -> str:
 
 
 def stale_plan(step: StepState) -> Draft | None:
-    """List the open steps before a step when the plan has not changed for many replies, and again after as many."""
+    """List the open steps when the plan has not changed for many replies, and again after twice as many."""
     task, after = step.task, step.limits.stale_plan_after
     still_open = [item for item in task.plan if item["status"] != "done"]
-    if not still_open or "plan" not in step.tools or task.iteration - task.reminded.get("stale_plan", 0) < after:
+    if not still_open or "plan" not in step.tools or step.is_early("stale_plan", after):
         return None
     if any(reply.call is not None and reply.call["name"] == "plan" for reply in islice(step.replies(), after)):
         return None
@@ -174,13 +196,13 @@ def stale_plan(step: StepState) -> Draft | None:
 
 
 def same_tool(step: StepState) -> Draft | None:
-    """Question the approach before a step when many replies in a row called one tool, and again after as many.
+    """Question the approach before a step when many replies in a row called one tool, and again after twice as many.
 
     The calls differ in their arguments. A message of the person begins a new row. Tools that are allowed to repeat
     themselves do not count.
     """
-    task, after = step.task, step.limits.same_tool_after
-    if task.iteration - task.reminded.get("same_tool", 0) < after:
+    after = step.limits.same_tool_after
+    if step.is_early("same_tool", after):
         return None
     since_message = takewhile(lambda entry: entry.context_type != ContextType.USER_MESSAGE, reversed(step.entries))
     replies = list(islice((entry for entry in since_message if entry.role == "assistant"), after))
@@ -239,6 +261,7 @@ _REMINDERS: Sequence[Callable[[StepState], Draft | None]] = (
     project,
     _workflow_step_again,
     budget,
+    step_limit,
     tool_limit,
     tool_list,
     stale_plan,

@@ -119,6 +119,31 @@ def test_many_calls_of_one_tool_are_reported_repeatedly(play):
     assert second == first
 
 
+def test_a_repeated_reminder_comes_ever_more_rarely(play):
+    Limits.objects.create(pk=1, same_tool_after=3)
+    run = play(*[read(n) for n in range(13)], result())
+    assert run.advance().state == "done"
+    reminded = [index for index, entry in enumerate(run.entries) if entry.metadata.get("kind") == "same_tool"]
+    replies = [sum(entry.role == "assistant" for entry in run.entries[:index]) for index in reminded]
+    assert replies == [3, 6, 12]
+
+
+# --- steps ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_last_steps_are_announced_once(play):
+    run = play(*[read(n) for n in range(10)], result(), max_iterations=12)
+    assert run.advance().state == "done"
+    (text,) = said(run, "step_limit")
+    assert text.startswith("2 of this task's 12 steps are left")
+
+
+def test_a_task_of_few_steps_has_no_announcement(play):
+    run = play(read(0), read(1), result(), max_iterations=5)
+    assert run.advance().state == "done"
+    assert said(run, "step_limit") == []
+
+
 # --- budget ---------------------------------------------------------------------------------------------------------
 
 

@@ -44,6 +44,7 @@ SETTINGS = {
     "stale_plan": "`stale_plan_after` (10 replies)",
     "same_tool": "`same_tool_after` (20 replies)",
     "budget": "`budget_reminder_percent` (80)",
+    "step_limit": "`max_iterations` (60): at 10",
     "tool_limit": "`tool_call_limit` (none)",
     "window": "`compact_at_percent` (80): at 7/8 of it",
     "summary": "`summarise` of the agent (off)",
@@ -145,6 +146,7 @@ def examples() -> list[Draft | None]:
                 permitted=["file", "job", "message", "recall"],
             )
         ),
+        reminders.step_limit(step(iteration=50, max_iterations=60)),
         reminders.tool_limit(step(calls_made=40, has_made_all_calls=True)),
         reminders.forked(2, ["data.bin"]),
         reminders.forked(0, begins_later=True),
