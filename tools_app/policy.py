@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolDefinition, ToolVisibility, registry
 from tools_app.files import Workspace
 from tools_app.mcp.tool import mcp_tool
-from tools_app.models import ApprovalMode, McpTool, RolePolicy, ToolSetting, UserPolicy
+from tools_app.models import ApprovalMode, McpServer, McpTool, RolePolicy, ToolSetting, UserPolicy
 from tools_app.shell.restrictions import UNRESTRICTED, Restrictions
 
 ALWAYS_ALLOWED = "message"  # no task could end without it
@@ -40,6 +40,11 @@ class VisibleTools(list[ToolDefinition]):
         return sorted(tool.name for tool in self)
 
     @cached_property
+    def independent(self) -> list[str]:
+        """The names in alphabetical order, without the tools that come and go with another one."""
+        return sorted(tool.name for tool in self if not tool.accompanies)
+
+    @cached_property
     def repeatable(self) -> list[str]:
         """The names of tools that are exempt from loop detection."""
         return [tool.name for tool in self if tool.loop_exempt]
@@ -57,8 +62,9 @@ class Policy:
     `denied` are names denied by the user's, agent's or session's blacklist, and tools open to other roles only.
     `switched_off` are tools that the user does not want. With `safe_only`, only tools and calls of the level safe are
     available. `restrictions` apply to calls. `extra` are tools of MCP servers by name, `groups` the descriptions of
-    these servers by server name. `helpers` are agents as tools, by name. A delegated task has only tools that all sets
-    of `only` contain. With `has_small_window`, most tools are loaded by group.
+    these servers by server name. `unreachable` are servers whose tools could not be listed lately. `helpers` are agents
+    as tools, by name. A delegated task has only tools that all sets of `only` contain. With `has_small_window`, most
+    tools are loaded by group.
     """
 
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)
@@ -69,6 +75,7 @@ class Policy:
     restrictions: Restrictions = UNRESTRICTED
     extra: Mapping[str, ToolDefinition] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
+    unreachable: Sequence[str] = ()
     helpers: Mapping[str, ToolDefinition] = field(default_factory=dict)
     only: Sequence[frozenset[str]] = ()
     has_small_window: bool = False
@@ -117,7 +124,10 @@ class Policy:
         """Return the visible tools. Cached for each situation, because every step asks several times."""
         if (cached := self._visible.get(visibility)) is None:
             tools = [tool for tool in self.all_tools() if self.is_available(tool, visibility)]
-            cached = self._visible[visibility] = VisibleTools(tool for tool in tools if tool.listed(visibility))
+            names = {"", *(tool.name for tool in tools)}
+            cached = self._visible[visibility] = VisibleTools(
+                tool for tool in tools if tool.listed(visibility) and tool.accompanies in names
+            )
         return cached
 
     def all_tools(self) -> list[ToolDefinition]:
@@ -150,8 +160,9 @@ class Policy:
         return next((group for group, names in self.tools_by_group.items() if name in names), "")
 
     def group_description(self, group: str) -> str:
-        """Return the purpose of a group's tools."""
-        return "; ".join(filter(None, [_GROUPS.get(group, ("",))[0], self.groups.get(group, "")]))
+        """Return the purpose of a group's tools, and whether its server could not be reached lately."""
+        state = "not reachable now" if group in self.unreachable else ""
+        return "; ".join(filter(None, [state, _GROUPS.get(group, ("",))[0], self.groups.get(group, "")]))
 
     def level(self, definition: ToolDefinition) -> Danger:
         """Return the danger of a tool: its own, or the one set by an administrator."""
@@ -197,7 +208,7 @@ def policy_for(
     only: Sequence[frozenset[str]] = (),
     has_small_window: bool = False,
 ) -> Policy:
-    """Load the policy of a user with five queries. `denied` are names denied by the session."""
+    """Load the policy of a user with six queries. `denied` are names denied by the session."""
     rows = RolePolicy.objects.filter(role__in=get_user_model().roles_of(user_id))
     of_user = UserPolicy.objects.filter(user=user_id).first() or UserPolicy()
     closed = ToolSetting.objects.closed_to(user_id).values_list("name", flat=True)
@@ -205,6 +216,7 @@ def policy_for(
     return Policy(
         extra={str(row): definition_of(row) for row in mcp_tools},
         groups={row.server.name: row.server.description for row in mcp_tools},
+        unreachable=tuple(McpServer.objects.usable_by(user_id).unreachable().values_list("name", flat=True)),
         settings={setting.name: setting for setting in ToolSetting.objects.all()},
         roles=[
             RoleRules(allow=frozenset(row.allow), deny=frozenset(row.deny), approvals=row.approvals) for row in rows

@@ -217,7 +217,7 @@ def _remind(context: TaskContext) -> None:
     if context.history.open_call() is not None:
         return
     task, visible = context.task, context.visible
-    tools = visible.names
+    tools = visible.independent
     state = StepState(
         task=task,
         limits=context.settings.limits,
@@ -225,6 +225,7 @@ def _remind(context: TaskContext) -> None:
         newest=context.history.newest,
         tools=tools,
         permitted=context.settings.policy.permitted,
+        groups=context.settings.policy.tools_by_group,
         repeatable=visible.repeatable,
         limit_states=context.allowance.limit_states,
         has_made_all_calls=context.has_made_all_calls,

@@ -9,7 +9,6 @@ import difflib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import orjson
 
@@ -128,12 +127,10 @@ class Comparison:
             raise Divergence(f"{location} has other bytes now: {log.adapter} writes it differently")
 
     def _head(self, log: LLMLog) -> Prompt:
-        """Return system prompt and tools with the visibility that gives the recorded ones, or else the recorded
-        tools.
-        """
+        """Return system prompt and tools in the form that was recorded, or else the recorded tools."""
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
         max_tokens = log.parameters["max_tokens"]
-        for self._context.has_open_page, self._context.has_cut, is_brief in product((False, True), repeat=3):
+        for is_brief in (False, True):
             heads.append(head := build.build(self._context, mode, max_tokens, is_brief=is_brief).prompt)
             if (address(head.system), address(dump_tools(head.tools))) == (log.system_blob, log.tools_blob):
                 return head

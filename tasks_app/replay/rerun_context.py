@@ -14,7 +14,6 @@ from tasks_app.run import History, TaskContext
 from tasks_app.run.snapshot import TaskSnapshot
 from tasks_app.run.usage import Calls
 from tasks_app.workspace.folders import sandbox, workspace_of
-from tools_app.contract import ToolVisibility
 
 
 class RerunContext(TaskContext):
@@ -32,7 +31,6 @@ class RerunContext(TaskContext):
         self.history = History(task.session, [limits for limits in task.session.left_out if limits[1] < begins])
         self.history.extend(entries[:start])
         self.recorded = RecordedScript([entries[index] for index in own_indexes], self.secrets.redactor)
-        self.has_open_page = self.has_cut = False
         version = task.agent_version
         self._agent = version.agent_id if version else task.session.agent_id
         self._refresh()
@@ -66,11 +64,6 @@ class RerunContext(TaskContext):
         """Return the position of the last file change among the entries so far."""
         changes = WorkspaceChange.objects.filter(session=self.session, seq__lte=self.history.last_seq)
         return self._newest_change(changes)
-
-    @property
-    def visibility(self) -> ToolVisibility:
-        """The visibility of tools. The surroundings are not recorded, so the caller tries the possible ones."""
-        return replace(super().visibility, has_open_page=self.has_open_page, has_cut=self.has_cut)
 
     def blob(self, text: str) -> str:
         return hashlib.sha256(text.encode()).hexdigest()

@@ -34,7 +34,6 @@ from tasks_app.runtime.live_stream import LiveStream
 from tasks_app.workspace import file_history
 from tools_app.contract import ToolVisibility
 from tools_app.files import Workspace
-from tools_app.held_resources import JOB, PAGE
 from tools_app.hooks import Hook
 from tools_app.policy import Policy, VisibleTools
 from tools_app.sandbox import Sandbox
@@ -153,8 +152,8 @@ class TaskContext(UnitOfWork):
     def _look_up_visibility(self) -> tuple[tuple[object, ...], ToolVisibility, VisibleTools]:
         """Return both, after the inputs that they were built from."""
         inputs = (
-            *(self.settings, self.loaded_groups, tuple(self._affinity.held), self.has_made_all_calls),
-            *(self.history.has_cut, self.session.folder, bool(self.task.workflow), self.task.output_schema),
+            *(self.settings, self.loaded_groups, self.has_made_all_calls, self.session.folder),
+            *(bool(self.task.workflow), self.task.output_schema),
         )
         if self._visibility_cache is None or self._visibility_cache[0] != inputs:
             visibility = self._build_visibility()
@@ -162,20 +161,18 @@ class TaskContext(UnitOfWork):
         return self._visibility_cache
 
     def _build_visibility(self) -> ToolVisibility:
-        limits, held = self.settings.limits, self._affinity.held
+        limits = self.settings.limits
         return ToolVisibility(
             makes_images=bool(self.settings.abilities.makes_images),
             makes_audio=bool(self.settings.abilities.makes_audio),
             sees_pictures=bool(self.settings.abilities.sees),
-            has_open_page=PAGE in held,
-            has_jobs=any(name.startswith(JOB) for name in held),
+            model_sees=self.settings.abilities.preferred_sees,
             loaded=self.loaded_groups,
             skills=self.settings.skills,
             handoffs=self.settings.handoffs,
             has_groups=bool(self.settings.policy.tools_by_group),
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
-            has_cut=self.history.has_cut,
             may_delegate=bool(limits.children) and self.session.depth < limits.children_depth,
             shows_delegate=bool(self.settings.agent and self.settings.agent.delegates),
             agents=self.settings.agents,

@@ -28,7 +28,6 @@ from tools_app.contract import (
     ToolContext,
     ToolDefinition,
     ToolResult,
-    ToolVisibility,
     base,
     registry,
 )
@@ -138,9 +137,6 @@ def test_dangers_and_actions_depend_on_an_open_page(workspace: Workspace) -> Non
     for login in ({"ref": "e1", "text": "[secret:SHOP]"}, {"fields": [{"ref": "e1", "text": "[secret:SHOP]"}]}):
         arguments = base.read_arguments(definition, json.dumps({"action": "input", **login}))
         assert definition.judgement(arguments, workspace).danger is Danger.DANGEROUS
-    closed, opened = (definition.parameters_in(ToolVisibility(has_open_page=is_open)) for is_open in (False, True))
-    assert closed["properties"]["action"]["const"] == "visit"
-    assert "click" in opened["properties"]["action"]["enum"]
 
 
 @pytest.mark.parametrize(

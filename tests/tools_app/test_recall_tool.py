@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app.contract import ToolContext, ToolVisibility, registry
+from tools_app.contract import ToolContext
 from tools_app.contract.registry import compact_line
 from tools_app.errors import NothingStored, ToolError
 from tools_app.files import clipped
@@ -58,12 +58,6 @@ async def test_unknown_number_and_offset_beyond_the_end_are_errors(call: Call) -
         await call("recall", number=99)
     with pytest.raises(ToolError, match="5 characters only"):
         await call("recall", number=3, offset=5)
-
-
-def test_tool_is_visible_only_after_a_cut() -> None:
-    definition = registry.get("recall")
-    assert not definition.visible(ToolVisibility())
-    assert definition.visible(ToolVisibility(has_cut=True))
 
 
 def test_compact_line_names_the_source_and_its_part() -> None:

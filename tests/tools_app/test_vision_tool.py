@@ -36,6 +36,7 @@ def test_tool_is_safe_and_needs_a_model_with_vision() -> None:
     definition = registry.get("vision")
     assert definition.danger is Danger.SAFE
     assert [definition.visible(ToolVisibility(sees_pictures=sees)) for sees in (False, True)] == [False, True]
+    assert [definition.listed(ToolVisibility(model_sees=sees)) for sees in (False, True)] == [True, False]
 
 
 async def test_vision_asks_about_a_picture_of_the_workspace(

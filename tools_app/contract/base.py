@@ -38,7 +38,7 @@ from tools_app.contract.clear_arguments import Synonyms, clarified, read_object
 from tools_app.contract.effects import Effect, PlanStep
 from tools_app.errors import InvalidArguments
 from tools_app.files import Workspace
-from tools_app.json_schema.model_schemas import PlainRoot, compilable, concise, plain_root
+from tools_app.json_schema.model_schemas import PlainRoot, compilable, concise, lean, plain_root
 from tools_app.json_schema.validation import MAX_DEPTH, coerce, depth
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox import Layer, Mask, ProcessIdentity, Sandbox
@@ -162,14 +162,13 @@ class ToolContext:
 class ToolVisibility:
     """The facts about a task that decide which tools a model sees, in addition to the policies of administrators.
 
-    They are compared by value: the tool list is rebuilt only when one of them changes.
+    They are compared by value: the tool list is rebuilt only when one of them changes. None of them follows the work of
+    a task, such as an open page: each change of the list loses the provider's cache of the entire conversation.
 
     - `makes_images`, `makes_audio`, `sees_pictures`: the task's person can use a model that does so.
-    - `has_open_page`: the session's browser shows a page.
-    - `has_jobs`: commands of the session run in the background.
+    - `model_sees`: the conversation's own model sees pictures.
     - `answers_only`: only the tool `message` is left.
     - `in_workflow`: the task has the steps of a workflow instead of a plan.
-    - `has_cut`: the model sees only an outline of the beginning of the conversation.
     - `has_groups`: there are groups of tools to load. `loaded` are the groups that the session has loaded, and
       single tools of groups.
     - `skills`: name and description of each skill that the task's person can use.
@@ -182,11 +181,9 @@ class ToolVisibility:
     makes_images: bool = False
     makes_audio: bool = False
     sees_pictures: bool = False
-    has_open_page: bool = False
-    has_jobs: bool = False
+    model_sees: bool = False
     answers_only: bool = False
     in_workflow: bool = False
-    has_cut: bool = False
     loaded: frozenset[str] = frozenset()
     has_groups: bool = False
     skills: tuple[tuple[str, str], ...] = ()
@@ -215,10 +212,10 @@ class ToolDefinition:
     the line that replaces an old call in the context. `activity` describes calls by their action, kind or type, or
     under "": one call before the bar, several (#) after it, as in "read {path}|read # files".
 
-    `visible` returns whether models have the tool at a step. A tool that is not `listed` can still be called. `shown`
-    returns the arguments that models see, as a model with fewer actions or kinds. `extended` returns their schema with
-    additions of the step. Calls are always validated against `arguments`, and the handler explains what is not possible
-    now.
+    `visible` returns whether models have the tool at a step. A tool that is not `listed` can still be called. It is
+    listed only with the tool that it `accompanies`. `shown` returns the arguments that models see, as a model with
+    fewer actions or kinds. `extended` returns their schema with additions of the step. Calls are always validated
+    against `arguments`, and the handler explains what is not possible now.
 
     A tool that `takes_secrets` finds the values of placeholders in its context, and substitutes them itself where that
     is safe. `own_schema` is the JSON Schema, as text, of a tool without a model of its arguments. `group` is the name
@@ -239,6 +236,7 @@ class ToolDefinition:
     takes_secrets: bool = False
     visible: Callable[[ToolVisibility], bool] = always
     listed: Callable[[ToolVisibility], bool] = always
+    accompanies: str = ""
     shown: Callable[[ToolVisibility], type[Arguments]] | None = None
     extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None
     own_schema: str = ""
@@ -268,7 +266,9 @@ class ToolDefinition:
 
     def parameters_in(self, visibility: ToolVisibility) -> dict[str, Any]:
         """Return the JSON Schema that models see."""
-        schema = schema_of(self.shown(visibility)) if self.shown else self.plain_root.schema
+        if self.own_schema:
+            return compilable(self.plain_root.schema)
+        schema = lean(schema_of(self.shown(visibility)) if self.shown else self.plain_root.schema)
         return compilable(self.extended(schema, visibility) if self.extended else schema)
 
 

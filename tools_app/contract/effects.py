@@ -82,10 +82,14 @@ class JobStarted(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadGroup(Effect):
-    """A group of tools that becomes available in this session, or only these `tools` of it."""
+    """A group of tools that becomes available in this session, or only these `tools` of it.
+
+    The result of the call has told the model the `announced` names.
+    """
 
     group: str
     tools: Sequence[str] = ()
+    announced: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

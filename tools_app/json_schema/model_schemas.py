@@ -13,6 +13,11 @@ from tools_app.json_schema.validation import resolve_reference
 
 _DEFINITIONS = "#/$defs/"
 _BOUNDS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "default", "examples")
+_TRIFLES = {
+    "minimum": (0, 1),
+    "default": (False, 0, 1, ""),
+    "additionalProperties": (False,),
+}
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s(?=[A-Z])")
 _MAX_SENTENCE_LENGTH = 200  # characters
 _LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
@@ -55,6 +60,24 @@ def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
             out[key] = brief(value)
         elif isinstance(value, list):
             out[key] = [brief(item) if isinstance(item, dict) else item for item in value]
+        else:
+            out[key] = value
+    return out
+
+
+def lean(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema without keywords that tell a model little, such as lengths and the default false.
+
+    They cost tokens in each request. Calls are validated against them in any case.
+    """
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _LENGTHS or value in _TRIFLES.get(key, ()):
+            continue
+        if key in _NAMED and isinstance(value, dict):
+            out[key] = {name: lean(item) if isinstance(item, dict) else item for name, item in value.items()}
+        elif isinstance(value, dict):
+            out[key] = lean(value)
         else:
             out[key] = value
     return out

@@ -17,6 +17,17 @@ class McpTransport(models.TextChoices):
     HTTP = "streamable_http", "A URL (streamable HTTP)"
 
 
+class McpServerQuerySet(models.QuerySet["McpServer"]):
+    def usable_by(self, user_id: int) -> "McpServerQuerySet":
+        """Return the enabled servers that the user can use."""
+        user_roles = get_user_model().roles_of(user_id)
+        return self.filter(Q(roles=None) | Q(roles__in=user_roles), enabled=True)
+
+    def unreachable(self) -> "McpServerQuerySet":
+        """Return the servers whose tools could not be listed the last time."""
+        return self.exclude(fault="").distinct()
+
+
 class McpServer(models.Model):
     """An MCP server. A program runs with the rights of this server: choose it as carefully as software to install."""
 
@@ -59,6 +70,8 @@ class McpServer(models.Model):
         default=dict, blank=True, editable=False, help_text="Tools that cannot be used, with the reasons."
     )
 
+    objects = McpServerQuerySet.as_manager()
+
     class Meta:
         db_table = "mcp_servers"
         ordering = ["name"]
@@ -94,9 +107,7 @@ def _is_list_of_texts(value: Any) -> bool:
 class McpToolQuerySet(models.QuerySet["McpTool"]):
     def usable_by(self, user_id: int) -> "McpToolQuerySet":
         """Return the confirmed tools of servers that the user can use."""
-        user_roles = get_user_model().roles_of(user_id)
-        servers = McpServer.objects.filter(Q(roles=None) | Q(roles__in=user_roles), enabled=True)
-        return self.filter(confirmed=F("digest"), is_gone=False, server__in=servers)
+        return self.filter(confirmed=F("digest"), is_gone=False, server__in=McpServer.objects.usable_by(user_id))
 
 
 class McpTool(models.Model):

@@ -18,16 +18,16 @@ _INVALID_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9]+")
 
 class DelegatedPart(Arguments):
     instruction: str = Field(
-        min_length=1, description="All that it needs to know: it sees neither this conversation nor the other tasks."
+        min_length=1, description="All that it needs to know: it sees neither this conversation nor other parts."
     )
-    agent: str | None = Field(None, description="Who works on it; without a name, an agent like you.")
-    tools: list[str] | None = Field(None, description="The only tools it may use, of yours; default: all.")
-    output_schema: Any = Field(None, description="JSON Schema for the data of its result.")
+    agent: str | None = Field(None, description="Who works on it; default: an agent like you.")
+    tools: list[str] | None = Field(None, description="Its only tools; default: yours.")
+    output_schema: Any = Field(None, description="JSON Schema of its data.")
 
 
 class DelegateArguments(Arguments):
-    tasks: list[DelegatedPart] = Field(min_length=1, description="Parts that do not need each other's results.")
-    max_parallel: int | None = Field(None, ge=1, description="How many run at once.")
+    tasks: list[DelegatedPart] = Field(min_length=1, description="Parts that need no results of each other.")
+    max_parallel: int | None = Field(None, ge=1, description="How many at once.")
 
 
 def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict
 
 @tool(
     name=NAME,
-    description="""Has others work on independent parts of your task at the same time, each from its own instruction.
-    You get all results at once, in this order. Each writes into children/N/ of your workspace.""",
+    description="""Has others work on large independent parts of your task at the same time; you get all results
+    together. Each writes into children/N/ of your workspace.""",
     arguments=DelegateArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,

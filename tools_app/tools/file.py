@@ -29,10 +29,9 @@ _MAX_NAMED_PATHS = 3  # paths in a reason
 
 class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
-        description="read: lines of a file, a picture, or pages of a document (PDF, Office …). write: create or "
-        "replace a file. append: add to its end. edit: replace old by new. patch: several places or files, "
-        "all or nothing unless `partial`. list: a folder. move: rename path to `to`. delete: a person is "
-        "asked where it could not be undone."
+        description="read: lines, a picture, or pages of a document (PDF, Office …). write: create or replace. append: "
+        "add to the end. edit: replace old by new. patch: several places or files, all or nothing unless `partial`. "
+        "list: a folder. move: path to `to`. delete: a person is asked where it could not be undone."
     )
     path: str = Field(
         min_length=1,
@@ -42,17 +41,15 @@ class FileArguments(Arguments):
         None,
         description="For write and append: the text. For patch: a unified diff, or *** Begin Patch to *** End Patch.",
     )
-    old: str | None = Field(None, description="For edit: the text to replace; it must occur once.")
-    new: str | None = Field(None, description="For edit: its replacement; may be empty.")
+    old: str | None = Field(None, description="For edit: the text to replace, which occurs once.")
+    new: str | None = Field(None, description="For edit: its replacement.")
     replace_all: bool = Field(False, description="For edit: replace each occurrence.")
     partial: bool = Field(False, description="For patch.")
     offset: int | None = Field(None, description="For read and list: the first line, page or entry; -20: the last 20.")
-    skip: int | None = Field(
-        None, ge=0, description="For read: characters of that line, or lines of that page, to skip."
-    )
+    skip: int | None = Field(None, ge=0, description="For read: as the call for the next page says.")
     limit: int | None = Field(None, ge=1, description="For read: the most lines or pages.")
     view: Literal["text", "source", "picture"] | None = Field(
-        None, description="For read: HTML as text, e-mail as source, a PDF's page as a picture."
+        None, description="For read: HTML as text, e-mail as source, PDF pages as a picture."
     )
     to: str | None = Field(None, description="For move: the new path.")
 

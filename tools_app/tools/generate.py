@@ -20,7 +20,7 @@ _SUFFIXES = {
 _KINDS = {
     "image": "a picture of what the prompt describes",
     "audio": "the prompt, spoken",
-    "document": "a long text in Markdown, written section by section",
+    "document": "a long text in Markdown",
 }
 _MAX_SPOKEN = 4_000  # characters
 _MP3 = (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
@@ -33,9 +33,9 @@ class GenerateArguments(Arguments):
     prompt: str = Field(
         min_length=1,
         max_length=20_000,
-        description="What to make, with all that it needs: the model that makes it knows nothing of this conversation.",
+        description="What to make, with all it needs: that model knows nothing of this conversation.",
     )
-    path: str = Field(min_length=1, description="The file to make, such as report.md.")
+    path: str = Field(min_length=1, description="The file, such as report.md.")
 
 
 def with_possible_kinds(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
@@ -48,8 +48,7 @@ def with_possible_kinds(schema: dict[str, Any], visibility: ToolVisibility) -> d
 
 @tool(
     name="generate",
-    description="""Has a model make a file, also a document that is too long for one reply: call it again with the same
-    path to continue an unfinished one.""",
+    description="Has a model make a file. Call it again with the same path to continue an unfinished document.",
     arguments=GenerateArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,

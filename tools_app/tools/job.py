@@ -13,15 +13,13 @@ from tools_app.shell.secrets import with_values
 
 class JobArguments(Arguments):
     action: Literal["read", "write", "kill"] = Field(
-        description="read: what it printed since it was last read. write: text to its input. kill: end it."
+        description="read: what it printed since the last read. write: to its input. kill: end it."
     )
     id: int = Field(  # older conversations call it `number`
-        ge=1, validation_alias=AliasChoices("id", "number"), description="The number that shell gave it."
+        ge=1, validation_alias=AliasChoices("id", "number"), description="Its number."
     )
     input: str | None = Field(None, description="For write: the text, with its line end.")
-    wait_s: float = Field(
-        5, ge=0, le=60, description="For read and write: seconds to wait for output, if none is there."
-    )
+    wait_s: float = Field(5, ge=0, le=60, description="Seconds to wait for output.")
 
     @model_validator(mode="after")
     def _belong_together(self) -> "JobArguments":
@@ -38,7 +36,7 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
 
 @tool(
     name="job",
-    description="""Reads the output of a command that shell runs in the background, writes to its input, or ends it.""",
+    description="Reads, feeds and ends a command that shell runs in the background.",
     arguments=JobArguments,
     danger=Danger.SAFE,
     judge=judge,
@@ -51,7 +49,7 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
     },
     loop_exempt=True,  # repeated reads are the way to wait
     takes_secrets=True,
-    visible=lambda visibility: visibility.has_jobs,
+    accompanies="shell",
 )
 async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
     running = jobs.get(context.session, arguments.id)

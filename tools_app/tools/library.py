@@ -19,8 +19,8 @@ class LibraryArguments(Arguments):
 
 @tool(
     name="library",
-    description="""Finds passages in the files of this project's library, with file and page. Search it before you
-    answer from memory what they may say; try other words, and the language of the files, if nothing fits.""",
+    description="""Finds passages in the files of this project's library. Search it before you answer from memory what
+    they may say; try other words, and the language of the files, if nothing fits.""",
     arguments=LibraryArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,

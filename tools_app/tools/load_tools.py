@@ -33,7 +33,7 @@ async def load_tools(arguments: LoadToolsArguments, context: ToolContext) -> Too
         return _unloaded(group, selected or names, context)
     _check_limit(group, selected, context)
     text = f"Usable now: {', '.join(selected or names)}."
-    return ToolResult(content=text, effects=[LoadGroup(group=group, tools=selected)])
+    return ToolResult(content=text, effects=[LoadGroup(group=group, tools=selected, announced=selected or names)])
 
 
 def _unloaded(group: str, unloaded: Sequence[str], context: ToolContext) -> ToolResult:

@@ -29,18 +29,20 @@ COMMAND = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(_PROJECT_
 
 
 class MatchArguments(Arguments):
-    action: Literal["glob", "grep"] = Field(description="glob: files by name. grep: lines in files.")
+    action: Literal["glob", "grep"] = Field(
+        description="glob: files by name, newest first. grep: lines in files and documents."
+    )
     pattern: str = Field(
         min_length=1,
         max_length=2000,
-        description="For glob: such as *.py (at any depth) or src/**/*.{ts,tsx} (below path). "
-        "For grep: a Python regular expression, by line, or across lines with \\n.",
+        description="glob: such as *.py (at any depth) or src/**/*.{ts,tsx} (below path). grep: a Python regular "
+        "expression, by line, or across lines with \\n.",
     )
-    path: str | None = Field(None, description="The folder, or for grep one file. Default: the workspace.")
-    glob: str | None = Field(None, description="For grep: only files whose names match, such as *.py.")
-    ignore_case: bool = Field(False, description="Upper and lower case are the same.")
-    context: int | None = Field(None, ge=0, le=10, description="For grep: lines shown around each match.")
-    offset: int = Field(1, ge=1, description="The match to begin with.")
+    path: str | None = Field(None, description="A folder, or for grep a file.")
+    glob: str | None = Field(None, description="For grep: only such files, as *.py.")
+    ignore_case: bool = Field(False, description="Whatever the case.")
+    context: int | None = Field(None, ge=0, le=10, description="For grep: lines around each match.")
+    offset: int = Field(1, ge=1, description="The first match.")
 
     @model_validator(mode="after")
     def _belong_together(self) -> "MatchArguments":
@@ -51,8 +53,7 @@ class MatchArguments(Arguments):
 
 @tool(
     name="match",
-    description="""Searches the workspace: glob finds files, newest first; grep finds lines, also in documents. What
-    .gitignore files leave out, and .results/, is searched only where `path` names it.""",
+    description="Searches the workspace. What .gitignore leaves out, and .results/, only where `path` names it.",
     arguments=MatchArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,

@@ -16,16 +16,16 @@ class MemoryArguments(Arguments):
     text: str = Field(
         min_length=1,
         max_length=1000,
-        description="For remember: the fact, in one or two sentences that can be understood without this conversation. "
-        "For forget: the note's number, or its text. For search: what you want to know.",
+        description="remember: the fact, in words that need no conversation. forget: the note's number or text. "
+        "search: what you want to know.",
     )
 
 
 @tool(
     name="memory",
-    description="""Notes about the person and their work that last over sessions; the person sees and may delete each.
-    Search it before you say that you do not know something they may have told you. Remember lasting facts, preferences
-    and decisions, not what only this task needs, and no secrets. Forget what is no longer true.""",
+    description="""Notes on the person and their work that last over sessions. Search before you say that you do not
+    know what they may have told you. Remember lasting facts, preferences and decisions, no secrets. Forget what is no
+    longer true.""",
     arguments=MemoryArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,

@@ -13,14 +13,14 @@ from tools_app.json_schema.external import fitted_data, with_data
 
 class VisibleArguments(Arguments):
     type: Literal["info", "ask", "result"] = Field(
-        description="info: what the chat should keep; go on. ask: wait for the person's answer. result: the "
-        "final answer, which ends the task."
+        description="result: the complete answer, once; ends the task. ask: wait for an answer, only when you cannot "
+        "go on without it. info: what they need to read before the end; go on."
     )
     text: str = Field(min_length=1, description="What the person reads, in Markdown.")
     options: list[str] | None = Field(None, description="For ask: answers to choose from.")
-    attachments: list[str] | None = Field(None, description="Files of the workspace that belong to the message.")
+    attachments: list[str] | None = Field(None, description="Files of the workspace.")
     suggestions: list[str] | None = Field(
-        None, description="For result: up to three next steps, each a short request in the person's words."
+        None, description="For result: up to three next steps, short requests in the person's words."
     )
 
     @model_validator(mode="after")
@@ -42,8 +42,7 @@ def _with_data(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[s
 
 @tool(
     name="message",
-    description="""Speaks to the person. Use result once, at the end, with the complete answer; ask only when you cannot
-    go on without an answer; info only for what they need to read before the end.""",
+    description="Speaks to the person.",
     arguments=MessageArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,

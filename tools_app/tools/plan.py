@@ -10,14 +10,14 @@ from tools_app.contract.effects import PlanStep, SetPlan, StepStatus
 
 
 class Step(Arguments):
-    title: str = Field(min_length=1, max_length=200, description="What is done in it, in a few words.")
+    title: str = Field(min_length=1, max_length=200, description="In a few words.")
     status: StepStatus = Field("pending", description="How far it is.")
 
 
 class PlanArguments(Arguments):
     action: Literal["update", "advance"] = Field(
-        description="update: set the whole plan, at the beginning or when the way changes. advance: the "
-        "current step is done, the next one begins."
+        description="update: set the plan, also when the way changes. advance: the current step is done, the next "
+        "begins."
     )
     steps: list[Step] | None = Field(None, max_length=30, description="For update: all steps, in order.")
 

@@ -12,20 +12,18 @@ _WHOLE_BYTES = 2000  # bytes over a page for its call, and for the notes that fo
 
 
 class RecallArguments(Arguments):
-    number: int = Field(ge=1, description="The number n of the line, of the step or of the message.")
-    offset: int = Field(0, ge=0, description="The character to begin with, where the last answer named one to go on.")
+    number: int = Field(ge=1, description="The number n of its line.")
+    offset: int = Field(0, ge=0, description="The first character.")
 
 
 @tool(
     name="recall",
-    description="""Gives back the whole result of an earlier step, or the whole words of an earlier message, by its
-    number in the outline of the conversation. It shows what was then: for a file as it is now, read the file.""",
+    description="Gives back a step or message of the outline in full, as it was then: read a file for how it is now.",
     arguments=RecallArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="recall {number}[ from {offset}]",
     activity={"": "looked back at result {number}|looked back at # results"},
-    visible=lambda visibility: visibility.has_cut,
 )
 async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult:
     stored = await context.stored_result(arguments.number)

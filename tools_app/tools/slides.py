@@ -21,13 +21,13 @@ _MAX_IMAGES = 30 * 1000**2  # in total
 
 class SlideArguments(Arguments):
     title: str = Field(max_length=300, description="Its heading.")
-    body: str = Field("", max_length=_MAX_BODY, description="Markdown; a few short lines or bullets.")
-    notes: str = Field("", max_length=_MAX_BODY, description="What the speaker says.")
-    image: str | None = Field(None, min_length=1, description="A picture of the workspace, shown beside the body.")
+    body: str = Field("", max_length=_MAX_BODY, description="Markdown, a few short lines.")
+    notes: str = Field("", max_length=_MAX_BODY, description="For the speaker.")
+    image: str | None = Field(None, min_length=1, description="A picture of the workspace.")
 
 
 class SlidesArguments(Arguments):
-    title: str = Field(min_length=1, max_length=300, description="Of the whole deck; it has a slide of its own.")
+    title: str = Field(min_length=1, max_length=300, description="Of the deck; it gets a slide of its own.")
     slides: list[SlideArguments] = Field(
         min_length=1, max_length=_MAX_SLIDES, description="In order, one thought each."
     )
@@ -43,8 +43,7 @@ class SlidesArguments(Arguments):
 
 @tool(
     name="slides",
-    description="""Makes a deck of slides out of Markdown and pictures of the workspace, as one HTML file or as a
-    PowerPoint file. It replaces the file at path.""",
+    description="Makes a deck of slides as one HTML or PowerPoint file, in place of the one at path.",
     arguments=SlidesArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,

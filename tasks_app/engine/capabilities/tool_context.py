@@ -15,7 +15,7 @@ from tasks_app.engine.capabilities.skills import StoredSkills
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.engine.delegation import delegation_of
 from tasks_app.memory import library, search
-from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
+from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Project, Task
 from tasks_app.record import SessionSecrets, tokens
 from tasks_app.run import TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import process
@@ -63,7 +63,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         make_media=models.make,
         secrets=_secrets(task, secrets, cleared.arguments) if cleared.definition.takes_secrets else {},
         searches=StoredSearches(task.started_by_id),
-        stored_result=StoredResults(context.session, secrets.redactor),
+        stored_result=StoredResults(context, secrets.redactor),
         reader=ReaderService(**django_settings.READER_SERVICE) if django_settings.READER_SERVICE else None,
         mcp_target=mcp_targets.target,
         relist_mcp_tools=mcp_targets.relist,
@@ -111,10 +111,12 @@ def _secrets(task: Task, secrets: SessionSecrets, arguments: Arguments) -> dict[
 class StoredResults:
     """The implementation of `capabilities.StoredResult`: the entry with a number, redacted with current secrets."""
 
-    def __init__(self, session: Session, redactor: Redactor) -> None:
-        self._session, self._redactor = session, redactor
+    def __init__(self, context: TaskContext, redactor: Redactor) -> None:
+        self._session, self._has_cut, self._redactor = context.session, context.history.has_cut, redactor
 
     async def __call__(self, number: int) -> str:
+        if not self._has_cut:
+            raise ToolError("Nothing of this conversation is shortened: all of it is above.")
         return self._redactor.redacted(await process.in_thread(partial(self._content, number)))
 
     def _content(self, number: int, run: Runner) -> str:

@@ -22,8 +22,6 @@ def make_room(context: TaskContext, recipient: TargetModel, cause: Cause, summed
 
     Raises: Failed if the newest turn alone is too long.
     """
-    before, had_cut = measure(context, recipient), context.history.has_cut
-    context.history.has_cut = True  # adds `recall` to the tools, so that its size counts
     measured, record = measure(context, recipient), _redacted_record(context)
     planner = _planner(context.settings.agent, measured, cause, is_summed_up=summed_up is not None)
     move = planner.move(record, measured.conversation.cut)
@@ -31,7 +29,6 @@ def make_room(context: TaskContext, recipient: TargetModel, cause: Cause, summed
         raise _overflow(measured.window)
     cut, current = move.cut.redacted(context.secrets.redactor), measured.conversation.cut
     if (cut.seq, cut.text) == (current.seq, current.text):
-        context.history.has_cut = had_cut
         return False
     row = ContextCut(
         session=context.session,
@@ -40,7 +37,7 @@ def make_room(context: TaskContext, recipient: TargetModel, cause: Cause, summed
         seq=cut.seq,
         masked_with=cut.masked_with,
         cause=cause,
-        tokens_before=before.window.head + before.length,
+        tokens_before=measured.window.head + measured.length,
         tokens_after=measured.window.head + move.size,
     )
     _store(context, row, cut, [*([summed_up] if summed_up else []), *_notices(row, move)])

@@ -159,11 +159,13 @@ def count_job(effect: JobStarted, changes: Changes) -> None:
 def load_group(effect: LoadGroup, changes: Changes) -> None:
     for name in effect.tools or [effect.group]:
         _load(changes, LoadedKind.GROUP, name)
+    changes.fields["shown_tools"] = sorted({*changes.task.shown_tools, *effect.announced})  # so that no reminder does
 
 
 @handles(UnloadGroup)
 def unload_group(effect: UnloadGroup, changes: Changes) -> None:
     names = {effect.group, *effect.tools}.difference(effect.kept)
+    changes.fields["shown_tools"] = sorted({*changes.task.shown_tools} - names)
     loaded = Loaded.objects.filter(session=changes.task.session, kind=LoadedKind.GROUP, name__in=names)
     changes.extra_writes.append(loaded.delete)
     for name in effect.kept:

@@ -116,6 +116,7 @@ def inputs_of(
             for name, tools in sorted(policy.tools_by_group.items())
             if tools
         ),
+        unreachable=tuple(name for name in policy.unreachable if not policy.tools_by_group.get(name)),
         skills=visibility.skills if "skill" in names else (),
     )
 

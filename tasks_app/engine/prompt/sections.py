@@ -42,9 +42,10 @@ class PromptInputs:
 
     `functions` describes the tools in a mode without a field for them. `secrets` are the placeholders that the task can
     use; `withholds_secrets`: the person's own are withheld because others write. `wants_data`: the result must fit a
-    schema. `own` are the agent's sections as administrators wrote them, by name: texts, not templates. `remaining` are
-    the tools of a session off the record. `result_bytes` is the shown part of a result, `output_limit` the tokens of a
-    reply. `is_brief`: shipped sections have their short form.
+    schema. `groups` have a name, a description and the number of tools; `unreachable` are servers without a group that
+    could not be reached. `own` are the agent's sections as administrators wrote them, by name: texts, not
+    templates. `remaining` are the tools of a session off the record. `result_bytes` is the shown part of a result,
+    `output_limit` the tokens of a reply. `is_brief`: shipped sections have their short form.
     """
 
     person: str
@@ -67,6 +68,7 @@ class PromptInputs:
     withholds_secrets: bool = False
     wants_data: bool = False
     groups: tuple[tuple[str, str, int], ...] = ()
+    unreachable: tuple[str, ...] = ()
     skills: tuple[tuple[str, str], ...] = ()
     own: tuple[tuple[str, str], ...] = ()
     off_record: bool = False

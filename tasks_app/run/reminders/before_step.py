@@ -25,8 +25,8 @@ class StepState:
     """The state that the triggers examine.
 
     `entries` are those that the model sees in full, `newest` the last of them by type and by kind of reminder. `tools`
-    are the names that the model sees. `permitted` adds tools that the policy allows but that have nothing to do now.
-    `repeatable` are tools whose calls are allowed to repeat.
+    are the names that the model sees. `permitted` adds tools that the policy allows but that are not shown, `groups`
+    has those to load. `repeatable` are tools whose calls are allowed to repeat.
     """
 
     task: Task
@@ -35,6 +35,7 @@ class StepState:
     newest: Mapping[str, ContextEntry] = field(default_factory=dict)
     tools: Sequence[str] = ()
     permitted: Collection[str] = ()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     repeatable: Collection[str] = ()
     limit_states: Sequence[LimitState] = ()
     has_made_all_calls: bool = False
@@ -161,16 +162,19 @@ def tool_limit(step: StepState) -> Draft | None:
 def tool_list(step: StepState) -> Draft | None:
     """Report changes of the tool list since the last request, before a step.
 
-    Names new tools, forbidden tools, and tools that have nothing to do now: no job runs, no page is open, their group
-    was unloaded. Order does not matter. The limit on tool calls has its own reminder.
+    Names new tools, forbidden tools, and tools that can be loaded now or are not shown for another reason. Changes that
+    the result of `load_tools` has named are left out. Order does not matter. The limit on tool calls has its own
+    reminder.
     """
     previous, current = set(step.task.shown_tools), set(step.tools)
     if not previous or previous == current or step.has_made_all_calls:
         return None
     removed, permitted = previous - current, frozenset(step.permitted)
-    added, idle_names, forbidden = _named(current - previous), _named(removed & permitted), _named(removed - permitted)
+    grouped = removed & permitted & {name for names in step.groups.values() for name in names}
+    added, forbidden, hidden = _named(current - previous), _named(removed - permitted), removed & permitted - grouped
     changes = [f"New: {added}."] if added else []
-    changes += [f"Not shown for now: {idle_names}."] if idle_names else []
+    changes += [f"Now to be loaded with `load_tools`: {_named(grouped)}."] if grouped else []
+    changes += [f"Not shown for now: {_named(hidden)}."] if hidden else []
     changes += [f"No longer allowed: {forbidden}. Do not try to do what they did by other means."] if forbidden else []
     return reminder(f"Your tools have changed. {' '.join(changes)}", "tool_list")
 

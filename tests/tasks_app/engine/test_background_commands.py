@@ -38,10 +38,10 @@ def test_a_later_step_reads_and_ends_it(play):
     assert not held_resources.resources_of(str(run.task.session_id))
 
 
-def test_the_job_tool_is_visible_only_while_a_job_runs(play):
+def test_the_job_tool_without_a_job_answers_with_a_sentence(play):
     run = play(call("job", action="read", id=1), result())
     run.advance()
-    assert run.results()[0][0] == "blocked"
+    assert run.results()[0] == ("failed", "There is no job 1. Jobs of this session: none.")
 
 
 def test_the_next_result_after_a_restart_reports_lost_jobs(play, owner):

@@ -45,7 +45,7 @@ def actions(request: Any) -> list[str]:
     """Return the actions of the browser that a request offers."""
     tool = next(tool for tool in request.body["tools"] if tool["function"]["name"] == "browser")
     action = tool["function"]["parameters"]["properties"]["action"]
-    return list(action.get("enum") or [action["const"]])
+    return list(action["enum"])
 
 
 def test_a_task_visits_clicks_and_closes(ask_http: Callable[..., Run], http_provider: Any, site: pages.Site) -> None:
@@ -61,9 +61,7 @@ def test_a_task_visits_clicks_and_closes(ask_http: Callable[..., Run], http_prov
     statuses = [status for status, _ in run.results()]
     assert statuses[:4] == ["succeeded"] * 4
     assert "Bought" in run.results()[1][1]
-    offered = [actions(request) for request in http_provider.received]
-    assert offered[0] == offered[4] == ["visit"]
-    assert "click" in offered[1]
+    assert "click" in actions(http_provider.received[0])
     assert [picture["path"] for entry in run.entries for picture in entry.pictures] == ["screenshots/1.png"]
     assert "<browser>" in http_provider.received[0].body["messages"][0]["content"]
 

@@ -161,7 +161,7 @@ def test_a_deck_is_made_and_its_result_names_the_pages(play: Callable[..., Run])
     assert workspace_of(run.task.session).is_file("deck.html")
 
 
-def test_an_ordinary_task_sees_about_twelve_tools(ask_http: Ask, http_provider: Any) -> None:
+def test_an_ordinary_task_sees_about_fourteen_tools(ask_http: Ask, http_provider: Any) -> None:
     http_provider.replies = [openai_result()]
     ask_http().advance()
-    assert 9 <= len(offered(http_provider.received[0])) <= 13
+    assert 9 <= len(offered(http_provider.received[0])) <= 15

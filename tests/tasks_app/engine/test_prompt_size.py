@@ -24,7 +24,7 @@ from tools_app.tools import shell
 MOST = 20_000  # bytes of system prompt and tool list of an ordinary task
 INPUTS = PromptInputs(person="ada", preferences="", has_shell=True, sandbox="bubblewrap", cli_tools="git")
 OURS = [tool for tool in registry.all_tools() if not tool.own_schema]
-SITUATIONS = [ToolVisibility(), ToolVisibility(has_open_page=True, makes_images=True, makes_audio=True)]
+SITUATIONS = [ToolVisibility(), ToolVisibility(makes_images=True, makes_audio=True)]
 
 
 def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
@@ -50,7 +50,7 @@ def test_the_prompt_of_an_ordinary_task_is_bounded(play):
     run.advance()
     log = LLMLog.objects.get(task_id=run.task.id)
     system, tools = (Blob.objects.get(pk=pk).content for pk in (log.system_blob, log.tools_blob))
-    assert len(json.loads(tools)) == (12 if chromium_path() else 11)  # without one, there is no browser
+    assert len(json.loads(tools)) == (14 if chromium_path() else 13)  # without one, there is no browser
     assert len(system.encode()) + len(tools.encode()) <= MOST
 
 

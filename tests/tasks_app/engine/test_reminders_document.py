@@ -141,9 +141,10 @@ def examples() -> list[Draft | None]:
         reminders.same_tool(step(entries=searches(20), iteration=20)),
         reminders.tool_list(
             step(
-                shown_tools=["file", "job", "message", "shell"],
-                tools=["file", "message", "recall"],
-                permitted=["file", "job", "message", "recall"],
+                shown_tools=["file", "library", "message", "notes__add", "shell"],
+                tools=["file", "handoff", "load_tools", "message"],
+                permitted=["file", "handoff", "library", "load_tools", "message", "notes__add"],
+                groups={"notes": ["notes__add"]},
             )
         ),
         reminders.step_limit(step(iteration=50, max_iterations=60)),
