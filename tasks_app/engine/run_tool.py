@@ -98,7 +98,7 @@ def _aborted_result(output: str, seconds: float) -> ToolResult:
     """Return the result of an interrupted tool, with its output so far."""
     text = f"Interrupted by the user after {seconds:.1f} s, before it was done."
     if output:
-        text = f"{text} Its output until then:\n{output}\n[interrupted after {seconds:.1f} s]"
+        text = f"{text} Its output until then:\n{output}"
     return ToolResult(content=text, cut="middle", status="interrupted")
 
 

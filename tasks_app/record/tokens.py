@@ -14,6 +14,7 @@ from tools_app.files import RESULTS, Workspace, clipped
 BYTES_PER_TOKEN = 3  # UTF-8 bytes per token
 MESSAGE_TOKENS = 4  # tokens per message besides its text
 _CLOSING_TAG = re.compile(r"(?<=\n)</\w{1,40}>\Z")
+_NOTE_BYTES = 800  # bytes reserved for the approver's name and hooks' remarks
 _HINT_BYTES = 400  # bytes reserved for the hint where the rest of a result is
 
 
@@ -32,6 +33,11 @@ def entry_tokens(entry: ContextEntry) -> int:
 def view_tokens(view: str) -> int:
     """Return the estimated tokens of a message that has only this text."""
     return MESSAGE_TOKENS + estimate(view)
+
+
+def page_bytes(budget: int) -> int:
+    """Return the bytes of a tool's page in a result of `budget` tokens. The rest is for the engine's remarks."""
+    return max(budget * BYTES_PER_TOKEN - _NOTE_BYTES, budget * BYTES_PER_TOKEN // 2)
 
 
 def within_budget(result: ToolResult, content: str, workspace: Workspace, call: ToolCall, budget: int) -> str:

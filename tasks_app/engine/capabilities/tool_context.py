@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from django.conf import settings as django_settings
+from django.db.models import Max
 
 from llm_app.call import Runner
 from llm_app.models import ServiceKey
@@ -28,7 +29,6 @@ from tools_app.notes import CitedPassage, Note
 from tools_app.policy import Policy
 from tools_app.sandbox import SandboxPorts
 
-_NOTES = 800  # bytes for the approver's name and hooks' remarks
 _REACHING_HOSTS = (Target.SANDBOX, Target.NETWORK, Target.BROWSER)
 _NO_HOSTS = NetworkPolicy()
 
@@ -39,7 +39,6 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
     report = _discard_output if settings.filters_output else partial(progress.stream.feed, "tool_output")
     models = ModelAccess(context, model=context.model, abilities=settings.abilities, say=report)
     mcp_targets = McpTargets(task, secrets)
-    result_bytes = context.result_tokens * tokens.BYTES_PER_TOKEN
     handoffs = Handoffs(
         sender=settings.agent.name if settings.agent else "",
         agents=[name for name, _ in settings.handoffs],
@@ -58,7 +57,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress)
         tool_limit=settings.routes.tool_limit() if settings.routes and settings.policy.tools_by_group else None,
         output_schema=task.output_schema,
         time_zone=context.time_zone,
-        page_bytes=max(result_bytes - _NOTES, result_bytes // 2),  # the engine adds its notes
+        page_bytes=tokens.page_bytes(context.result_tokens),
         ask_model=models.ask,
         make_media=models.make,
         secrets=_secrets(task, secrets, cleared.arguments) if cleared.definition.takes_secrets else {},
@@ -122,7 +121,8 @@ class StoredResults:
     def _content(self, number: int, run: Runner) -> str:
         entries = ContextEntry.objects.in_session(self._session).in_context().without(self._session.left_out)
         if (entry := entries.filter(seq=number).first()) is None:
-            raise NothingStored()
+            last = entries.aggregate(last=Max("seq"))["last"]
+            raise NothingStored(f"There is no result with the number {number}. The numbers n go from 1 to {last}.")
         if call := entry.call:
             result = entries.filter(seq__gt=number).first()
             return f"{call['name']}({call['arguments']})\n{result.content if result else ''}"

@@ -58,7 +58,7 @@ def build(context: TaskContext, mode: ToolMode, max_tokens: int, *, is_brief: bo
             mode=mode,
             is_brief=is_brief,
             output_limit=f"{max_tokens:,}",
-            result_bytes=settings.result_tokens * tokens.BYTES_PER_TOKEN,
+            result_bytes=tokens.page_bytes(settings.result_tokens),
             own=settings.own_sections,
             **task_inputs,
         )
@@ -194,7 +194,7 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
     inputs = replace(
         inputs_of(person, policy, ToolVisibility(skills=catalogue(person.pk)), sandbox(), agent),
         mode=mode,
-        result_bytes=Limits.current().result_tokens_in(LogicalModel.objects.window_of(name)) * tokens.BYTES_PER_TOKEN,
+        result_bytes=tokens.page_bytes(Limits.current().result_tokens_in(LogicalModel.objects.window_of(name))),
         functions="(the tools, one a line)",
         own=(*((name, version.text) for name, version in versions.items()), ("instructions", agent.instructions)),
     )

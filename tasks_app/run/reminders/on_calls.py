@@ -12,7 +12,7 @@ def missing_call(remaining: int) -> Draft:
     `remaining` is the number of further such replies that get a reminder.
     """
     warning = (
-        f"{remaining} more such replies and the task fails."
+        f"{remaining + 1} more such replies and the task fails."
         if remaining
         else "The next such reply ends the task as failed."
     )

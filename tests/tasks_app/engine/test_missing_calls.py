@@ -25,6 +25,18 @@ def test_too_many_replies_without_a_call_end_the_task(play, reminders):
     assert run.types.count("system_reminder") == reminders + 1  # one is the task's start
 
 
+def test_the_countdown_counts_the_replies_until_the_end(play):
+    run = play(*["No call."] * 10)
+    run.advance()
+    warnings = [entry.content for entry in run.entries if entry.metadata.get("kind") == "missing_call"]
+    assert [warning.rpartition('"result". ')[2] for warning in warnings] == [
+        "3 more such replies and the task fails.",
+        "2 more such replies and the task fails.",
+        "The next such reply ends the task as failed.",
+    ]
+    assert run.types.count("no_tool_call_retry") == 4
+
+
 def test_a_call_resets_the_count_of_missing_calls(play):
     Limits.objects.create(pk=1, no_tool_call_retries=1)
     run = play("One.", call("file", action="list", path="."), "Two.", result())

@@ -12,6 +12,7 @@ from llm_app.models import Blob, LLMLog
 from llm_app.types import ToolMode
 from tasks_app.engine.prompt.sections import PromptInputs, system_prompt
 from tasks_app.models import Limits
+from tasks_app.record import tokens
 from tests.tasks_app.engine.conftest import result
 from tools_app.browser.program import chromium_path
 from tools_app.contract import ToolVisibility, registry
@@ -71,7 +72,7 @@ def test_limits_in_the_prompt_are_true(play):
     run = play(result())
     run.advance()
     prompt = Blob.objects.get(pk=LLMLog.objects.get(task_id=run.task.id).system_blob).content
-    assert f"at most about {Limits.current().result_tokens_in(128_000) * 3} bytes" in prompt
+    assert f"at most about {tokens.page_bytes(Limits.current().result_tokens_in(128_000))} bytes" in prompt
     assert "unless you start it with `background`" in prompt
     limits = CommandLimits()
     assert f"Limits: {cores()} × timeout_s CPU seconds ({cores()} cores), " in prompt

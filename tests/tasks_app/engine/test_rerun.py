@@ -123,7 +123,7 @@ def test_a_new_refusal_is_named(ended: Task) -> None:
 
 def test_changed_limits_are_named(ended: Task) -> None:
     Limits.objects.create(pk=1, no_tool_call_retries=7)
-    assert "6 more such replies" in rerun(ended).divergence
+    assert "7 more such replies" in rerun(ended).divergence
 
 
 @pytest.mark.usefixtures("tampered")

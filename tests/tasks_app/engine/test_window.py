@@ -1,5 +1,6 @@
 """Entire runs in tiny windows, against a provider that refuses what real ones refuse."""
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -137,12 +138,13 @@ def test_messages_between_steps_stay_complete(run: Run, agent: Agent, owner: Any
 
 
 def test_cut_results_can_be_recalled(run: Run, agent: Agent, http_provider: Any) -> None:
-    agent.recalls = {2: 3, 55: 4, 58: 1}
+    agent.recalls = {2: 3, 55: 4, 56: 999, 58: 1}
     run.advance()
     results = [entry.content for entry in run.entries if entry.tool_call_id]
     assert results[1] == "Nothing of this conversation is shortened: all of it is above."
     whole = next(entry.content for entry in run.entries if entry.seq == 4)
     assert results[54] == whole
+    assert re.fullmatch(r"There is no result with the number 999. The numbers n go from 1 to 1\d\d.", results[55])
     assert results[57].startswith("Write many files")
     assert all(received.body["tools"] == http_provider.received[0].body["tools"] for received in http_provider.received)
 
