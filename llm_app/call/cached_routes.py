@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from copy import copy
+from functools import cached_property
 from uuid import UUID
 
 from django.utils import timezone
@@ -74,6 +75,15 @@ class CachedRoutes:
             return None
         limit: int | None = settings.parameters.quirks.get("max_tools")
         return limit
+
+    @cached_property
+    def calls_natively(self) -> bool:
+        """Return whether the first route's protocol has a field for tools. Independent of failures."""
+        try:
+            target = self.settings_of(self._routes[0]).target if self._routes else None
+        except ProtocolUnavailable:
+            return False
+        return target is not None and target.tool_mode is ToolMode.NATIVE
 
     def current_routes(self) -> list[Route]:
         """Return the routes with a current `probe_is_due`, by this host's clock.

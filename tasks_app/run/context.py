@@ -38,6 +38,8 @@ from tools_app.hooks import Hook
 from tools_app.policy import Policy, VisibleTools
 from tools_app.sandbox import Sandbox
 
+LEAST_WINDOW = 32_000  # tokens, to delegate without an agent that says so
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepSettings:
@@ -174,11 +176,22 @@ class TaskContext(UnitOfWork):
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
             may_delegate=bool(limits.children) and self.session.depth < limits.children_depth,
-            shows_delegate=bool(self.settings.agent and self.settings.agent.delegates),
+            shows_delegate=self._shows_delegate(),
             agents=self.settings.agents,
             has_library=self.settings.has_library,
             output_schema=self.task.output_schema,
         )
+
+    def _shows_delegate(self) -> bool:
+        """Return whether models see `delegate`: by the agent's switch.
+
+        Without an agent, they do in tasks of people whose model calls natively and has the window for many results.
+        """
+        settings = self.settings
+        if settings.agent:
+            return settings.agent.delegates
+        is_able = settings.routes is not None and settings.routes.calls_natively and settings.window >= LEAST_WINDOW
+        return is_able and not self.session.depth
 
     @property
     def time_zone(self) -> str:

@@ -17,9 +17,7 @@ _INVALID_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9]+")
 
 
 class DelegatedPart(Arguments):
-    instruction: str = Field(
-        min_length=1, description="All that it needs to know: it sees neither this conversation nor other parts."
-    )
+    instruction: str = Field(min_length=1, description="All that it needs to know: it sees nothing else.")
     agent: str | None = Field(None, description="Who works on it; default: an agent like you.")
     tools: list[str] | None = Field(None, description="Its only tools; default: yours.")
     output_schema: Any = Field(None, description="JSON Schema of its data.")
@@ -46,8 +44,8 @@ def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict
 
 @tool(
     name=NAME,
-    description="""Has others work on large independent parts of your task at the same time; you get all results
-    together. Each writes into children/N/ of your workspace.""",
+    description="""Has agents work on large independent parts of your task at the same time, and returns all results.
+    Each writes into children/N/.""",
     arguments=DelegateArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,

@@ -49,14 +49,14 @@ _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 class FetchURLArguments(Arguments):
     url: str = Field(min_length=1, max_length=8_000, description="With https:// or http://.")
     offset: int = Field(0, ge=0, description="The first character; of a document, the first page.")
-    skip: int | None = Field(None, ge=0, description="As the call for the next page says.")
+    skip: int | None = Field(None, ge=0, description="As the call for a next page says.")
     max_chars: int | None = Field(None, ge=100, description="The most characters.")
 
 
 @tool(
     name="fetch_url",
-    description="""Reads a web page: its main text as Markdown with links; JSON, CSV and XML as they are; documents
-    (PDF, Office …) page by page.""",
+    description="""Reads a web page as Markdown with links, JSON, CSV and XML as they are, documents (PDF, Office …)
+    page by page.""",
     arguments=FetchURLArguments,
     danger=Danger.SAFE,
     target=Target.NETWORK,

@@ -31,25 +31,25 @@ class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
         description="read: lines, a picture, or pages of a document (PDF, Office …). write: create or replace. append: "
         "add to the end. edit: replace old by new. patch: several places or files, all or nothing unless `partial`. "
-        "list: a folder. move: path to `to`. delete: a person is asked where it could not be undone."
+        "move: path to `to`. delete: a person is asked where it is final."
     )
     path: str = Field(
         min_length=1,
-        description="In the workspace, such as notes/plan.md; . is its root. For patch: its folder.",
+        description="In the workspace; . is its root. For patch: its folder.",
     )
     content: str | None = Field(
         None,
-        description="For write and append: the text. For patch: a unified diff, or *** Begin Patch to *** End Patch.",
+        description="The text; for patch a unified diff, or *** Begin Patch to *** End Patch.",
     )
-    old: str | None = Field(None, description="For edit: the text to replace, which occurs once.")
+    old: str | None = Field(None, description="For edit: the text to replace; occurs once.")
     new: str | None = Field(None, description="For edit: its replacement.")
-    replace_all: bool = Field(False, description="For edit: replace each occurrence.")
+    replace_all: bool = Field(False, description="For edit: each occurrence.")
     partial: bool = Field(False, description="For patch.")
-    offset: int | None = Field(None, description="For read and list: the first line, page or entry; -20: the last 20.")
-    skip: int | None = Field(None, ge=0, description="For read: as the call for the next page says.")
-    limit: int | None = Field(None, ge=1, description="For read: the most lines or pages.")
+    offset: int | None = Field(None, description="The first line, page or entry; -20: the last 20.")
+    skip: int | None = Field(None, ge=0, description="As the call for a next page says.")
+    limit: int | None = Field(None, ge=1, description="The most lines or pages.")
     view: Literal["text", "source", "picture"] | None = Field(
-        None, description="For read: HTML as text, e-mail as source, PDF pages as a picture."
+        None, description="HTML as text, e-mail as source, PDF pages as a picture."
     )
     to: str | None = Field(None, description="For move: the new path.")
 
@@ -129,7 +129,7 @@ def _loss(path: str, workspace: Workspace) -> str:
 
 @tool(
     name="file",
-    description="Reads and changes files of the workspace. Change one that exists by edit or patch, not write.",
+    description="Reads and changes files of the workspace. Rather edit or patch a file than write it again.",
     arguments=FileArguments,
     danger=Danger.SAFE,
     judge=judge,

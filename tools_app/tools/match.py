@@ -35,13 +35,13 @@ class MatchArguments(Arguments):
     pattern: str = Field(
         min_length=1,
         max_length=2000,
-        description="glob: such as *.py (at any depth) or src/**/*.{ts,tsx} (below path). grep: a Python regular "
-        "expression, by line, or across lines with \\n.",
+        description="glob: *.py (at any depth), src/**/*.{ts,tsx} (below path). grep: a Python regular expression, by "
+        "line, or across lines with \\n.",
     )
     path: str | None = Field(None, description="A folder, or for grep a file.")
     glob: str | None = Field(None, description="For grep: only such files, as *.py.")
     ignore_case: bool = Field(False, description="Whatever the case.")
-    context: int | None = Field(None, ge=0, le=10, description="For grep: lines around each match.")
+    context: int | None = Field(None, ge=0, le=10, description="Lines around each match.")
     offset: int = Field(1, ge=1, description="The first match.")
 
     @model_validator(mode="after")

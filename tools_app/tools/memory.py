@@ -16,15 +16,14 @@ class MemoryArguments(Arguments):
     text: str = Field(
         min_length=1,
         max_length=1000,
-        description="remember: the fact, in words that need no conversation. forget: the note's number or text. "
-        "search: what you want to know.",
+        description="The fact, in words that need no conversation; to forget, the note's number or text.",
     )
 
 
 @tool(
     name="memory",
-    description="""Notes on the person and their work that last over sessions. Search before you say that you do not
-    know what they may have told you. Remember lasting facts, preferences and decisions, no secrets. Forget what is no
+    description="""Notes on the person and their work that last over sessions. Search them before you say that you
+    do not know. Remember lasting facts, preferences and decisions, no secrets. Forget what is no
     longer true.""",
     arguments=MemoryArguments,
     danger=Danger.MODERATE,

@@ -20,7 +20,7 @@ class VisibleArguments(Arguments):
     options: list[str] | None = Field(None, description="For ask: answers to choose from.")
     attachments: list[str] | None = Field(None, description="Files of the workspace.")
     suggestions: list[str] | None = Field(
-        None, description="For result: up to three next steps, short requests in the person's words."
+        None, description="For result: up to three next steps, in the person's words."
     )
 
     @model_validator(mode="after")

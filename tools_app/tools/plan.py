@@ -54,7 +54,7 @@ def _fitted_step(step: Any) -> Any:
 
 @tool(
     name="plan",
-    description="""Keeps the plan that the person sees beside the chat, for work of more than two steps.""",
+    description="Keeps the plan that the person sees beside the chat.",
     arguments=PlanArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,

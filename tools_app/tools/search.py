@@ -64,8 +64,7 @@ def since(text: str) -> date:
 
 @tool(
     name="search",
-    description="""Searches the web. Results have short summaries that may be old: open the sources that matter with
-    fetch_url.""",
+    description="Searches the web. Summaries may be old: open sources that matter with fetch_url.",
     arguments=SearchArguments,
     danger=Danger.SAFE,
     target=Target.NETWORK,

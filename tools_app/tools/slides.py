@@ -27,11 +27,11 @@ class SlideArguments(Arguments):
 
 
 class SlidesArguments(Arguments):
-    title: str = Field(min_length=1, max_length=300, description="Of the deck; it gets a slide of its own.")
+    title: str = Field(min_length=1, max_length=300, description="Of the deck.")
     slides: list[SlideArguments] = Field(
         min_length=1, max_length=_MAX_SLIDES, description="In order, one thought each."
     )
-    path: str = Field(min_length=1, description="Ends in .html (also to print) or .pptx.")
+    path: str = Field(min_length=1, description="Ends in .html or .pptx.")
 
     @field_validator("path")
     @classmethod
@@ -43,7 +43,7 @@ class SlidesArguments(Arguments):
 
 @tool(
     name="slides",
-    description="Makes a deck of slides as one HTML or PowerPoint file, in place of the one at path.",
+    description="Makes a deck of slides as HTML or PowerPoint.",
     arguments=SlidesArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,

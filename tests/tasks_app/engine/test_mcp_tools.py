@@ -174,7 +174,7 @@ def test_tools_that_are_no_longer_needed_make_room(play, full_server):
     run = play(
         *(
             call("load_tools", group=names(0, 60)),
-            call("load_tools", group=names(0, 18)),
+            call("load_tools", group=names(0, 17)),
             call("load_tools", group="fail"),
         ),
         *(call("load_tools", group="notes__tool1, tool2", unload=True), call("load_tools", group="fail")),
@@ -183,10 +183,10 @@ def test_tools_that_are_no_longer_needed_make_room(play, full_server):
     run.task.session.model.routes.update(quirks={"max_tools": 33})
     assert run.advance().state == "done"
     many, _, full, unloaded, loaded, first, second, *_ = [text for _, text in run.results()]
-    assert many == "Nothing was loaded: you named 60 tools, and 18 more fit. Name fewer."
+    assert many == "Nothing was loaded: you named 60 tools, and 17 more fit. Name fewer."
     assert full.endswith(
         "all 33 are in use. To make room, call load_tools with unload, and a group or tools that you no longer "
-        "need (18 of notes)."
+        "need (17 of notes)."
     )
     assert unloaded == "Unloaded: notes__tool1, notes__tool2. Load them again when you need them."
     assert loaded == "Usable now: notes__fail."

@@ -51,7 +51,7 @@ def test_the_prompt_of_an_ordinary_task_is_bounded(play):
     run.advance()
     log = LLMLog.objects.get(task_id=run.task.id)
     system, tools = (Blob.objects.get(pk=pk).content for pk in (log.system_blob, log.tools_blob))
-    assert len(json.loads(tools)) == (14 if chromium_path() else 13)  # without one, there is no browser
+    assert len(json.loads(tools)) == (15 if chromium_path() else 14)  # without one, there is no browser
     assert len(system.encode()) + len(tools.encode()) <= MOST
 
 

@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from llm_app.models import Blob, LLMLog, LogicalModel
+from llm_app.models import Blob, LLMLog, LogicalModel, Provider
 from llm_app.stored_prompt import load_tools
 from tasks_app import services
-from tasks_app.models import ContextCut, ContextEntry, Session
-from tasks_app.workspace.folders import workspace_of
+from tasks_app.engine import step_settings
+from tasks_app.models import Agent, ContextCut, ContextEntry, Session, Task
+from tasks_app.run import TaskContext
+from tasks_app.workspace.folders import sandbox, workspace_of
 from tests import factories, pages
 from tests.pictures import picture
-from tests.tasks_app.engine.conftest import Run, call, result
+from tests.tasks_app.engine.conftest import Run, call, result, script
 from tools_app.browser.program import chromium_path
 from tools_app.models import AllowedAddress, McpServer, ToolSetting
 
@@ -93,6 +95,38 @@ def test_a_job_is_not_listed_without_a_shell(play: Callable[..., Run]) -> None:
     run.advance()
     (names,) = tool_lists(run)
     assert not {"shell", "job"} & set(names)
+
+
+@pytest.mark.parametrize(
+    ("window", "protocol", "agent", "is_listed"),
+    [
+        (128_000, "scripted", None, True),
+        (16_000, "scripted", None, False),
+        (128_000, "openai_xml", None, False),
+        (128_000, "scripted", {"delegates": False}, False),
+        (16_000, "scripted", {"delegates": True}, True),
+    ],
+)
+def test_able_models_delegate_unless_their_agent_does_not(
+    play: Callable[..., Run], window: int, protocol: str, agent: dict[str, bool] | None, is_listed: bool
+) -> None:
+    LogicalModel.objects.update(context_window=window)
+    run = play(result())
+    Provider.objects.update(protocol=protocol)
+    if agent is not None:
+        Session.objects.update(agent=Agent.objects.create(name="Ada", **agent))
+    context = TaskContext(run.task, workspace_of(run.task.session), sandbox())
+    step_settings.refresh_all(context, context.snapshot(fresh=True))
+    assert ("delegate" in context.visible.names) is is_listed
+
+
+def test_a_delegated_task_delegates_no_further(play: Callable[..., Run]) -> None:
+    run = play(call("delegate", tasks=[{"instruction": script(result("A part."))}]), result())
+    run.advance()
+    child = Run(Task.objects.exclude(pk=run.task.pk).get())
+    child.advance()
+    assert "delegate" not in tool_lists(child)[0]
+    assert "delegate" in tool_lists(run)[0]
 
 
 def test_a_loaded_group_changes_the_list_once_and_needs_no_reminder(play: Callable[..., Run]) -> None:
