@@ -6,6 +6,8 @@ PAGE = "page"  # name of the browser's page
 JOB = "job"  # prefix of background commands
 ENDED = "ended job"  # prefix of notices that a background command has ended
 
+PYTHON = "python"  # name of the Python that stays
+
 _held: dict[str, Mapping[str, str]] = {}
 
 

@@ -4,6 +4,7 @@ from tools_app import held_resources
 from tools_app.mcp.pool import pool
 from tools_app.sandbox.session_sandboxes import sandboxes
 from tools_app.shell.background_jobs import jobs
+from tools_app.shell.python_process import pythons
 
 
 def held_sessions() -> set[str]:
@@ -17,8 +18,9 @@ def movable_sessions() -> set[str]:
 
 
 async def release_session(session: str) -> None:
-    """End a session's background commands, sandbox, MCP connections and page. Call it on the event loop."""
+    """End a session's background commands, Python, sandbox, MCP connections and page. Call it on the event loop."""
     await jobs.end(session)
+    await pythons.end(session)
     await sandboxes.end(session)
     await pool.close(session)
     if held_resources.PAGE in held_resources.resources_of(session):

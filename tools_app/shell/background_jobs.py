@@ -4,13 +4,13 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, replace
+from contextlib import suppress
 
 from tools_app import held_resources
 from tools_app.errors import ToolError
-from tools_app.sandbox import BoundedOutput, CommandOutcome, ProcessIdentity, ProxyAccess, Sandbox, ShellCommand
+from tools_app.sandbox import BoundedOutput
 from tools_app.shell.endings import advice, kill_reason
+from tools_app.shell.piped_command import CommandRequest, PipedCommand
 from tools_app.shell.terminal import render_terminal
 
 IDLE_S = 1800.0  # seconds without a call that uses a job of the session
@@ -25,54 +25,14 @@ MAX_SETTLE_S = 5.0  # for a job that prints all the time
 MAX_UNREAD = 256 * 1024  # bytes of unread output: the beginning and the end
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobRequest:
-    """A command to start in a sandbox, with its network access. `on_end` is called after its end."""
+class Job(PipedCommand):
+    """A background command. Models refer to it by `number`."""
 
-    sandbox: Sandbox
-    command: ShellCommand
-    proxy_access: AbstractAsyncContextManager[ProxyAccess | None]
-    on_start: Callable[[ProcessIdentity], None]
-    on_end: Callable[[], None]
-
-
-class Job:
-    """A background command, running in a task of the event loop. Models refer to it by `number`."""
-
-    def __init__(self, number: int, request: JobRequest) -> None:
-        self.number, self._command = number, request.command
+    def __init__(self, number: int, request: CommandRequest) -> None:
+        self.number = number
         self._unread = BoundedOutput(MAX_UNREAD)
-        self._changed = asyncio.Event()
         self._has_printed = False
-        self._started_at, self._seconds = time.monotonic(), 0.0
-        source, self._input = os.pipe()
-        os.set_blocking(self._input, False)
-        self._task = asyncio.create_task(self._run(request, source))
-        self._task.add_done_callback(lambda _: self._changed.set())
-
-    async def _run(self, request: JobRequest, source: int) -> CommandOutcome:
-        try:
-            async with request.proxy_access as access:
-                command = replace(request.command, proxy_access=access, stdin=source)
-                return await request.sandbox.run(command, on_output=self._on_output, on_start=request.on_start)
-        finally:
-            self._seconds = time.monotonic() - self._started_at
-            os.close(source)
-            self.close_input()
-
-    @property
-    def has_ended(self) -> bool:
-        return self._task.done()
-
-    @property
-    def failed(self) -> bool:
-        """Return whether the job could not be run; `state` raises the reason."""
-        return self.has_ended and not self.was_cancelled and self._task.exception() is not None
-
-    @property
-    def was_cancelled(self) -> bool:
-        """Return whether the job was cancelled by a call or by the end of the session."""
-        return self._task.cancelled()
+        super().__init__(request)
 
     @property
     def exit_code(self) -> int | None:
@@ -148,20 +108,6 @@ class Job:
             accepted = max(written, 0)
             raise ToolError(f"Job {self.number} took {accepted} of {len(data)} bytes: it does not read its input now.")
 
-    def close_input(self) -> None:
-        """Close the standard input, so that the program reads its end."""
-        descriptor, self._input = self._input, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-    def add_end_callback(self, callback: Callable[[], None]) -> None:
-        self._task.add_done_callback(lambda _: callback())
-
-    async def end(self) -> None:
-        """Kill the process group. Do nothing if the job has ended."""
-        self._task.cancel()
-        await asyncio.wait({self._task})
-
     def _on_output(self, text: str) -> None:
         self._has_printed = True
         self._unread.add(text.encode(errors="replace"))
@@ -177,8 +123,12 @@ class BackgroundJobs:
         self._announced_ports: dict[str, set[int]] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    def start(self, session: str, request: JobRequest, highest_used: int = 0) -> Job:
+    def start(
+        self, session: str, request: CommandRequest, highest_used: int = 0, on_end: Callable[[], None] = lambda: None
+    ) -> Job:
         """Start a job with a number above `highest_used`, the highest that the session has used before.
+
+        `on_end` is called when it has ended by itself.
 
         Raises: ToolError if there are too many jobs.
         """
@@ -190,7 +140,7 @@ class BackgroundJobs:
         number = max(highest_used, *jobs, 0) + 1
         job = jobs[number] = Job(number, request)
         held_resources.hold(session, _resource_name(number), f"the background command {number}")
-        job.add_end_callback(lambda: self._on_job_end(session, job, request))
+        job.add_end_callback(lambda: self._on_job_end(session, job, on_end))
         self.restart_timer(session)
         return job
 
@@ -238,13 +188,13 @@ class BackgroundJobs:
             self.forget(session, job.number)
             await job.end()
 
-    def _on_job_end(self, session: str, job: Job, request: JobRequest) -> None:
+    def _on_job_end(self, session: str, job: Job, on_end: Callable[[], None]) -> None:
         """Leave a notice that the job has ended, unless a call ended it."""
         if job.was_cancelled or self._jobs.get(session, {}).get(job.number) is not job:
             return
         state = f"job {job.number} ended by a failure of the sandbox" if job.failed else job.state
         held_resources.hold(session, f"{held_resources.ENDED} {job.number}", f"{state[0].upper()}{state[1:]}.")
-        request.on_end()
+        on_end()
 
     def _end_in_background(self, session: str) -> None:
         task = asyncio.create_task(self.end(session))

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -46,6 +47,11 @@ _WRAPPERS = {
     *("strace", "script", "runuser", "setpriv", "choom", "prlimit", "taskset", "function", "coproc", "trap"),
     "eval",
 }
+
+
+def python_command(code: str) -> str:
+    """Return the command that runs the code of a call with Python, for its judgement."""
+    return f"python3 -c {shlex.quote(code)}"
 
 
 def judgement(text: str, workspace: Workspace | None = None) -> Judgement:

@@ -20,7 +20,7 @@ from tools_app.errors import ToolError
 from tools_app.files import Workspace, paths
 from tools_app.files.paths import VIEW
 from tools_app.sandbox import Mask
-from tools_app.shell.danger import scripts_in, unwrapped_commands
+from tools_app.shell.danger import python_command, scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
 
 _PATH_ARGUMENTS = ("path", "to", "image", "attachments")  # arguments of tools that name files, at any depth
@@ -49,6 +49,8 @@ class Restrictions:
         if not self.paths and not self.commands:
             return ""
         values = arguments.model_dump(mode="json", exclude_none=True)
+        if values.get("python"):
+            values["command"] = python_command(values["command"])
         scripts = [str(values[name]) for name in _SCRIPT_ARGUMENTS if name in values]
         command = next((c for script in scripts for c in self.commands if _runs(script, c.split())), "")
         if command:

@@ -2,13 +2,14 @@
 
 import asyncio
 import shlex
+import signal
 import sys
 import time
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import JobStarted
@@ -21,9 +22,12 @@ from tools_app.sandbox import (
     ports,
     proxy_access,
 )
-from tools_app.shell.background_jobs import MAX_NAMED_PROCESSES, JobRequest, jobs
-from tools_app.shell.danger import judgement
+from tools_app.shell.background_jobs import MAX_NAMED_PROCESSES, jobs
+from tools_app.shell.danger import judgement, python_command
 from tools_app.shell.endings import MAX_TIMEOUT_S, advice, kill_reason
+from tools_app.shell.piped_command import CommandRequest
+from tools_app.shell.python_process import check_code, command_line, pythons
+from tools_app.shell.python_program import INTERRUPTED
 from tools_app.shell.secrets import as_variables
 from tools_app.shell.terminal import TerminalStream, render_terminal
 
@@ -44,6 +48,20 @@ class ShellArguments(Arguments):
         False,
         description="Leave it running, for a server or a long build; the tool job reads, feeds and ends it.",
     )
+    python: bool = Field(
+        False, description="`command` is Python, for an interpreter that keeps its variables between calls."
+    )
+
+    @model_validator(mode="after")
+    def _runs_in_the_foreground(self) -> "ShellArguments":
+        if self.python and self.background:
+            raise ValueError("python and background do not go together: run a file with python3 in the background")
+        return self
+
+    @property
+    def script(self) -> str:
+        """The call as a command, for its judgement."""
+        return python_command(self.command) if self.python else self.command
 
 
 def _fitted(values: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +99,7 @@ _SYNONYMS = Synonyms(
     questions: pass -y and the like. Each call starts anew: files stay, variables and the current folder do not.""",
     arguments=ShellArguments,
     danger=Danger.MODERATE,
-    judge=lambda arguments, workspace: judgement(arguments.command, workspace),
+    judge=lambda arguments, workspace: judgement(arguments.script, workspace),
     target=Target.SANDBOX,
     compact_template="shell: {command}",
     activity={"": "ran {command}|ran # commands"},
@@ -102,6 +120,8 @@ _SYNONYMS = Synonyms(
 )
 async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
     command = replace(_command(arguments, context), mask=await asyncio.to_thread(context.mask))
+    if arguments.python:
+        return await _run_python(arguments, command, context)
     if arguments.background:
         return await _start(command, context)
     async with _proxy_access(context) as access:
@@ -114,8 +134,9 @@ def _proxy_access(context: ToolContext) -> AbstractAsyncContextManager[ProxyAcce
 
 
 def _command(arguments: ShellArguments, context: ToolContext) -> ShellCommand:
-    text, environment = as_variables(arguments.command, context.secrets)
-    seconds = LONGEST_JOB_S if arguments.background else arguments.timeout_s
+    secrets = {} if arguments.python else context.secrets
+    text, environment = as_variables(command_line() if arguments.python else arguments.command, secrets)
+    seconds = LONGEST_JOB_S if arguments.background or arguments.python else arguments.timeout_s
     return ShellCommand(
         text=text,
         environment=environment,
@@ -130,20 +151,20 @@ def _command(arguments: ShellArguments, context: ToolContext) -> ShellCommand:
     )
 
 
+def _request(command: ShellCommand, context: ToolContext) -> CommandRequest:
+    return CommandRequest(
+        sandbox=context.sandbox, command=command, proxy_access=_proxy_access(context), on_start=context.started
+    )
+
+
 async def _start(command: ShellCommand, context: ToolContext) -> ToolResult:
     """Start the command in the background, and return its output until it is silent for a moment or ends."""
-    start = JobRequest(
-        sandbox=context.sandbox,
-        command=command,
-        proxy_access=_proxy_access(context),
-        on_start=context.started,
-        on_end=context.job_ended,
-    )
+    start = _request(command, context)
     if jobs.jobs_of(context.session):
         jobs.new_ports(
             context.session, await ports.listening_ports(context.session)
         )  # ports that are already in use are not its own
-    job = jobs.start(context.session, start, context.last_job)
+    job = jobs.start(context.session, start, context.last_job, context.job_ended)
     context.so_far(lambda: f"{job.take_output()}\n[the command was ended, too]")
     try:
         await job.settle()
@@ -189,6 +210,50 @@ async def _run(command: ShellCommand, context: ToolContext) -> ToolResult:
         status="failed" if outcome.was_killed else "succeeded",
         summary=f"{ended}: …{output.strip()[-_LAST_WORDS:]}" if len(output) > _LAST_WORDS else "",
         metadata={"exit_code": outcome.exit_code, "seconds": seconds, "truncated": outcome.truncated},
+    )
+
+
+async def _run_python(arguments: ShellArguments, command: ShellCommand, context: ToolContext) -> ToolResult:
+    """Run code in the session's Python, and tell whether its variables are new, kept or lost."""
+    check_code(arguments.command)
+    stream, began = TerminalStream(), time.monotonic()
+    async with pythons.acquire(context.session, _request(command, context), context.network) as (process, is_new):
+        context.so_far(lambda: f"{render_terminal(process.output.text())}\n[Python was ended, too, with its variables]")
+
+        def report(text: str) -> None:
+            if not process.output.truncated:
+                context.report(stream.feed(text))
+
+        ending = await process.run(arguments.command, arguments.timeout_s, context.secrets, report)
+    seconds = round(time.monotonic() - began, 3)
+    taken = process.take_output()
+    output = render_terminal(taken.text()).rstrip("\n")
+    is_kept, outcome = bool(ending), process.outcome or CommandOutcome(exit_code=128 + signal.SIGKILL, output="")
+    exit_code = int(ending) if ending.isdecimal() else outcome.exit_code
+    if ending == INTERRUPTED:
+        state = f"interrupted after {arguments.timeout_s} s"
+    elif is_kept:
+        state = f"exit code {exit_code}, {seconds:.1f} s"
+    elif process.outcome is None:
+        state = f"killed after {seconds:.0f} s"
+    else:
+        state = kill_reason(outcome, command.limits) or f"Python ended with exit code {exit_code}"
+    if not is_kept:
+        state += "; its variables are lost"
+    elif ending == INTERRUPTED:
+        state += "; its variables are kept"
+    elif is_new:
+        state += "; a new Python: no earlier variables"
+    is_late = ending == INTERRUPTED or (not is_kept and process.outcome is None)
+    ended = replace(outcome, exit_code=exit_code, output=output, timed_out=is_late)
+    hint = advice(replace(command, text="python3", limits=CommandLimits(wall_s=arguments.timeout_s)), ended)
+    return ToolResult(
+        content="\n".join(filter(None, [output, f"[{state}]"])),
+        cut="middle",
+        notes=[f"[{hint}]"] if hint else [],
+        status="succeeded" if ending.isdecimal() else "failed",
+        summary=f"{state}: …{output.strip()[-_LAST_WORDS:]}" if len(output) > _LAST_WORDS else "",
+        metadata={"exit_code": exit_code, "seconds": seconds, "truncated": taken.truncated},
     )
 
 

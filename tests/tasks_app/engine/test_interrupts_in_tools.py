@@ -88,6 +88,15 @@ def background(stage: Stage) -> tuple[Any, ...]:
     return [("shell", {"command": "sleep 1000", "background": True})], [], stage.sleeps
 
 
+def python(stage: Stage) -> tuple[Any, ...]:
+    code = "import subprocess\nsubprocess.Popen(['sleep', '1000'])\nsubprocess.run(['sleep', '1000'])"
+    return (
+        [("shell", {"command": "n = 1", "python": True}), ("shell", {"command": code, "python": True})],
+        [],
+        stage.sleeps,
+    )
+
+
 def fetch_url(stage: Stage) -> tuple[Any, ...]:
     return [("fetch_url", {"url": stage.site.url("/slow")})], [], stage.site.slow_is_asked.is_set
 
@@ -154,7 +163,7 @@ def job(stage: Stage) -> tuple[Any, ...]:
     return calls, [], ToolCallLog.objects.filter(name="job", status="started").exists
 
 
-TOOLS = [shell, background, fetch_url, search, browser, match, slides, vision, document, mcp, arguments]
+TOOLS = [shell, background, python, fetch_url, search, browser, match, slides, vision, document, mcp, arguments]
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.__name__)
