@@ -278,9 +278,11 @@ def _folders_of_call(entries: Sequence[ContextEntry]) -> tuple[list[str], set[st
     if "path" not in call.tool_call and "command" not in call.tool_call:  # saves parsing most calls
         return [], set()
     arguments = call.arguments
-    if not isinstance(arguments, dict) or arguments.keys().isdisjoint(("path", "command")):
+    if not isinstance(arguments, dict) or arguments.keys().isdisjoint(("path", "paths", "command")):
         return [], set()
+    several = arguments.get("paths")
     named = [str(arguments.get("path") or ""), *_WORD.findall(str(arguments.get("command") or ""))[:MOST_WORDS]]
+    named += map(str, several[:MOST_WORDS]) if isinstance(several, list) else []
     folders: dict[str, None] = {}
     named_paths = set[str]()
     for path in filter(_PLAIN_PATH.fullmatch, named):

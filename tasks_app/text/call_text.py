@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _MESSAGE_ARGUMENTS = ("text", "options", "suggestions")  # arguments of the tool `message`
-_FILE_ARGUMENTS = ("path", "to", "attachments")  # arguments of any tool
+_FILE_ARGUMENTS = ("path", "paths", "to", "attachments")  # arguments of any tool
 
 
 def text_of_call(tool_call: str) -> str:

@@ -23,7 +23,7 @@ from tools_app.sandbox import Mask
 from tools_app.shell.danger import python_command, scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
 
-_PATH_ARGUMENTS = ("path", "to", "image", "attachments")  # arguments of tools that name files, at any depth
+_PATH_ARGUMENTS = ("path", "paths", "to", "image", "attachments")  # arguments of tools that name files, at any depth
 _SCRIPT_ARGUMENTS = ("command", "input")
 _RECURSIVE_ACTIONS = ("grep", "move", "delete")  # actions that reach everything below a folder
 _MAX_SCRIPTS = 20

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import PurePosixPath
@@ -21,10 +23,17 @@ from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type,
 from tools_app.files.encoding import detect_encoding, read_sample
 from tools_app.paging import LONG_ENOUGH, fitting_items, next_call, size
 from tools_app.shell.secrets import with_secrets
+from tools_app.tools.match import files_like
 
 _REQUIRED_ACTIONS = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
 _FRAME_BYTES = 120  # bytes around the call for the next page
 _MAX_NAMED_PATHS = 3  # paths in a reason
+_WILDCARD = re.compile(r"[*?\[{]")
+_HEADING = "==> {} <=="  # of one of several files
+_LEAST_PART = 600  # bytes of a page for one of several files
+_MAX_NAMED_FILES = 20  # files without a part, named at the end
+_MAX_PICTURES = 4  # of several files
+_MAX_SUMMARY = 300  # characters
 
 
 class FileArguments(Arguments):
@@ -33,10 +42,8 @@ class FileArguments(Arguments):
         "add to the end. edit: replace old by new. patch: several places or files, all or nothing unless `partial`. "
         "move: path to `to`. delete: a person is asked where it is final."
     )
-    path: str = Field(
-        min_length=1,
-        description="In the workspace; . is its root. For patch: its folder.",
-    )
+    path: str = Field("", description="In the workspace; . is its root. For patch: its folder.")
+    paths: list[str] | None = Field(None, description="For read: several files, or globs, in place of path.")
     content: str | None = Field(
         None,
         description="The text; for patch a unified diff, or *** Begin Patch to *** End Patch.",
@@ -55,6 +62,10 @@ class FileArguments(Arguments):
 
     @model_validator(mode="after")
     def _belong_together(self) -> "FileArguments":
+        if self.paths and self.action != "read":
+            raise ValueError("paths belongs to read")
+        if not self.path and not self.paths:
+            raise ValueError("path: name a file, or several to read as paths")
         for name, actions in _REQUIRED_ACTIONS.items():
             if self.action in actions and getattr(self, name) is None:
                 raise ValueError(f"{name} is required for {self.action}")
@@ -71,6 +82,10 @@ def _fitted(values: dict[str, Any]) -> dict[str, Any]:
     """
     if isinstance(content := values.get("content"), dict | list):
         values = {**values, "content": json.dumps(content, ensure_ascii=False)}
+    if isinstance(values.get("path"), list):
+        values = {name: value for name, value in values.items() if name != "path"} | {"paths": values["path"]}
+    if isinstance(values.get("paths"), str):
+        values = {**values, "paths": [values["paths"]]}
     if "path" not in values and values.get("action") in ("list", "patch"):
         values = {"path": ".", **values}
     if values.get("offset") == 0:
@@ -85,6 +100,7 @@ _SYNONYMS = Synonyms(
         **dict.fromkeys(("oldstring", "oldstr", "oldtext", "search", "find", "oldcontent"), "old"),
         **dict.fromkeys(("newstring", "newstr", "newtext", "replace", "replacement", "newcontent"), "new"),
         **dict.fromkeys(("text", "filetext", "contents", "body", "data", "diff", "patch", "patchtext"), "content"),
+        **dict.fromkeys(("files", "filepaths", "pathlist"), "paths"),
         **dict.fromkeys(("destination", "newpath", "target", "dest", "topath"), "to"),
         **dict.fromkeys(("startline", "start", "line", "page", "linestart"), "offset"),
         **dict.fromkeys(("lines", "numlines", "maxlines", "linecount"), "limit"),
@@ -134,9 +150,10 @@ def _loss(path: str, workspace: Workspace) -> str:
     danger=Danger.SAFE,
     judge=judge,
     target=Target.ENGINE,
-    compact_template="file {action} {path}[ → {to}][ from {offset}][ and {skip} on][, at most {limit}][: {content}]",
+    compact_template="file {action} {path}{paths}[ → {to}][ from {offset}][ and {skip} on][, at most {limit}]"
+    "[: {content}]",
     activity={
-        "read": "read {path}|read # files",
+        "read": "read {path}{paths}|read # files",
         "write": "wrote {path}|wrote # files",
         "append": "added to {path}|added to # files",
         "edit": "edited {path}|edited # files",
@@ -151,6 +168,9 @@ def _loss(path: str, workspace: Workspace) -> str:
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
     arguments = with_secrets(arguments, context.secrets, "content", "old", "new")
     if arguments.action == "read":
+        is_pattern = _WILDCARD.search(arguments.path) and not context.workspace.is_file(arguments.path)
+        if arguments.paths or is_pattern:
+            return await _read_several([*filter(None, [arguments.path]), *(arguments.paths or ())], arguments, context)
         return await _read(arguments, context)
     if arguments.action == "list":
         return await asyncio.to_thread(_list, arguments, context)
@@ -185,6 +205,67 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
         ),
     )
     return ToolResult(content=str(page), cut="none", summary=page.position)
+
+
+async def _read_several(paths: Sequence[str], arguments: FileArguments, context: ToolContext) -> ToolResult:
+    """Return several files, each under its name, in fair parts of a page: a short file leaves its rest to the others.
+
+    A file that cannot be read says so in its part. Files without a part are named at the end.
+    """
+    names = await _named_files(paths, context)
+    count = max(1, context.page_bytes // _LEAST_PART)
+    shown, others, closing = names[:count], names[count:], ""
+    if others:
+        more = f" and {len(others) - _MAX_NAMED_FILES} more" if len(others) > _MAX_NAMED_FILES else ""
+        closing = f"[not shown: {next_call('file', action='read', paths=others[:_MAX_NAMED_FILES])}{more}]"
+    room, results = context.page_bytes - size(closing), dict[str, ToolResult]()
+    lengths = {path: await asyncio.to_thread(_length, path, context.workspace) for path in shown}
+    for index, path in enumerate(sorted(shown, key=lengths.__getitem__)):
+        part = room // (len(shown) - index) - size(_HEADING.format(path)) - 2
+        one = arguments.model_copy(update={"path": path, "paths": None})
+        results[path] = await _read_or_reason(one, replace(context, page_bytes=max(part, _LEAST_PART // 2)))
+        room -= size(_HEADING.format(path)) + size(results[path].content) + 2
+    texts = [f"{_HEADING.format(path)}\n{results[path].content}" for path in shown]
+    images = [image for path in shown for image in results[path].images]
+    if len(images) > _MAX_PICTURES:
+        texts.append(f"[only the first {_MAX_PICTURES} pictures are shown: read the others alone]")
+    return ToolResult(
+        content="\n".join([*texts, *filter(None, [closing])]),
+        status="succeeded" if any(result.status == "succeeded" for result in results.values()) else "failed",
+        cut="none",
+        images=images[:_MAX_PICTURES],
+        summary="; ".join(f"{path}: {results[path].summary or results[path].status}" for path in shown)[:_MAX_SUMMARY],
+    )
+
+
+async def _named_files(paths: Sequence[str], context: ToolContext) -> list[str]:
+    """Return the files that paths and patterns name, each once.
+
+    Raises: ToolError if a pattern matches no file.
+    """
+    names: dict[str, None] = {}
+    for path in paths:
+        if _WILDCARD.search(path) and not context.workspace.is_file(path):
+            matches = await files_like(path, context)
+            if not matches:
+                raise ToolError(f"No file matches {path}.")
+            names |= dict.fromkeys(matches)
+        else:
+            names[path] = None
+    return list(names)
+
+
+def _length(path: str, workspace: Workspace) -> int:
+    with suppress(ToolError), workspace.open_for_read(path) as stream:
+        return stream.seek(0, 2)
+    return 0
+
+
+async def _read_or_reason(arguments: FileArguments, context: ToolContext) -> ToolResult:
+    try:
+        return await _read(arguments, context)
+    except ToolError as error:
+        return ToolResult(content=str(error), status="failed")
 
 
 def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | None:

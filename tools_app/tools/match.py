@@ -21,6 +21,7 @@ from tools_app.paging import LONG_ENOUGH, next_call, size
 from tools_app.sandbox import ProcessIdentity, supervision
 
 TIMEOUT_S = 20.0
+_MAX_NAMES = 20_000  # bytes of the paths that a pattern matches
 _FRAME_BYTES = 400  # bytes of the texts around a page
 _PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 _START = "import sys; sys.path.append(sys.argv[1]); from tools_app.matching.worker import main; main()"
@@ -80,9 +81,29 @@ class MatchArguments(Arguments):
     },
 )
 async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
+    frame_bytes = size(_next_page(arguments, arguments.offset)) + _FRAME_BYTES
+    query = await _request(arguments, context, max(context.page_bytes - frame_bytes, context.page_bytes // 2))
+    answer = await search(query, context.started)
+    if answer.documents:
+        answer = await search_documents(query, answer, context.workspace)
+    return ToolResult(content=_page_text(arguments, answer), cut="none", summary=_summary(arguments, answer))
+
+
+async def files_like(pattern: str, context: ToolContext) -> list[str]:
+    """Return the files of the workspace that a glob pattern matches, by name, without those hidden from commands.
+
+    Raises: ToolError.
+    """
+    query = await _request(MatchArguments(action="glob", pattern=pattern), context, _MAX_NAMES)
+    paths = (await search(query, context.started)).lines
+    hidden = (await asyncio.to_thread(context.mask)).hidden
+    return sorted(path for path in paths if not any(f"{path}/".startswith(f"{name}/") for name in hidden))
+
+
+async def _request(arguments: MatchArguments, context: ToolContext, room: int) -> MatchRequest:
     root, names = await asyncio.to_thread(context.workspace.locate, arguments.path or ".")
     path_names = parts(arguments.path or ".")
-    query = MatchRequest(
+    return MatchRequest(
         root=str(context.workspace.outermost),
         workspace_names=root.relative_to(context.workspace.outermost).parts,
         target_names=names,
@@ -94,14 +115,8 @@ async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
         ignore_case=arguments.ignore_case,
         context=arguments.context or 0,
         offset=arguments.offset,
-        room=max(
-            context.page_bytes - size(_next_page(arguments, arguments.offset)) - _FRAME_BYTES, context.page_bytes // 2
-        ),
+        room=room,
     )
-    answer = await search(query, context.started)
-    if answer.documents:
-        answer = await search_documents(query, answer, context.workspace)
-    return ToolResult(content=_page_text(arguments, answer), cut="none", summary=_summary(arguments, answer))
 
 
 def _summary(arguments: MatchArguments, answer: MatchResult) -> str:

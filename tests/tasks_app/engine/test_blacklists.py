@@ -190,3 +190,24 @@ def test_twenty_running_tasks_obey_at_their_next_step(gate, owner):
     told = ContextEntry.objects.filter(context_type="system_reminder", metadata__kind="tool_list")
     until(lambda: told.count() == 20)
     assert all("`file`" in entry.content for entry in told)
+
+
+def test_restricted_files_are_refused_by_each_of_the_paths(play):
+    run = play(
+        call("file", action="read", paths=["a.txt", ".env"]),
+        call("file", action="read", paths=[".e*"]),
+        call("file", action="read", paths=["{.env,a.txt}"]),
+        result(),
+    )
+    Session.objects.update(agent=Agent.objects.create(name="Ada", restricted_paths=[".env"]))
+    run.task.session.workspace_path.mkdir(parents=True, exist_ok=True)
+    for name in ("a.txt", ".env"):
+        (run.task.session.workspace_path / name).write_text("KEY=1\n")
+    run.advance()
+    first, second, third, *_ = run.results()
+    assert first == (
+        "blocked",
+        "Refused: .env is restricted here by an administrator. Do not try to do this by other means.",
+    )
+    assert second[0] == "blocked"
+    assert ".env <==" not in third[1]
