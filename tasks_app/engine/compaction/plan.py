@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from tasks_app.engine.compaction.summary import Line, Template, line_of, merged, plan_line
+from tasks_app.engine.compaction.summary import Line, Template, joined_readings, line_of, merged, plan_line
 from tasks_app.engine.compaction.window import Window
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import Cut, Turn, tokens
@@ -60,7 +60,7 @@ def compact(
     """
     tail_count = _tail(sizes, tail_room)
     old_turns = turns[: len(turns) - tail_count]
-    lines = [line_of(turn, template) for turn in old_turns]
+    lines = joined_readings([line_of(turn, template) for turn in old_turns])
     if is_summed_up:
         lines = _merged_runs(lines)
     tail = sum(sizes[len(old_turns) :])

@@ -7,7 +7,7 @@ pure: the same turn gives the same line.
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llm_app import errors
@@ -31,7 +31,24 @@ _OURS = re.compile(
 _SENDER = re.compile(
     r"“([^”]{1,100}+)” has handed this conversation on"
 )  # in the entry itself: its metadata is in no chain
+_RANGE = re.compile(r"(\w{1,20}) ([\d,]{1,15})(?: to ([\d,]{1,15}))? of ([\w ,]{1,40})")
+_OF_A_PAGE = frozenset(["offset", "skip", "limit"])  # arguments that select a page
 Template = Callable[[str, Mapping[str, Any]], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Pages that were read, such as lines 1 to 350 of 400. `action` is the call without its page."""
+
+    action: str
+    units: str
+    first: int
+    last: int
+    total: str
+
+    def goes_on_in(self, other: "Reading") -> bool:
+        """Return whether the other reading begins within this one or right after it."""
+        return self.action == other.action and self.first <= other.first <= self.last + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +57,8 @@ class Line:
 
     Steps can be merged with their neighbours; `tool` is a step's tool. `is_persons`: it holds words of a person.
     `short` is a shorter form: head and tail of words, or the action of a step alone. `brief` is a form of a step
-    between both: the agent's sentence and the action, without the outcome.
+    between both: the agent's sentence and the action, without the outcome. `reading` is set if the step only read
+    pages; `steps` counts the steps of the line.
     """
 
     text: str
@@ -51,6 +69,8 @@ class Line:
     brief: str = ""
     short: str = ""
     is_persons: bool = False
+    reading: Reading | None = None
+    steps: int = 1
 
 
 def line_of(turn: Turn[ContextEntry], template: Template) -> Line:
@@ -95,7 +115,39 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
     text, brief, short = (
         f"{tag}{safe(form)}</step>" for form in (sentence + action + outcome, sentence + action, action)
     )
-    return Line(text=text, brief=brief, short=short, first=call.seq, last=_last(turn), is_step=True, tool=name)
+    line = Line(text=text, brief=brief, short=short, first=call.seq, last=_last(turn), is_step=True, tool=name)
+    if sentence or result is None or not (pages := _RANGE.fullmatch(str(result.metadata.get("summary", "")))):
+        return line
+    whole = {key: value for key, value in arguments.items() if key not in _OF_A_PAGE}
+    first, last = (int((number or pages[2]).replace(",", "")) for number in pages.group(2, 3))
+    reading = Reading(
+        action=_cut(template(name, whole)),
+        units=f"{pages[1].removesuffix('s')}s",
+        first=first,
+        last=last,
+        total=pages[4],
+    )
+    return replace(line, reading=reading)
+
+
+def joined_readings(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines with each run of readings that follow on from each other as one line."""
+    result: list[Line] = []
+    for line in lines:
+        reading, previous = line.reading, result[-1] if result else None
+        if reading and previous and previous.reading and previous.reading.goes_on_in(reading):
+            reading = replace(reading, first=previous.reading.first, last=max(previous.reading.last, reading.last))
+            tag = f'<step n="{previous.first + 1}" to="{line.last}">'
+            pages = f"{reading.units} {reading.first:,} to {reading.last:,} of {reading.total}"
+            action = f"{tag}{safe(reading.action)}</step>"
+            text = f"{tag}{safe(f'{reading.action} → {pages}')}</step>"
+            steps = previous.steps + line.steps
+            result[-1] = replace(
+                line, text=text, brief=action, short=action, first=previous.first, reading=reading, steps=steps
+            )
+        else:
+            result.append(line)
+    return result
 
 
 def plan_line(turns: Sequence[Turn[ContextEntry]], longest: int) -> str:
@@ -124,10 +176,10 @@ def merged(lines: Sequence[Line]) -> Line:
     """Return a run of steps as one line with their number and tools, and the advice to recall them."""
     counts: dict[str, int] = {}
     for line in lines:
-        counts[line.tool or "note"] = counts.get(line.tool or "note", 0) + 1
+        counts[line.tool or "note"] = counts.get(line.tool or "note", 0) + line.steps
     tools = ", ".join(f"{name} ×{count}" for name, count in sorted(counts.items()))
     first, last = lines[0].first, lines[-1].last
-    text = f'<turns from="{first}" to="{last}">{len(lines)} steps ({safe(tools)}); recall by number</turns>'
+    text = f'<turns from="{first}" to="{last}">{sum(counts.values())} steps ({safe(tools)}); recall by number</turns>'
     return Line(text=text, first=first, last=last, is_step=True)
 
 

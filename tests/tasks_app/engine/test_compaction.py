@@ -174,6 +174,34 @@ def test_a_tools_summary_replaces_the_beginning_of_its_result():
     assert '<step n="3">shell → exit code 1: no such file</step>' in history.compact().block
 
 
+def test_pages_that_follow_on_from_each_other_are_one_line():
+    history = History().user("a")
+    for first in (1, 101, 201):
+        history.step(path="a.py", offset=first, summary_of=f"lines {first} to {first + 99} of 1,000")
+    history.step(path="a.py", offset=501, summary_of="lines 501 to 600 of 1,000")
+    history.step(path="b.py", offset=601, summary_of="lines 601 to 700 of 1,000")
+    history.step(path="b.py", offset=701, summary_of="lines 701 to 800 of 1,000", sentence="Here it is.")
+    history.step(path="b.py", offset=801, summary_of="page 8 of 9").step(path="b.py", summary_of="page 9 of 9").user(
+        "b"
+    )
+    assert history.compact().block.splitlines()[3:-1] == [
+        '<step n="3" to="7">file a.py → lines 1 to 300 of 1,000</step>',
+        '<step n="9">file a.py → lines 501 to 600 of 1,000</step>',
+        '<step n="11">file b.py → lines 601 to 700 of 1,000</step>',
+        '<step n="13">“Here it is.” file b.py → lines 701 to 800 of 1,000</step>',
+        '<step n="15" to="17">file b.py → pages 8 to 9 of 9</step>',
+    ]
+
+
+def test_a_line_of_pages_counts_its_steps():
+    history = History().user("w" * 900)
+    for first in range(1, 4000, 100):
+        history.step(path="a.py", summary_of=f"lines {first} to {first + 99} of 4,000")
+        history.step("shell", summary_of="x" * 150) if first > 2000 else None
+    block = history.user("now").compact(room=400).block
+    assert "60 steps (file ×40, shell ×20)" in block
+
+
 def test_peoples_words_keep_head_and_tail():
     history = History().user("BEGIN " + "w" * 5000 + " END").user("now")
     block = history.compact(room=400).block
