@@ -48,6 +48,7 @@ urlpatterns = [
     path("s/<uuid:session_id>/ports/<int:port>/", preview.show, name="port"),
     path("s/<uuid:session_id>/ports/<int:port>/<path:path>", preview.show, name="port"),
     path("s/<uuid:session_id>/port-renewal/<int:port>/", preview.renew, name="port_renew"),
+    path("s/<uuid:session_id>/port-start/<int:port>/", preview.start_again, name="port_start"),
     re_path(r"^preview/(?P<token>[\w:-]+)/(?P<path>.*)$", preview.proxy, name="port_proxy"),
     path("s/<uuid:session_id>/versions/", files.show_versions, name="versions"),
     path("s/<uuid:session_id>/versions/<int:version_id>/", files.download_version, name="version"),

@@ -16,6 +16,7 @@ from tasks_app.api.formats import MessageBody, OldestFirst, Text
 from tasks_app.api.idempotency import KEY, idempotent, stored_response
 from tasks_app.models import InboxMessage, Mode, Session, Workflow
 from tasks_app.record import images, redactor_of
+from tasks_app.services import servers
 from tasks_app.workspace.folders import workspace_of
 
 
@@ -108,6 +109,18 @@ class MessageList(ListAPIView[InboxMessage]):
     @idempotent
     def _deliver(self, request: Request, session: Session, message: dict[str, Any]) -> Response:
         delivered = services.post_message(session, request.user, **message)
+        return Response(DeliveredSerializer(delivered).data, 202)
+
+
+class ServerStart(GenericAPIView[Session]):
+    """Asks the agent to run the background command again that served this port. 409 if none is recorded."""
+
+    serializer_class = DeliveredSerializer
+
+    @extend_schema(operation_id="sessions_ports_start", request=None, responses={202: DeliveredSerializer})
+    @idempotent
+    def post(self, request: Request, session_id: UUID, port: int) -> Response:
+        delivered = servers.start_again(writable_session(request.user, session_id), request.user, port)
         return Response(DeliveredSerializer(delivered).data, 202)
 
 

@@ -45,6 +45,7 @@ urlpatterns = [
     path(f"{PROJECT}/library/<int:file_id>/", projects.LibraryDetail.as_view(), name="api-library-file"),
     path(f"{SESSION}/messages/", messages.MessageList.as_view(), name="api-messages"),
     path(f"{SESSION}/messages/<int:message_id>/", messages.WaitingMessage.as_view(), name="api-message"),
+    path(f"{SESSION}/ports/<int:port>/start/", messages.ServerStart.as_view(), name="api-server-start"),
     path(f"{SESSION}/entries/", entries.EntryList.as_view(), name="api-entries"),
     path(f"{SESSION}/events/", entries.Events.as_view(), name="api-events"),
     path(f"{SESSION}/files/", files.FileList.as_view(), name="api-files"),

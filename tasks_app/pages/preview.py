@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from urllib.parse import quote
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib.auth import get_user_model
 from django.core import signing
 from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import (
     Http404,
     HttpRequest,
@@ -29,11 +30,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRefresh
 
-from tasks_app.access import Request, may_write, posted, signed_in, visible_session
+from tasks_app.access import Request, may_write, posted, signed_in, visible_session, writable_session
 from tasks_app.models import Session
+from tasks_app.models.errors import Refusal
 from tasks_app.pages.preview_exchange import PortRequest, PortResponse
+from tasks_app.pages.responses import done, earlier_submission, refused
 from tasks_app.runtime import process
+from tasks_app.services import servers
 from tools_app.errors import ToolError
 from tools_app.sandbox import connect
 
@@ -101,7 +106,36 @@ def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpR
     source = reverse("port_proxy", args=[token, ""]) + quote(path, safe=_SAFE_IN_PATHS) + query
     elsewhere = process.other_host(session.held_by)  # a sandbox can only be reached from its own machine
     frame = {"source": source, "token": token, "renewed_each_s": RENEWAL_SECONDS, "elsewhere": elsewhere}
+    is_reachable = async_to_sync(_is_reachable)(link)
+    if request.htmx:  # the page of a server that does not answer asks whether it does now
+        return HttpResponseClientRefresh() if is_reachable else HttpResponse(status=204)
+    if not is_reachable and not elsewhere:
+        frame["stopped"] = servers.stopped_server(session, port)
+        frame |= {"may_write": may_write(request.user, session), "key": uuid4().hex}
     return render(request, "port.html", {"session": session, "port": port, "path": path, **frame})
+
+
+async def _is_reachable(link: PreviewLink) -> bool:
+    try:
+        _, writer = await connect(link.session, link.port)
+    except (ToolError, OSError):
+        return False
+    writer.close()
+    return True
+
+
+@signed_in
+@require_POST
+def start_again(request: Request, session_id: UUID, port: int) -> HttpResponse:
+    """Ask the agent to start the server again."""
+    session = writable_session(request.user, session_id)
+    try:
+        with transaction.atomic():
+            if earlier_submission(request, str(port)) is None:
+                servers.start_again(session, request.user, port)
+    except (Refusal, ToolError) as error:
+        return refused(request, session, error)
+    return done(request, f"{session.get_absolute_url()}#end", _("The agent was asked to start it again."))
 
 
 @signed_in

@@ -76,3 +76,19 @@ def test_previewed_page_is_not_shown_outside_its_frame(open_page: Callable[..., 
     )  # the reason why there is nothing
     page.goto(str(source))
     expect(page).to_have_url(re.compile(rf"{place}$"))
+
+
+def test_stopped_server_is_started_again_by_a_message(open_page: Callable[..., Page], server: Server) -> None:
+    page = open_page(server, may_complain=True)  # the hidden frame gets no answer
+    serve = {"command": f"python3 -u -m http.server {PORT + 1}", "background": True}
+    chat = Chat(page, server).start(script(call("shell", serve), result("It runs.")))
+    expect(chat.state).to_have_text("Done")
+    chat.say(script(call("job", {"action": "kill", "id": 1}), result("It is ended.")))
+    expect(chat.result("It is ended.")).to_be_visible()
+    page.goto(f"/s/{chat.session_id}/ports/{PORT + 1}/")
+    expect(page.get_by_role("heading", name="This server does not answer")).to_be_visible()
+    expect(page.get_by_text("The agent ended its command.")).to_be_visible()
+    expect(page.locator("iframe.port")).to_be_hidden()
+    page.get_by_role("button", name="Start the server again").click()
+    expect(page).to_have_url(re.compile(rf"/s/{chat.session_id}/"))
+    expect(page.get_by_text(f"Start the server on port {PORT + 1} again")).to_be_visible()

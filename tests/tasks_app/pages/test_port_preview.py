@@ -329,3 +329,45 @@ def test_sandbox_on_another_machine_is_reported(client: Any, session: Any, alice
     assert "is on another machine, which" in client.get(port).content.decode()
     alice.user_permissions.add(Permission.objects.get(codename="view_engineprocess"))
     assert "is on another machine (worker-7), which" in client.get(port).content.decode()
+
+
+class TestStoppedServer:
+    @pytest.fixture
+    def place(self, session: Any, called: Any) -> str:
+        arguments = '{"command": "flask run --port 5000", "background": true}'
+        called("shell", arguments, "[job 1 is running]", job=1, ports=[5000])
+        return reverse("port", args=[session.pk, 5000])
+
+    def test_page_says_why_and_starts_it_again(self, place: str, session: Any, alices: Any) -> None:
+        shown = alices.page(place)
+        assert "This server does not answer" in shown
+        assert "the session was not used for half an hour, or this site was restarted" in shown
+        assert "flask run --port 5000" in shown
+        assert alices.get(place, headers={"HX-Request": "true"}).status_code == 204
+        address = reverse("port_start", args=[session.pk, 5000])
+        assert f'action="{address}"' in shown
+        for _ in range(2):  # the second submission is a repetition
+            assert alices.post(address, {"key": "k"})["Location"].startswith(session.get_absolute_url())
+        assert session.inbox.count() == 1
+        assert "flask run --port 5000" in session.inbox.get().content
+
+    def test_readers_and_unknown_ports_get_no_button(self, place: str, session: Any, browser: Any, bob: Any) -> None:
+        shown = browser(bob).page(place)
+        assert "This server does not answer" in shown
+        assert "port-start" not in shown
+        assert "Start the server again" not in shown
+        assert browser(bob).post(reverse("port_start", args=[session.pk, 5000])).status_code == 403
+        owner = browser(session.owner)
+        assert "Start the server on port 5001 again" in owner.page(reverse("port", args=[session.pk, 5001]))
+        refused = owner.htmx(reverse("port_start", args=[session.pk, 5001]))
+        assert (refused.status_code, b"No background command" in refused.content) == (409, True)
+
+    async def test_page_is_loaded_again_when_the_server_answers(
+        self, session: Any, alice: Any, async_client: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place = reverse("port", args=[session.pk, 5000])
+        await async_client.aforce_login(alice)
+        async with serving(monkeypatch):
+            answer = await async_client.get(place, headers={"HX-Request": "true"})
+            assert answer["HX-Refresh"] == "true"
+            assert b"does not answer" not in (await async_client.get(place)).content
