@@ -83,6 +83,7 @@ def install(var: Path) -> None:
             _run(argv, lock)
         _make_scripts_relocatable(draft)
         _put_behind_installed_packages(draft)
+        _run(["chmod", "-R", "a+rX", str(draft)], lock)  # commands may run as another user
         draft.rename(folder)
 
 
@@ -105,7 +106,6 @@ def _install_commands(python: Path, draft: Path) -> Iterator[Sequence[str]]:
     else:
         yield [str(python), "-m", "venv", "--without-pip", "--system-site-packages", str(draft)]
         yield [sys.executable, "-m", "pip", "--python", draft_python, "install", "--ignore-installed", *selection]
-    yield ["chmod", "-R", "a+rX", str(draft)]  # commands may run as another user
 
 
 def _make_scripts_relocatable(draft: Path) -> None:

@@ -36,7 +36,7 @@ LONGEST_JOB_S = 24 * 3600
 _LEFT_RUNNING = (  # short, because only a bounded last line of a result is never cut
     "read it, write to it or kill it with the tool job; it ends when none of the session has been used for half an "
     "hour. What it serves is at localhost:PORT for commands, at http://sandbox:PORT/ for fetch_url, browser and links "
-    "to the person"
+    "to the person, who must be told that such a link ends with it"
 )
 _LAST_WORDS = 100  # characters at the end of long output, for its summary
 

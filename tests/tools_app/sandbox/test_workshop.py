@@ -99,11 +99,35 @@ class TestWorkshop:
             (draft / "bin").mkdir(parents=True)
             (draft / "bin" / "python3").write_text('#!/bin/sh\ntail -n 1 "$1" | sh\n')
             (draft / "bin" / "greet").write_text(f"#!{draft}/bin/python3\necho hello\n")
-            return [["chmod", "-R", "a+rx", str(draft)]]
+            (draft / "bin" / "python3").chmod(0o700)
+            (draft / "bin" / "greet").chmod(0o700)
+            return []
 
         monkeypatch.setattr(workshop, "_install_commands", write)
         workshop.install(tmp_path)
         assert run("greet", workshop.layer("1", tmp_path)) == "hello\n"
+
+    def test_packages_precede_those_of_the_system_and_follow_a_session_s_own(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The server's files are private, and commands may run as another user."""
+
+        def write(python: Path, draft: Path) -> list[list[str]]:
+            (packages := draft / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+            (packages / "greeter.py").touch()
+            return []
+
+        monkeypatch.setattr(workshop, "_install_commands", write)
+        umask = os.umask(0o077)
+        try:
+            workshop.install(tmp_path)
+        finally:
+            os.umask(umask)
+        folder = workshop.layer("1", tmp_path).folder
+        paths = folder / "lib" / "python3.11" / "site-packages" / "workshop.pth"
+        assert (folder / "packages" / "greeter.py").exists()
+        assert "packages" in paths.read_text()
+        assert all(path.stat().st_mode & 0o044 == 0o044 for path in (paths, paths.parent, folder / "packages"))
 
     def test_installer_gets_no_server_secrets(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SECRET_KEY", "x")
