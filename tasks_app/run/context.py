@@ -36,7 +36,7 @@ from tools_app.contract import ToolVisibility
 from tools_app.files import Workspace
 from tools_app.hooks import Hook
 from tools_app.policy import Policy, VisibleTools
-from tools_app.sandbox import Sandbox
+from tools_app.sandbox import Local, Sandbox
 
 LEAST_WINDOW = 32_000  # tokens, to delegate without an agent that says so
 
@@ -96,6 +96,7 @@ class TaskContext(UnitOfWork):
         self.calibration = Calibration(task.session.pk)
         self.window_filling: WindowFilling | None = None  # since the newest request of this context
         self.workspace, self.sandbox = workspace, sandbox
+        workspace.is_isolated = sandbox.name != Local.name
         self.is_shared = task.session.is_open_to_others(task.started_by)
         self.settings = StepSettings(limits=Limits.current())
         self.loaded_groups: frozenset[str] = frozenset()

@@ -44,6 +44,17 @@ HELD = [
     "rm -rf linked",
     "rm -rf web",  # only a cache of it is not stored
     "rm -rf web/node_modules/x.js web/__pycache__",
+    "rm -rf nowhere",
+    "cd app && rm -rf build",
+    "cd build && rm -f a.o",
+    "mv web/node_modules x; rm -rf build",
+    "ln -s /etc x; rm -rf build",
+    "sh -c 'rm -rf build'",
+    "find build -exec rm -rf {} +",
+    "python3 -c 'import shutil; shutil.rmtree(\"build\")'",
+    "mkdir new && echo x > new/x && rm -rf new",
+    "for x in build docs; do rm -rf $x; done",
+    "rm -rf {build,docs}",
 ]
 NOT_HELD = [
     "rm -rf app",
@@ -54,10 +65,6 @@ NOT_HELD = [
     "rm -rf *",
     "find . -delete",
     "find -L build -delete",
-    "rm -rf nowhere",
-    "cd app && rm -rf build",
-    "mv web/node_modules x; rm -rf build",
-    "ln -s /etc x; rm -rf build",
     "for x in *; do rm -rf $x; done",
     "rm -rf ~",
     "rm -rf build/../app",
@@ -67,15 +74,22 @@ NOT_HELD = [
     "rm -rf {build,app}",
     "rm -rf build/[secret:FOLDER]",
     "rm -rf $HOME/x",
-    "rm -rf /tmp/x",
-    "sh -c 'rm -rf build'",
     "ssh host rm -rf build",
     "env -C app rm -rf build",
     "ls | xargs rm -rf",
-    "find build -exec rm -rf {} +",
-    "python3 -c 'import shutil; shutil.rmtree(\"build\")'",
     "git -C app clean -fd",
     "rm app/.git/HEAD",
+    "cd app && rm -rf .git",
+    "cd app; rm -rf .git",
+    "(cd app && rm -rf .git)",
+    "cd nowhere; rm -rf app",
+    "cd build && rm -rf ../app",
+    "mv app build; rm -rf build",
+    "ln -s ../app build/x; rm -rf build/x/*",
+    "sh -c 'mv app new'; rm -rf new",
+    "sh -c 'rm -rf app'",
+    "find app -exec rm -rf {} +",
+    "python3 -c 'import shutil; shutil.rmtree(\"app\")'",
 ]
 
 
@@ -96,14 +110,15 @@ def test_fully_restorable_workspace_can_be_deleted(workspace: Workspace, tmp_pat
     workspace.history = FileHistory(tmp_path / "history")
     for text in ("git clean -fdx", "git reset --hard", "rm *", "find . -delete"):
         assert judgement(text, workspace).danger is Danger.MODERATE
-    for text in ("mv a x && rm -rf x", "rm -rf nowhere"):
-        assert judgement(text, workspace).danger is Danger.DANGEROUS
+    assert judgement("mv a x && rm -rf x", workspace).danger is Danger.DANGEROUS
+    workspace.is_isolated = True  # then x cannot lead to files of the machine
+    assert judgement("mv a x && rm -rf x", workspace).danger is Danger.MODERATE
 
 
 def test_reason_names_the_deletion_so_that_approval_covers_no_other(kept: Workspace) -> None:
     assert judgement("rm -rf app", kept).rule == f"{FOLDER}: rm -rf app (not in the file history: app/.git/)"
     assert judgement("rm app/.git/HEAD", kept).rule.startswith(f"{NOT_KEPT}: rm app/.git/HEAD")
-    long = [judgement(f"rm -rf {'x' * 200}{name}", kept).rule for name in "ab"]
+    long = [judgement(f"rm -rf app {'x' * 200}{name}", kept).rule for name in "ab"]
     assert long[0] != long[1]
     assert all(len(rule) < 300 for rule in long)
 
@@ -113,9 +128,27 @@ def test_other_rules_are_unaffected(kept: Workspace) -> None:
     assert judgement("rm /etc/passwd", kept).rule == "writes outside of the workspace"
 
 
-def test_unusual_path_is_dangerous_and_raises_nothing(kept: Workspace) -> None:
+def test_unusual_path_raises_nothing(kept: Workspace) -> None:
     for path in ("x" * 5000, "a/" * 100, os.fsdecode(b"\xff"), "$'\\0'", "$(("):
-        assert judgement(f"rm -rf {path}", kept).danger is Danger.DANGEROUS
+        assert judgement(f"rm -rf {path} app", kept).danger is Danger.DANGEROUS
+
+
+def test_temporary_files_and_home_are_free_in_a_sandbox_only(kept: Workspace, tmp_path: Path) -> None:
+    kept.home = tmp_path / "home"
+    kept.home.mkdir()
+    (kept.home / "x").touch()
+    commands = [
+        "rm -rf ~",
+        "rm -rf $HOME/x",
+        f"rm -rf {tmp_path}",
+        f"cd {tmp_path} && rm -rf .",
+        f"> {tmp_path}/home/x",
+    ]
+    assert all(judgement(text, kept).danger is Danger.DANGEROUS for text in commands)
+    assert judgement("rm -rf ~/absent /tmp/absent-file", kept).danger is Danger.MODERATE
+    kept.is_isolated = True
+    assert all(judgement(text, kept).danger is Danger.MODERATE for text in commands)
+    assert judgement("HOME=app; rm -rf $HOME", kept).danger is Danger.DANGEROUS
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tools_app.shell.danger import judgement, scripts_in, unwrapped_commands
+from tools_app.shell.danger import judgement
+from tools_app.shell.nesting import scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
 
 SCRIPTS = {

@@ -74,10 +74,14 @@ class Arguments(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """The danger of one call, and the rule that decided it. The person who approves the call reads the rule."""
+    """The danger of one call, and the rule that decided it. The person who approves the call reads the rule.
+
+    `covers` names the calls for which an approval for the entire task is valid; "" stands for all calls of the rule.
+    """
 
     danger: Danger
     rule: str = ""
+    covers: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

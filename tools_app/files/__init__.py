@@ -8,11 +8,12 @@ from tools_app.files.names import UNWRITABLE, as_text, folded, to_stored
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS, parts
 from tools_app.files.quota import bytes_held
-from tools_app.files.snapshot import IGNORED, Difference, FileState, Snapshot, differences
+from tools_app.files.snapshot import GENERATED, IGNORED, Difference, FileState, Snapshot, differences
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 from tools_app.files.workspace_copy import remove_tree
 
 __all__ = [
+    "GENERATED",
     "IGNORED",
     "MAX_WHOLE",
     "RESULTS",

@@ -120,17 +120,17 @@ class FileHistory:
     def unrestorable(self, root: AbstractContextManager[int], paths: Sequence[str]) -> list[str]:
         """Return files at or below `paths` that could not be restored after a deletion. No `paths` means all.
 
-        Caches are omitted because programs recreate them. Folders end with a slash. `paths` must not contain `.` or
-        `..`.
+        Caches and results of a build are omitted because programs recreate them. Folders end with a slash. `paths` must
+        not contain `.` or `..`.
         """
         last = self.load()
         previous = last.snapshot if last else Snapshot()
         now = snapshot.take(root, previous, lambda data: hashlib.sha256(data).hexdigest(), self._max_current_bytes)
         files = [name for name, state in now.files.items() if not state.sha256]
-        folders = [name for name in now.left_out if name.rstrip("/").rpartition("/")[2] not in snapshot.CACHES]
+        unheld = [name for name in [*sorted(files), *now.left_out] if snapshot.GENERATED.isdisjoint(_folders(name))]
         return [
             name
-            for name in [*sorted(files), *folders]
+            for name in unheld
             if any(_is_within(name, path) or (name.endswith("/") and path.startswith(name)) for path in paths)
         ]
 
@@ -142,6 +142,11 @@ class FileHistory:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _folders(name: str) -> list[str]:
+    """Return the names of the folders on a path: all of its parts but the name of a file."""
+    return name.split("/")[:-1]
 
 
 def _is_within(name: str, path: str) -> bool:

@@ -20,6 +20,8 @@ CACHES = frozenset(
     {"node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".cache", ".mypy_cache", ".pytest_cache"}
     | {".ruff_cache"}
 )
+# Folders whose large files programs build again. The history holds the others.
+GENERATED = CACHES | {"build", "dist", "target", ".next", ".nuxt", ".gradle", ".turbo", ".parcel-cache", "htmlcov"}
 IGNORED = CACHES | {RESULTS, ".git", ".hg", ".svn"}  # also folders with a history of their own
 # A file that changes twice within a tick of the kernel's clock keeps its times. Like git, we read a file again if it
 # changed right before the last snapshot: https://git-scm.com/docs/racy-git

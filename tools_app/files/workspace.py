@@ -34,7 +34,7 @@ class Workspace:
 
     `owner` is the (uid, gid) of programs in the sandbox and of all created files. `most` bounds the bytes of all files,
     including `home`, the programs' home folder next to the workspace, which no tool reads. `history` stores earlier
-    contents, if it is set.
+    contents, if it is set. `is_isolated` tells that programs reach no temporary files or home but those of a sandbox.
 
     A delegated task reads files of other tasks through `views`: the first at `parent/`, the next at `parent/parent/`.
     Its root is inside these views, where programs can write. They cannot replace the `outermost` folder.
@@ -51,6 +51,7 @@ class Workspace:
     ) -> None:
         self._root, self._views, self.outermost = root, tuple(views), [root, *views][-1]
         self.owner, self.most, self.home, self.history = owner, max_bytes, home, history
+        self.is_isolated = False
 
     @property
     def root(self) -> Path:

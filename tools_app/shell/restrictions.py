@@ -20,7 +20,8 @@ from tools_app.errors import ToolError
 from tools_app.files import Workspace, paths
 from tools_app.files.paths import VIEW
 from tools_app.sandbox import Mask
-from tools_app.shell.danger import python_command, scripts_in, unwrapped_commands
+from tools_app.shell.danger import python_command
+from tools_app.shell.nesting import scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
 
 _PATH_ARGUMENTS = ("path", "paths", "to", "image", "attachments")  # arguments of tools that name files, at any depth

@@ -5,59 +5,81 @@ import re
 from collections.abc import Callable, Sequence
 
 from tools_app.sandbox.base import TEMPORARY, WORKSPACE
+from tools_app.shell.git import subcommand
+from tools_app.shell.options import has_option, operands
 from tools_app.shell.script import SimpleCommand
+from tools_app.shell.surroundings import Surroundings
 
 _HARMLESS_DEVICES = re.compile(r"/dev/(null|zero|full|tty|stdin|stdout|stderr|fd/\d+|shm/.+)")
-_FOLDER_REMOVAL = re.compile(r"\brmtree\b|\brimraf\b|\brm_rf?\b|\brm\s+-\w*[rR]|recursive:\s*true|remove_tree")
 _SQL_DROP = re.compile(r"\bdrop\s+(table|database|schema)\b|\btruncate\s+table\b|\bdropDatabase\b", re.IGNORECASE)
+_SQL_DELETION = re.compile(
+    r"\bdelete\s+from\s+[\w.\"`\[\]]{1,200}\s*+(?![\s\w])|\btruncate\s+\w|\bdrop\s+\w|\.drop\(|\bdeleteMany\(\s*\{\s*\}",
+    re.IGNORECASE,
+)
+_SQL_CLIENTS = {
+    *("psql", "pgcli", "mysql", "mariadb", "mycli", "sqlite3", "duckdb", "sqlcmd", "clickhouse-client", "mongosh"),
+    *("mongo", "cockroach", "usql", "cqlsh"),
+}
 
 _SEARCHES = {"grep", "egrep", "fgrep", "rg", "ag", "ack"}
-_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|deno|bun|php|lua|R?script)[\d.]*")
-_GIT_OPTIONS_WITH_VALUE = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}
 _POWER_COMMANDS = {"shutdown", "reboot", "halt", "poweroff", "telinit"}
 _WRITES_LAST_ARGUMENT = {"cp", "mv", "install", "ln"}
 _WRITES_EACH_ARGUMENT = {"tee", "touch", "mkdir", "rm", "rmdir", "unlink", "truncate", "chmod", "chown", "chgrp"}
+_EVERY_PROCESS = {"", ".", ".*", "*", "^", ".+"}
+# Programs that manage services, and the words after which something stored there is gone.
+SERVICE_DELETIONS: dict[str, frozenset[str]] = {
+    "redis-cli": frozenset({"flushall", "flushdb", "del", "unlink"}),
+    **dict.fromkeys(("terraform", "tofu"), frozenset({"destroy", "-destroy"})),
+    "pulumi": frozenset({"destroy", "down"}),
+    "aws": frozenset({"rm", "rb", "delete", "terminate", "purge", "--delete"}),
+    **dict.fromkeys(("gsutil", "s3cmd", "mc"), frozenset({"rm", "rb", "del"})),
+    **dict.fromkeys(
+        ("gcloud", "az", "doctl", "vault", "etcdctl"), frozenset({"delete", "rm", "del", "purge", "destroy"})
+    ),
+    "kubectl": frozenset({"delete", "drain"}),
+    "helm": frozenset({"uninstall", "delete"}),
+    **dict.fromkeys(("heroku", "fly", "flyctl", "vercel"), frozenset({"destroy", "reset", "delete", "rm", "remove"})),
+    "gh": frozenset({"delete"}),
+    "npm": frozenset({"unpublish"}),
+    "rclone": frozenset({"purge", "delete", "deletefile", "sync", "cleanup"}),
+    **dict.fromkeys(("docker", "podman"), frozenset({"prune"})),
+}
+_OWN_SERVER = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|0\.0\.0\.0|sandbox)(?![\w.-]).*")
 
 
-def rules_of(command: SimpleCommand) -> list[str]:
+def rules_of(command: SimpleCommand, surroundings: Surroundings) -> list[str]:
     """Return the texts of all rules that apply. The first word of `command` is the program's bare name."""
-    return [rule for rule, check in _CHECKS_BY_RULE.items() if check(command)]
+    rules = [rule for rule, check in _CHECKS_BY_RULE.items() if check(command)]
+    return [*rules, OUTSIDE] if _writes_outside(command, surroundings) else rules
 
 
-def _deletes_a_folder(command: SimpleCommand) -> bool:
-    name, *arguments = command.words or [""]
-    if _INTERPRETER.fullmatch(name):
-        return any(_FOLDER_REMOVAL.search(code) for code in (*arguments, command.text))
-    return name == "rm" and (_has_option(arguments, "r", "--recursive") or _has_option(arguments, "R"))
-
-
-def _deletes_many_files(command: SimpleCommand) -> bool:
-    name, *arguments = command.words or [""]
-    if name == "find":
-        runs = any(word in ("-exec", "-execdir", "-ok", "-okdir") for word in arguments)
-        return "-delete" in arguments or (runs and _mentions_program(arguments, "rm", "unlink", "shred"))
-    if name in ("xargs", "parallel"):
-        return _mentions_program(arguments, "rm", "unlink", "shred")
-    return name == "rm" and any(posixpath.basename(word) in ("*", ".*", "*.*") for word in arguments)
-
-
-def _force_cleans(command: SimpleCommand) -> bool:
-    verb, arguments = _git_subcommand(command)
-    return verb == "clean" and _has_option(arguments, "f", "--force")
+OUTSIDE = "writes outside of the workspace"
 
 
 def _forces_a_push(command: SimpleCommand) -> bool:
-    verb, arguments = _git_subcommand(command)
+    verb, arguments = subcommand(command.words)
     if verb != "push":
         return False
-    forced = _has_option(arguments, "f", "--force") or any(word.startswith("--force-") for word in arguments)
-    deletes = _has_option(arguments, "d", "--delete") or "--mirror" in arguments
+    forced = has_option(arguments, "f", "--force") or any(word.startswith("--force-") for word in arguments)
+    deletes = has_option(arguments, "d", "--delete") or "--mirror" in arguments or "--prune" in arguments
     return forced or deletes or any(word[:1] in ("+", ":") for word in arguments)
 
 
-def _resets(command: SimpleCommand) -> bool:
-    verb, arguments = _git_subcommand(command)
-    return verb == "reset" and _has_option(arguments, "", "--hard")
+def _deletes_in_a_service(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    if name in ("docker", "podman", "docker-compose"):
+        named = [word for word in arguments if word not in ("compose", "container", "image")]
+        is_down = named[:1] == ["down"] and (has_option(arguments, "v", "--volumes"))
+        is_removal = named[:1] in (["rm"], ["rmi"]) and has_option(arguments, "f", "--force")
+        if is_down or is_removal or (named[:1] == ["volume"] and "rm" in named):
+            return True
+    if name in ("curl", "http", "xh"):
+        deletes = any(word in ("DELETE", "-XDELETE", "--request=DELETE") for word in arguments)
+        addresses = [word for word in operands(arguments) if "/" in word or ":" in word]
+        return deletes and not (addresses and all(map(_OWN_SERVER.fullmatch, addresses)))
+    words = SERVICE_DELETIONS.get(name, frozenset())
+    parts = (part for word in arguments for part in (word, word.partition("-")[0], word.rpartition(":")[2]))
+    return any(part.lower() in words for part in parts)
 
 
 def _destroys_a_device(command: SimpleCommand) -> bool:
@@ -70,13 +92,16 @@ def _destroys_a_device(command: SimpleCommand) -> bool:
 
 def _changes_system_permissions(command: SimpleCommand) -> bool:
     name, *arguments = command.words or [""]
-    recursive = _has_option(arguments, "R", "--recursive")
-    return name in ("chmod", "chown", "chgrp") and recursive and any(map(_is_outside, arguments))
+    recursive = has_option(arguments, "R", "--recursive")
+    return name in ("chmod", "chown", "chgrp") and recursive and any(is_outside(word) for word in arguments)
 
 
 def _kills_all_processes(command: SimpleCommand) -> bool:
     name, *arguments = command.words or [""]
-    return name == "killall5" or (name == "kill" and "-1" in arguments[1:])
+    if name in ("pkill", "killall"):
+        return any(word in _EVERY_PROCESS for word in arguments)
+    ends_first = name == "kill" and operands(arguments) == ["1"] and "-0" not in arguments
+    return name == "killall5" or ends_first or (name == "kill" and "-1" in arguments[1:])
 
 
 def _shuts_down(command: SimpleCommand) -> bool:
@@ -86,15 +111,9 @@ def _shuts_down(command: SimpleCommand) -> bool:
     return name in _POWER_COMMANDS or (name == "systemctl" and any(word in _POWER_COMMANDS for word in arguments))
 
 
-def _writes_outside(command: SimpleCommand) -> bool:
+def _changes_schedule(command: SimpleCommand) -> bool:
     name, *arguments = command.words or [""]
-    operands = [word for word in arguments if not word.startswith("-")]
-    targets = [*command.writes, *_outputs_of_dd(command)]
-    if name in _WRITES_EACH_ARGUMENT:
-        targets += operands
-    elif name in _WRITES_LAST_ARGUMENT:
-        targets += operands[-1:]
-    return any(_is_outside(target) and not _is_device(target) for target in targets)
+    return name == "crontab" and "-l" not in arguments
 
 
 def _drops_data(command: SimpleCommand) -> bool:
@@ -102,57 +121,42 @@ def _drops_data(command: SimpleCommand) -> bool:
     if name in _SEARCHES:
         return False
     reads = "" if name in ("cat", "tee") else command.text
-    return name == "dropdb" or bool(_SQL_DROP.search(f"{' '.join(arguments)} {reads}"))
+    text = f"{' '.join(arguments)} {reads}"
+    if name not in _SQL_CLIENTS:
+        return name == "dropdb" or bool(_SQL_DROP.search(text))
+    piped = command.piped_from.words[-1] + command.piped_from.text if command.piped_from else ""
+    beginning, *others = f"{text} {piped}".split("/*")
+    statements = " ".join([beginning, *(other.partition("*/")[2] for other in others)])
+    return bool(_SQL_DELETION.search(statements) or _SQL_DROP.search(statements))
 
 
 _CHECKS_BY_RULE: dict[str, Callable[[SimpleCommand], bool]] = {
-    "deletes a folder with everything in it": _deletes_a_folder,
-    "deletes many files at once": _deletes_many_files,
-    "deletes files that git does not keep": _force_cleans,
     "overwrites or deletes what a remote repository has": _forces_a_push,
-    "throws away changes that are not committed": _resets,
+    "deletes what a service holds": _deletes_in_a_service,
     "destroys data on a device": _destroys_a_device,
     "changes rights or owners outside of the workspace": _changes_system_permissions,
     "ends every process": _kills_all_processes,
     "turns the machine off": _shuts_down,
-    "writes outside of the workspace": _writes_outside,
+    "changes the programs that run at set times": _changes_schedule,
     "drops a table or a database": _drops_data,
 }
 
 
-# Rules about deletions that the history of the workspace may be able to undo.
-DELETIONS = {
-    rule
-    for rule, check in _CHECKS_BY_RULE.items()
-    if check in (_deletes_a_folder, _deletes_many_files, _force_cleans, _resets)
-}
-
-
-def _has_option(arguments: Sequence[str], letter: str, long: str = "") -> bool:
-    """Return whether an option is present, possibly in a cluster (-xdf) or shortened (--rec), as getopt_long allows."""
-    for word in arguments:
-        if word.startswith("--"):
-            if long and len(word) > 2 and long.startswith(word.partition("=")[0]):
-                return True
-        elif letter and word.startswith("-") and letter in word:
-            return True
-    return False
-
-
-def _mentions_program(arguments: Sequence[str], *programs: str) -> bool:
-    return any(posixpath.basename(word) in programs for word in arguments)
-
-
-def _git_subcommand(command: SimpleCommand) -> tuple[str, list[str]]:
-    """Return the subcommand of git and its arguments."""
+def _writes_outside(command: SimpleCommand, surroundings: Surroundings) -> bool:
     name, *arguments = command.words or [""]
-    while name == "git" and arguments:
-        word = arguments.pop(0)
-        if word in _GIT_OPTIONS_WITH_VALUE:
-            arguments = arguments[1:]
-        elif not word.startswith("-"):
-            return word, arguments
-    return "", []
+    named = [word for word in arguments if not word.startswith("-")]
+    targets = [*command.writes, *_outputs_of_dd(command)]
+    if name in _WRITES_EACH_ARGUMENT:
+        targets += named
+    elif name in _WRITES_LAST_ARGUMENT:
+        targets += named[-1:]
+    folders: Sequence[str] = [*surroundings.folders] if surroundings.folders is not None else []
+    return any(
+        not _is_device(path) and any(is_outside(path, folder) for folder in folders or [WORKSPACE])
+        for target in targets
+        if folders or target.startswith("/")
+        for path in surroundings.expand(target) or [target]
+    )
 
 
 def _outputs_of_dd(command: SimpleCommand) -> list[str]:
@@ -164,14 +168,14 @@ def _is_device(path: str) -> bool:
     return _normalized(path).startswith("/dev/") and not _HARMLESS_DEVICES.fullmatch(_normalized(path))
 
 
-def _is_outside(path: str) -> bool:
-    """Return whether a path certainly leads outside. A leading variable or ~ is unknown before the command runs."""
+def is_outside(path: str, folder: str = WORKSPACE) -> bool:
+    """Return whether a path certainly leads out of the workspace and the folder of temporary files."""
     if path.startswith(("$", "~")):
         return False
-    absolute = _normalized(path)
-    inside = any(absolute == folder or absolute.startswith(f"{folder}/") for folder in (WORKSPACE, TEMPORARY))
+    absolute = _normalized(path, folder)
+    inside = any(absolute == parent or absolute.startswith(f"{parent}/") for parent in (WORKSPACE, TEMPORARY))
     return not inside and not _HARMLESS_DEVICES.fullmatch(absolute)
 
 
-def _normalized(path: str) -> str:
-    return posixpath.normpath(posixpath.join(WORKSPACE, path)).replace("//", "/")
+def _normalized(path: str, folder: str = WORKSPACE) -> str:
+    return posixpath.normpath(posixpath.join(folder, path)).replace("//", "/")

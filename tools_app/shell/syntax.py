@@ -6,10 +6,9 @@ that of bash.
 
 import re
 import sys
-from dataclasses import dataclass
 
 from tools_app.shell import tokens
-from tools_app.shell.script import SUBSTITUTION_MARK, ParsedScript, SimpleCommand
+from tools_app.shell.script import SUBSTITUTION_MARK, Group, HereDocument, ParsedScript, SimpleCommand
 
 END = sys.maxsize
 _ARITHMETIC_MARK = "$((…))"
@@ -22,25 +21,6 @@ def parse_script(text: str) -> ParsedScript:
     # IFS ends a word. The quotes keep a following # from starting a comment.
     ShellParser(text.replace("${IFS}", " ''").replace("$IFS", " ''"), result).read_script("")
     return result
-
-
-@dataclass(frozen=True)
-class _HereDocument:
-    readers: list[SimpleCommand]
-    end: str
-    is_literal: bool
-    is_indented: bool
-
-
-@dataclass
-class _Group:
-    """A subshell or compound command. All its commands read the group's input, and write to its output."""
-
-    first: int  # index of its first command in the result
-    source: SimpleCommand | None
-    is_case: bool = False
-    last: int = 0
-    has_text: bool = False  # its commands know where they read its here-documents
 
 
 def _arguments(command: SimpleCommand) -> str:
@@ -58,32 +38,41 @@ class ShellParser:
         self._text = text
         self._position = 0
         self._depth = 0
-        self._here_documents: list[_HereDocument] = []
-        self._documents_by_reader: dict[int, list[_HereDocument]] = {}
-        self._groups: list[_Group] = []
-        self._closed_group: _Group | None = None  # the group that the current command ends
+        self._here_documents: list[HereDocument] = []
+        self._documents_by_reader: dict[int, list[HereDocument]] = {}
+        self._groups: list[Group] = []
+        self._closed_group: Group | None = None  # the group that the current command ends
         self._expects_keyword = True
+        self._scope: tuple[int, ...] = ()  # of the current subshell
+        self._scopes = 0
+        self._outer_groups = 0  # groups around the current subshell
 
-    def read_script(self, closer: str) -> None:
-        """Read commands up to `closer`, or to the end."""
+    def read_script(self, closer: str, operator: str = "") -> None:
+        """Read commands up to `closer`, or to the end. `operator` precedes the first."""
         if self._depth >= _MAX_DEPTH:
             self._abort()
         self._depth += 1
-        outer_groups, self._groups = self._groups, self._groups[-1:]
-        base = len(self._groups)
-        command = self._new_command(None)
+        outer = self._groups, self._scope, self._outer_groups
+        self._groups = self._groups[-1:]
+        base = self._outer_groups = len(self._groups)
+        self._scope, self._scopes = (*self._scope, self._scopes), self._scopes + 1
+        command = self._new_command(None, operator)
         while self._position < len(self._text) and self._text[self._position] != closer:
             command = self._read_element(command, base)
         if closer and self._position >= len(self._text):
             self._abort()
         self._position += len(closer)
-        self._groups = outer_groups
+        self._groups, self._scope, self._outer_groups = outer
         self._depth -= 1
 
-    def _new_command(self, source: SimpleCommand | None) -> SimpleCommand:
+    def _new_command(self, source: SimpleCommand | None, operator: str = "") -> SimpleCommand:
         self._expects_keyword = True
         self._closed_group = None
-        return SimpleCommand(piped_from=source or (self._groups[-1].source if self._groups else None))
+        return SimpleCommand(
+            piped_from=source or (self._groups[-1].source if self._groups else None),
+            operator=operator,
+            runs_aside=operator in ("|", "|&"),
+        )
 
     def _read_element(self, command: SimpleCommand, base: int) -> SimpleCommand:
         """Read the next element. Return the command that the following elements belong to."""
@@ -111,18 +100,20 @@ class ShellParser:
             if end:
                 self._read_expansions_until(end)
                 return command
-            group = _Group(len(self._result.commands), command.piped_from)
+            command.is_definition = bool(command.words)
+            group = Group(len(self._result.commands), command.piped_from)
             self._groups.append(group)
-            self.read_script(")")
+            self.read_script(")", command.operator)
             self._groups.pop()
-            after = self._new_command(command.piped_from)
+            after = self._new_command(command.piped_from, command.operator)
             self._close(group)
             return after
+        command.runs_aside |= operator in ("|", "|&", "&")
         if operator in ("|", "|&"):
-            return self._new_command(self._as_source(command))
+            return self._new_command(self._as_source(command), operator)
         if operator == "\n":
             self._read_here_documents()
-        following = self._new_command(None)
+        following = self._new_command(None, operator)
         if operator in (";;", ";;&", ";&") and self._groups and self._groups[-1].is_case:
             self._read_case_pattern()
         return following
@@ -133,7 +124,7 @@ class ShellParser:
         """Return the command that the elements after `word` belong to, which may be a keyword."""
         if word in tokens.OPENING_KEYWORDS:
             if len(self._groups) < _MAX_DEPTH:
-                self._groups.append(_Group(len(self._result.commands) - 1, command.piped_from))
+                self._groups.append(Group(len(self._result.commands) - 1, command.piped_from))
             if word == "case":
                 self._read_case_subject(command)
                 return self._new_command(None)
@@ -146,7 +137,7 @@ class ShellParser:
             self._expects_keyword = word in tokens.INNER_KEYWORDS
         return command
 
-    def _close(self, group: _Group) -> None:
+    def _close(self, group: Group) -> None:
         group.last = len(self._result.commands)
         self._closed_group = group
         self._expects_keyword = False
@@ -217,13 +208,16 @@ class ShellParser:
         if operator in ("<<", "<<-"):
             raw = self._text[start : self._position]
             end = re.sub(r"[\"'\\]", "", raw) if SUBSTITUTION_MARK in target else target  # it is not substituted
-            document = _HereDocument([command], end, raw != target, operator == "<<-")
+            document = HereDocument([command], end, raw != target, operator == "<<-")
             self._here_documents.append(document)
             self._documents_by_reader.setdefault(id(command), []).append(document)
         elif operator == "<<<":
             command.text += target
+        elif operator == "<":
+            command.reads.append(target)
         elif ">" in operator and not (operator == ">&" and (target.isdigit() or target == "-")):
             self._record(command).writes.append(target)
+            command.overwrites += [target] if operator in (">", ">|", ">&") else []
         group = self._closed_group
         if operator.startswith("<<") and group and not group.has_text:
             group.has_text = True
@@ -233,6 +227,7 @@ class ShellParser:
 
     def _record(self, command: SimpleCommand) -> SimpleCommand:
         if not command.words and not command.writes:
+            command.scope, command.is_conditional = self._scope, len(self._groups) > self._outer_groups
             self._result.commands.append(command)
         return command
 
@@ -250,7 +245,7 @@ class ShellParser:
                     self._token_text(token)
             self._position = max(self._position, after)
 
-    def _skip_here_document(self, document: _HereDocument) -> int:
+    def _skip_here_document(self, document: HereDocument) -> int:
         """Go to the end of the last line of a here-document. Return where that line begins."""
         line_start, line = self._position, ""
         while self._position < len(self._text):
