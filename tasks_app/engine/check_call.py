@@ -243,6 +243,8 @@ def _read_call(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Ar
     definition = context.settings.policy.find(call.call.name)
     remarks: list[str] = []
     arguments = base.read_arguments(definition, call.call.arguments, remarks.append)
+    if not definition.own_schema:
+        arguments = base.with_relative_paths(arguments, context.workspace, remarks.append)
     if remarks:
         call.log.add_remark("coerced", context.secrets.redactor.redacted("; ".join(remarks)), 0)
     if definition.own_schema:

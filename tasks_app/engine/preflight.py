@@ -36,7 +36,7 @@ from tasks_app.runtime.cancellation import WorkAborted
 from tasks_app.workspace import file_history
 from tasks_app.workspace.folders import layers
 from tools_app.errors import ToolError
-from tools_app.files import paths
+from tools_app.files import Workspace
 from tools_app.notes import Passage
 from tools_app.sandbox import ShellCommand, git_summary
 
@@ -246,7 +246,7 @@ def _folder_instructions(context: TaskContext) -> list[Draft]:
     Files that the call names itself are left out.
     """
     drafts: list[Draft] = []
-    folders, named_paths = _folders_of_call(context.history.entries)
+    folders, named_paths = _folders_of_call(context.history.entries, context.workspace)
     if not folders:
         return drafts
     longest = _longest_instructions(context.settings.window)
@@ -269,7 +269,7 @@ def _first_instructions(context: TaskContext, folder: str, names: Sequence[str])
     return None
 
 
-def _folders_of_call(entries: Sequence[ContextEntry]) -> tuple[list[str], set[str]]:
+def _folders_of_call(entries: Sequence[ContextEntry], workspace: Workspace) -> tuple[list[str], set[str]]:
     """Return the possible folders of the paths that the newest call names, outermost first, and these paths."""
     newest = next((entry for entry in reversed(entries) if entry.context_type != ContextType.SYSTEM_REMINDER), None)
     if newest is None or newest.context_type != ContextType.TOOL_RESULT:
@@ -287,7 +287,7 @@ def _folders_of_call(entries: Sequence[ContextEntry]) -> tuple[list[str], set[st
     named_paths = set[str]()
     for path in filter(_PLAIN_PATH.fullmatch, named):
         with suppress(ToolError):
-            names = paths.parts(path)
+            names = workspace.parts(path)
             named_paths.add("/".join(names))
             for depth in range(len(names) + 1):
                 folders["/".join(names[:depth])] = None

@@ -38,11 +38,25 @@ def refusal(workspace: Workspace, tool: str, restrictions: Restrictions = RESTRI
             "path": ".",
             "content": "--- a/private/plan.md\n+++ b/private/plan.md\n@@ -1 +1 @@\n-x\n+y\n",
         },
+        {
+            "action": "patch",
+            "path": ".",
+            "content": "*** Begin Patch\n*** Update File: /workspace/private/plan.md\n@@\n-x\n+y\n*** End Patch",
+        },
     ],
     ids=lambda arguments: f"{arguments['action']} {arguments['path']}",
 )
 def test_restricted_path_is_refused_in_every_action(arguments: dict[str, Any], workspace: Workspace) -> None:
     assert refusal(workspace, "file", **arguments).endswith(" is restricted here by an administrator.")
+
+
+def test_paths_of_this_machine_are_restricted_as_those_of_the_workspace(workspace: Workspace) -> None:
+    path = f"{workspace.make_root()}/private/plan.md"
+    assert refusal(workspace, "file", action="read", path=path)
+    assert refusal(
+        workspace, "file", action="patch", path=".", content=f"--- {path}\n+++ {path}\n@@ -1 +1 @@\n-x\n+y\n"
+    )
+    assert not refusal(workspace, "file", action="read", path=f"{workspace.root}/notes.txt")
 
 
 @pytest.mark.parametrize(

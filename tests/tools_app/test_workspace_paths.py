@@ -142,6 +142,33 @@ def test_symlink_that_leads_out_is_refused(workspace: Workspace, secret: Path) -
     assert sorted(os.listdir(secret.parent)) == ["secret.txt", "workspace"]
 
 
+def test_path_of_this_machine_below_the_root_is_one_of_the_workspace(workspace: Workspace) -> None:
+    root = str(workspace.make_root())
+    workspace.write_bytes(f"{root}/notes/a.txt", b"here")
+    assert workspace.read_bytes("notes/a.txt") == b"here"
+    assert workspace.relative(root) == workspace.relative(f"{root}/") == "."
+    assert workspace.real_path(f"{root}/./notes//a.txt") == "notes/a.txt"
+    assert [str(entry) for entry in workspace.visible_entries(f"{root}/notes")] == ["a.txt (4 B)"]
+    for path in (f"{root}2/a.txt", f"{root}/../secret.txt", f"{root}x", os.path.dirname(root), f"/other{root}/a.txt"):
+        with pytest.raises(OutsideWorkspace):
+            workspace.read_bytes(path)
+    (workspace.root / "out").symlink_to("/etc")
+    with pytest.raises(ToolError, match=r"symbolic link|not a folder"):
+        workspace.read_bytes(f"{root}/out/passwd")
+
+
+def test_paths_of_the_sandbox_take_precedence_over_those_of_this_machine() -> None:
+    workspace = Workspace(Path("/workspace/site"))
+    assert workspace.relative("/workspace/site/a.txt") == "/workspace/site/a.txt"
+
+
+def test_paths_of_this_machine_name_the_files_of_the_delegating_task(tmp_path: Path) -> None:
+    child = Workspace(tmp_path / "1" / "own", views=[tmp_path])
+    assert child.relative(f"{tmp_path}/1/own/a.txt") == "a.txt"
+    assert child.relative(f"{tmp_path}/src/a.txt") == "parent/src/a.txt"
+    assert child.relative(str(tmp_path)) == "parent"
+
+
 def test_link_itself_can_be_listed_moved_and_deleted(workspace: Workspace, secret: Path) -> None:
     link = workspace.make_root() / "link"
     link.symlink_to(secret)

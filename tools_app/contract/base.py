@@ -43,6 +43,8 @@ from tools_app.json_schema.validation import MAX_DEPTH, coerce, depth
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox import Layer, Mask, ProcessIdentity, Sandbox
 
+PATH_ARGUMENTS = frozenset(["path", "paths", "to", "image", "attachments"])  # arguments of tools that name files
+
 
 class Danger(IntEnum):
     """The danger of a call. Moderate calls are logged in detail, dangerous calls need an approval."""
@@ -302,6 +304,19 @@ def read_arguments(definition: ToolDefinition, text: str, note: Callable[[str], 
     for remark in remarks:
         note(remark)
     return validate(definition, coerce(arguments, definition.parameters) if remarks else arguments)
+
+
+def with_relative_paths(arguments: Arguments, workspace: Workspace, note: Callable[[str], None]) -> Arguments:
+    """Return the arguments with paths of this machine as paths of the workspace. `note` receives each change."""
+    changes: dict[str, Any] = {}
+    for name in PATH_ARGUMENTS & arguments.model_fields_set:
+        value = getattr(arguments, name)
+        values = value if isinstance(value, list) else [value]
+        relative = [workspace.relative(item) if isinstance(item, str) else item for item in values]
+        if relative != values:
+            changes[name] = relative if isinstance(value, list) else relative[0]
+            note(f"{name}: {value} → {changes[name]}")
+    return arguments.model_copy(update=changes) if changes else arguments
 
 
 def parse(text: str, tool: str = "", note: Callable[[str], None] = _ignore) -> dict[str, Any]:

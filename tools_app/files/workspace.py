@@ -18,7 +18,7 @@ from tools_app.files import quota, safe_open
 from tools_app.files.history import FileHistory
 from tools_app.files.listing import FolderEntry, Overview, in_units, overview, read_entries
 from tools_app.files.owner import Owner, hand_over, make_home, make_private
-from tools_app.files.paths import RESULTS, VIEW, parts
+from tools_app.files.paths import MOUNT, RESULTS, VIEW, parts
 
 Step = Callable[[int, str], int]
 Location = tuple[Path, tuple[str, ...]]
@@ -26,7 +26,7 @@ MAX_WHOLE = 10 * 1000**2  # bytes of a file that can be held in memory
 
 
 class Workspace:
-    """The files below `root`. Paths are relative to it; a leading `/workspace/` or `./` is accepted.
+    """The files below `root`. Paths are relative to it; a leading `/workspace/`, `./` or the root itself is accepted.
 
     A path may use another spelling of the real file names (see `names`). All operations may block, so call them in a
     thread. They raise OutsideWorkspace for a path that leads outside, and ToolError with a sentence for the model for
@@ -106,6 +106,21 @@ class Workspace:
         """
         return self._open_folder(self.root, ())
 
+    def relative(self, path: str) -> str:
+        """Return the path from the root if it is one on this machine, as a person may write it, or else itself.
+
+        Paths of the sandbox take precedence.
+        """
+        if path.startswith("/") and not path.startswith(f"/{MOUNT}/"):
+            for depth, folder in enumerate((self._root, *self._views)):
+                if path == str(folder) or (folder.name and path.startswith(f"{folder}/")):
+                    return "/".join(filter(None, [*[VIEW] * depth, path[len(str(folder)) + 1 :]])) or "."
+        return path
+
+    def parts(self, path: str) -> tuple[str, ...]:
+        """Return the names from the root down to `path`. Raises: OutsideWorkspace, ToolError."""
+        return parts(self.relative(path))
+
     def locate(self, path: str) -> Location:
         """Return the folder that contains `path`, which is the root or a view, and the real names below it."""
         root, names = self._locate_exactly(path)
@@ -116,7 +131,7 @@ class Workspace:
 
     def _locate_exactly(self, path: str) -> Location:
         """Return the same, with the names as written."""
-        root, names = self.make_root(), parts(path)
+        root, names = self.make_root(), self.parts(path)
         for view in self.views:
             if names[:1] == (VIEW,):
                 root, names = view, names[1:]
@@ -129,7 +144,7 @@ class Workspace:
 
     def real_path(self, path: str) -> str:
         """Return the real path, from the root, of the file that `path` refers to."""
-        written, (_, names) = parts(path), self.locate(path)
+        written, (_, names) = self.parts(path), self.locate(path)
         return "/".join((*written[: len(written) - len(names)], *names))
 
     def make_home(self) -> Path | None:
@@ -254,14 +269,14 @@ class Workspace:
 
     def visible_entries(self, path: str = ".") -> list[FolderEntry]:
         """Return the same without the server's own folder in the root, unless `path` names it."""
-        return [entry for entry in self.entries(path) if parts(path) or entry.name != RESULTS]
+        return [entry for entry in self.entries(path) if self.parts(path) or entry.name != RESULTS]
 
     def move(self, source: str, target: str) -> None:
         """Rename a file, link or folder, possibly to another spelling of its name. Never overwrite."""
         with self._open_parent(source, changes=True) as (old_parent, old):
             status = os.lstat(old, dir_fd=old_parent)  # before folders are created for the target
             with self._open_parent(target, make=True) as (parent, name):
-                new_name = parts(target)[-1]
+                new_name = self.parts(target)[-1]
                 if safe_open.exists(parent, name):
                     is_itself = os.path.samestat(status, os.lstat(name, dir_fd=parent))
                     if new_name == name or not is_itself:
@@ -294,7 +309,7 @@ class Workspace:
 
     def exists(self, path: str) -> bool:
         """Return whether anything exists at exactly `path`, without following links. Never raises."""
-        return not parts(path) or bool(self._mode(path, self._locate_exactly))
+        return not self.parts(path) or bool(self._mode(path, self._locate_exactly))
 
     def unrestorable(self, *paths: str) -> list[str]:
         """Return the files at or below `paths` that could not be restored after a deletion."""

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tools_app.contract import Arguments
+from tools_app.contract.base import PATH_ARGUMENTS
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, paths
 from tools_app.files.paths import VIEW
@@ -24,7 +25,6 @@ from tools_app.shell.danger import python_command
 from tools_app.shell.nesting import scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
 
-_PATH_ARGUMENTS = ("path", "paths", "to", "image", "attachments")  # arguments of tools that name files, at any depth
 _SCRIPT_ARGUMENTS = ("command", "input")
 _RECURSIVE_ACTIONS = ("grep", "move", "delete")  # actions that reach everything below a folder
 _MAX_SCRIPTS = 20
@@ -151,13 +151,13 @@ def _real_path(path: str, workspace: Workspace) -> str:
 
 
 def _patched_paths(values: dict[str, Any]) -> Iterator[str]:
-    """Yield the files named in the headers of a patch, which are relative to its folder."""
+    """Yield the files named in the headers of a patch, which are relative to its folder, or absolute."""
     if values.get("action") != "patch":
         return
     for line in _HEADER.findall(str(values.get("content", ""))):
         for word in [line.partition(": ")[2].strip(), line.strip(), *_RAW_WORD.findall(line)]:
-            yield f"{values['path']}/{word}"
-            yield f"{values['path']}/{word.partition('/')[2]}"  # without the prefix a/ or b/
+            for path in (word, word.partition("/")[2]):  # without the prefix a/ or b/
+                yield path if path.startswith("/") else f"{values['path']}/{path}"
 
 
 UNRESTRICTED = Restrictions()
@@ -207,7 +207,7 @@ def _argument_paths(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _argument_paths(item, name)
-    elif name in _PATH_ARGUMENTS and value:
+    elif name in PATH_ARGUMENTS and value:
         yield str(value)
 
 

@@ -14,7 +14,6 @@ from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
-from tools_app.files.paths import parts
 from tools_app.matching.in_documents import search_documents
 from tools_app.matching.patterns import MatchRequest, MatchResult
 from tools_app.paging import LONG_ENOUGH, next_call, size
@@ -102,7 +101,7 @@ async def files_like(pattern: str, context: ToolContext) -> list[str]:
 
 async def _request(arguments: MatchArguments, context: ToolContext, room: int) -> MatchRequest:
     root, names = await asyncio.to_thread(context.workspace.locate, arguments.path or ".")
-    path_names = parts(arguments.path or ".")
+    path_names = context.workspace.parts(arguments.path or ".")
     return MatchRequest(
         root=str(context.workspace.outermost),
         workspace_names=root.relative_to(context.workspace.outermost).parts,
