@@ -5,7 +5,7 @@ A refusal is a visible result. Nothing here changes what the model wrote, apart 
 
 import json
 import time
-from collections.abc import Collection, Coroutine
+from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -36,11 +36,12 @@ from tasks_app.run.loop_detector import CountedCall, fingerprint, uncounted
 from tasks_app.run.open_call import OpenCall
 from tasks_app.runtime.cancellation import WorkAborted
 from tasks_app.workspace import file_history
-from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, base
+from tools_app.contract import Arguments, Danger, Judgement, PlanStep, ToolDefinition, base
 from tools_app.errors import ToolError, UnknownTool
 from tools_app.hooks import Call
 from tools_app.mcp import fitted_arguments
 from tools_app.policy import Policy
+from tools_app.tools.plan import begun
 
 T = TypeVar("T")
 REPEATED = (
@@ -67,12 +68,16 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class ClearedCall:
-    """A call that is cleared to run. `note` is added to its result: who approved it, and remarks of hooks."""
+    """A call that is cleared to run. `note` is added to its result: who approved it, and remarks of hooks.
+
+    `plan` is the task's plan from this call on, if it names the step that begins.
+    """
 
     call: OpenCall
     definition: ToolDefinition
     arguments: Arguments
     note: str = ""
+    plan: Sequence[PlanStep] | None = None
 
     @property
     def described(self) -> Call:
@@ -121,8 +126,27 @@ def check(context: TaskContext, call: OpenCall) -> ClearedCall:
     if reasons:
         with Check(call.log, "approval"):
             approval = require_approval(context, call, judgement.danger, "; ".join(filter(None, reasons)))
-    note = " ".join(filter(None, [approval, *opinion.notes]))
-    return ClearedCall(call=call, definition=definition, arguments=arguments, note=note)
+    plan, remark = _begun_plan(context, call, definition)
+    note = " ".join(filter(None, [approval, *opinion.notes, remark]))
+    return ClearedCall(call=call, definition=definition, arguments=arguments, note=note, plan=plan)
+
+
+def _begun_plan(
+    context: TaskContext, call: OpenCall, definition: ToolDefinition
+) -> tuple[Sequence[PlanStep] | None, str]:
+    """Return the plan after the step that the call begins, if it names one, or a remark why the plan is unchanged."""
+    step = base.plan_step_of(definition, call.call.arguments)
+    if step is None or definition.name == "plan":
+        return None, ""
+    if "plan" not in context.visible.names:
+        return None, "plan_step changed nothing: this task has no plan of yours."
+    steps = [PlanStep(**step) for step in context.task.plan]
+    try:
+        plan = begun(steps, step)
+    except ToolError as error:
+        return None, f"plan_step changed no plan: {error}."
+    call.log.add_remark("plan", f"step {sum(step.status == 'done' for step in plan) + 1} begins", 0)
+    return (None if plan == steps else plan), ""
 
 
 def _cut_off(context: TaskContext, call: OpenCall, limit: int) -> Interrupt:

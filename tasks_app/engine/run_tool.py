@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from llm_app.redaction import Redactor
@@ -52,6 +52,11 @@ def _run_handler(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     A safe call of a plain handler stores no intent, as it leaves nothing to recover after a crash.
     """
     call, can_change_files = cleared.call, _can_change_files(cleared)
+    change: dict[str, Any] | None = None
+    if cleared.plan is not None:
+        plan = [asdict(step) for step in cleared.plan]
+        change = plan_change(context.task.plan, plan)
+        context.stage(plan=plan)
     if can_change_files:
         file_history.record_before(context.task, context.workspace)
     needs_intent = not cleared.definition.is_plain or can_change_files or bool(context.settings.hooks)
@@ -71,6 +76,8 @@ def _run_handler(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         changes = stage_file_changes(context, context.workspace, call)
         if result.status in ("failed", "interrupted"):
             result = replace(result, notes=[*result.notes, *file_history.changed_files_note(changes)])
+    if change:
+        result = replace(result, metadata={**result.metadata, "plan": change})
     if is_aborted:
         call.log.status = CallStatus.INTERRUPTED
         context.stage(rows=[call.log])

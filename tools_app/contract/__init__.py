@@ -2,6 +2,7 @@
 
 from tools_app.contract import base, capabilities, registry
 from tools_app.contract.base import (
+    PLAN_STEP,
     Arguments,
     Danger,
     Judgement,
@@ -36,6 +37,7 @@ from tools_app.contract.effects import (
 from tools_app.contract.registry import compact_line, tool
 
 __all__ = [
+    "PLAN_STEP",
     "Arguments",
     "CacheSearch",
     "Danger",

@@ -44,6 +44,7 @@ from tools_app.network import NetworkPolicy
 from tools_app.sandbox import Layer, Mask, ProcessIdentity, Sandbox
 
 PATH_ARGUMENTS = frozenset(["path", "paths", "to", "image", "attachments"])  # arguments of tools that name files
+PLAN_STEP = "plan_step"  # an argument that any call can have: the step of the plan that begins with it
 
 
 class Danger(IntEnum):
@@ -220,8 +221,9 @@ class ToolDefinition:
 
     `visible` returns whether models have the tool at a step. A tool that is not `listed` can still be called. It is
     listed only with the tool that it `accompanies`. `shown` returns the arguments that models see, as a model with
-    fewer actions or kinds. `extended` returns their schema with additions of the step. Calls are always validated
-    against `arguments`, and the handler explains what is not possible now.
+    fewer actions or kinds. `extended` returns their schema with additions of the step, and with `shows_plan_step` it
+    names that argument. Calls are always validated against `arguments`, and the handler explains what is not possible
+    now.
 
     A tool that `takes_secrets` finds the values of placeholders in its context, and substitutes them itself where that
     is safe. `own_schema` is the JSON Schema, as text, of a tool without a model of its arguments. `group` is the name
@@ -243,6 +245,7 @@ class ToolDefinition:
     visible: Callable[[ToolVisibility], bool] = always
     listed: Callable[[ToolVisibility], bool] = always
     accompanies: str = ""
+    shows_plan_step: bool = False
     shown: Callable[[ToolVisibility], type[Arguments]] | None = None
     extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None
     own_schema: str = ""
@@ -275,6 +278,9 @@ class ToolDefinition:
         if self.own_schema:
             return compilable(self.plain_root.schema)
         schema = lean(schema_of(self.shown(visibility)) if self.shown else self.plain_root.schema)
+        if self.shows_plan_step and not visibility.in_workflow:
+            step = {"type": "integer", "description": "See the result of plan."}
+            schema = {**schema, "properties": {**schema["properties"], PLAN_STEP: step}}
         return compilable(self.extended(schema, visibility) if self.extended else schema)
 
 
@@ -298,6 +304,8 @@ def read_arguments(definition: ToolDefinition, text: str, note: Callable[[str], 
     Raises: InvalidArguments, with a sentence for the model.
     """
     arguments = definition.plain_root.restored(parse(text, definition.name, note))
+    if PLAN_STEP in arguments and not _has_own_plan_step(definition):
+        del arguments[PLAN_STEP]
     if definition.own_schema:
         return validate(definition, arguments)
     arguments, remarks = clarified(coerce(arguments, definition.parameters), definition.parameters, definition.synonyms)
@@ -317,6 +325,18 @@ def with_relative_paths(arguments: Arguments, workspace: Workspace, note: Callab
             changes[name] = relative if isinstance(value, list) else relative[0]
             note(f"{name}: {value} → {changes[name]}")
     return arguments.model_copy(update=changes) if changes else arguments
+
+
+def plan_step_of(definition: ToolDefinition, text: str) -> Any:
+    """Return the step of the plan that begins with a valid call, as the model named it, or None."""
+    if PLAN_STEP not in text or _has_own_plan_step(definition):  # saves parsing most calls again
+        return None
+    return parse(text, definition.name).get(PLAN_STEP)
+
+
+def _has_own_plan_step(definition: ToolDefinition) -> bool:
+    """Return whether the tool itself has an argument of this name, as one of an MCP server can."""
+    return PLAN_STEP in definition.parameters.get("properties", {})
 
 
 def parse(text: str, tool: str = "", note: Callable[[str], None] = _ignore) -> dict[str, Any]:

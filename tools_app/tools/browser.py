@@ -41,10 +41,10 @@ class FieldText(Arguments):
 class BrowserArguments(Arguments):
     action: Literal["visit", "view", "click", "input", "scroll", "screenshot", "close"] = Field(
         description="visit: open a page. view: see it again. click: an element. input: fill in fields, choose options. "
-        "scroll: load what is below. screenshot: a picture alone. close: when you no longer need the page."
+        "scroll: load what is below. screenshot: a picture alone. close: when done."
     )
     url: str | None = Field(None, max_length=8_000, description="For visit: the whole address.")
-    ref: str | None = Field(None, description="The element's reference in the newest view, like e12.")
+    ref: str | None = Field(None, description="The element's reference, like e12.")
     text: str | None = Field(None, max_length=20_000, description="For input: the text, or the option's words.")
     fields: list[FieldText] | None = Field(None, description="For input: several fields, instead of ref and text.")
     submit: bool = Field(False, description="For input: press Enter afterwards.")
@@ -96,8 +96,8 @@ def judge(arguments: BrowserArguments, workspace: Workspace) -> Judgement:
 
 @tool(
     name="browser",
-    description="""A web browser, for acting on pages and for those that fetch_url cannot read. You see the page as a
-    tree, in which [ref=e12] names an element until the next view.""",
+    description="""A web browser, to act on pages and to read those that fetch_url cannot. In a view, [ref=e12] names
+    an element until the next one.""",
     arguments=BrowserArguments,
     danger=Danger.SAFE,
     judge=judge,

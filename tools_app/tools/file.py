@@ -163,6 +163,7 @@ def _loss(path: str, workspace: Workspace) -> str:
         "delete": "deleted {path}|deleted # files",
     },
     takes_secrets=True,
+    shows_plan_step=True,
     synonyms=_SYNONYMS,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:

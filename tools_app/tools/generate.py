@@ -48,7 +48,7 @@ def with_possible_kinds(schema: dict[str, Any], visibility: ToolVisibility) -> d
 
 @tool(
     name="generate",
-    description="Has a model make a file. Call it again with the same path to continue an unfinished document.",
+    description="Has a model make a file.",
     arguments=GenerateArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,

@@ -16,7 +16,7 @@ class VisibleArguments(Arguments):
         description="result: the complete answer, once; ends the task. ask: wait for an answer, only when you cannot "
         "go on without it. info: what they need to read before the end; go on."
     )
-    text: str = Field(min_length=1, description="What the person reads, in Markdown.")
+    text: str = Field(min_length=1, description="In Markdown.")
     options: list[str] | None = Field(None, description="For ask: answers to choose from.")
     attachments: list[str] | None = Field(None, description="Files of the workspace.")
     suggestions: list[str] | None = Field(

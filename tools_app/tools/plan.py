@@ -1,12 +1,17 @@
 """The tool `plan`, for the plan next to the chat."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import PlanStep, SetPlan, StepStatus
+from tools_app.errors import ToolError
+
+NAME = "plan"
+_MARKS: Mapping[StepStatus, str] = {"pending": "[ ]", "in_progress": "[>]", "done": "[x]"}
 
 
 class Step(Arguments):
@@ -53,7 +58,7 @@ def _fitted_step(step: Any) -> Any:
 
 
 @tool(
-    name="plan",
+    name=NAME,
     description="Keeps the plan that the person sees beside the chat.",
     arguments=PlanArguments,
     danger=Danger.SAFE,
@@ -77,10 +82,48 @@ def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
         steps = [PlanStep(title=step.title, status=step.status) for step in arguments.steps]
     else:
         steps = advanced(context.plan)
-    marks = {"pending": "[ ]", "in_progress": "[>]", "done": "[x]"}
-    lines = [f"{marks[step.status]} {step.title}" for step in steps]
+    lines = lines_of(steps)
+    if any(step.status != "done" for step in steps):
+        lines.append("To go on in it, add plan_step, the number of the step that begins, to any other call.")
     content = "\n".join(lines) or "The plan is empty: set it with update."
     return ToolResult(content=content, effects=[SetPlan(steps=steps)])
+
+
+def lines_of(steps: Sequence[PlanStep]) -> list[str]:
+    return [f"{_MARKS[step.status]} {step.title}" for step in steps]
+
+
+def steps_in(lines: Iterable[str]) -> list[PlanStep]:
+    """Return the steps in the lines of a result of `plan`."""
+    statuses = {mark: status for status, mark in _MARKS.items()}
+    return [PlanStep(title=line[4:], status=statuses[line[:3]]) for line in lines if line[:3] in statuses]
+
+
+def begun(steps: Sequence[PlanStep], named: Any) -> list[PlanStep]:
+    """Return the plan with a step in progress, by its number or title, and those before it done.
+
+    The number after the last step means that all are done.
+
+    Raises: ToolError.
+    """
+    titles = [step.title.casefold() for step in steps]
+    text = str(named).strip()
+    number = int(text) if re.fullmatch("[0-9]{1,3}", text) else 0
+    if text.casefold() in titles:
+        number = titles.index(text.casefold()) + 1
+    if not steps or not 1 <= number <= len(steps) + 1:
+        raise ToolError(f"it has {len(steps)} steps" if steps else "there is none")
+    return [
+        PlanStep(title=step.title, status=_status_when_begun(step, position - number))
+        for position, step in enumerate(steps, 1)
+    ]
+
+
+def _status_when_begun(step: PlanStep, distance: int) -> StepStatus:
+    """Return a step's status when the step so many places before it begins."""
+    if distance == 0:
+        return "in_progress"
+    return "done" if distance < 0 or step.status == "done" else "pending"
 
 
 def advanced(steps: Sequence[PlanStep]) -> list[PlanStep]:

@@ -28,7 +28,7 @@ class SearchArguments(Arguments):
     type: SearchType = Field(
         description="info: the web. research: papers. api: programmers' documentation. data: data sets. tool: software."
     )
-    query: str = Field(min_length=1, max_length=400, description="Keywords rather than a question.")
+    query: str = Field(min_length=1, max_length=400, description="Keywords, no question.")
     max_results: int = Field(8, ge=1, le=20, description="The most results.")
     site: str | None = Field(None, description="Only from this site, such as docs.python.org.")
     since: str | None = Field(None, description="Nothing older than 2026-01-31, say, or 1d, 2w, 3m, 1y.")

@@ -104,6 +104,7 @@ _SYNONYMS = Synonyms(
     compact_template="shell: {command}",
     activity={"": "ran {command}|ran # commands"},
     takes_secrets=True,
+    shows_plan_step=True,
     synonyms=_SYNONYMS,
     other_names=(
         *("bash", "sh", "zsh", "terminal", "command", "exec", "execute", "run", "container.exec", "local_shell"),

@@ -18,7 +18,7 @@ class SkillArguments(Arguments):
 
 @tool(
     name="skill",
-    description="""Loads a skill: instructions for a kind of work, and the files it needs.""",
+    description="""Loads a skill.""",
     arguments=SkillArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,

@@ -7,6 +7,7 @@ pure: the same turn gives the same line.
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,9 @@ from tasks_app.models import ContextEntry, ContextType, MemoryNote, Task
 from tasks_app.record import Draft, Turn, notice
 from tasks_app.record.turns import TurnKind
 from tasks_app.run import TaskContext, make_side_call, reminders
+from tools_app.contract import PLAN_STEP, PlanStep
+from tools_app.errors import ToolError
+from tools_app.tools import plan
 
 LONGEST_STEP = 160  # characters of a step's action, and of its outcome
 LONGEST_SENTENCE = 300  # characters of the agent's words with a call
@@ -33,6 +37,7 @@ _SENDER = re.compile(
 )  # in the entry itself: its metadata is in no chain
 _RANGE = re.compile(r"(\w{1,20}) ([\d,]{1,15})(?: to ([\d,]{1,15}))? of ([\w ,]{1,40})")
 _OF_A_PAGE = frozenset(["offset", "skip", "limit"])  # arguments that select a page
+_HAS_RUN = ("succeeded", "failed", "interrupted")
 Template = Callable[[str, Mapping[str, Any]], str]
 
 
@@ -104,7 +109,7 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
     action = _cut(template(name, arguments))
     outcome = f" → {_cut(result.metadata.get('summary') or result.content)}" if result is not None else ""
     status = result.metadata.get("status", "") if result is not None else "open"
-    if name == "plan" and status == "succeeded":  # the outline ends with the newest plan, so steps need no titles
+    if name == plan.NAME and status == "succeeded":  # the outline ends with the newest plan, so steps need no titles
         action, outcome = f"plan {arguments.get('action', '')}".strip(), ""
     number = result.seq if result is not None else call.seq
     tag = f'<step n="{number}">' if status == "succeeded" else f'<step n="{number}" status="{status}">'
@@ -151,15 +156,24 @@ def joined_readings(lines: Sequence[Line]) -> list[Line]:
 
 
 def plan_line(turns: Sequence[Turn[ContextEntry]], longest: int) -> str:
-    """Return the newest plan that a call in the turns set, with its marks and titles of bounded length, or ''."""
-    for turn in reversed(turns):
+    """Return the newest plan that a call in the turns set, with its marks and titles of bounded length, or ''.
+
+    The marks include the steps that later calls began (`plan_step`).
+    """
+    steps, number = list[PlanStep](), 0
+    for turn in turns:
         call, *others = turn.entries
-        if call.call is not None and call.call["name"] == "plan":
-            result = next((e for e in others if e.context_type == ContextType.TOOL_RESULT), None)
-            if result is not None and result.metadata.get("status") == "succeeded":
-                lines = [_cut(line, longest) for line in result.content.splitlines() if line.startswith("[")]
-                return f'<plan n="{result.seq}">' + safe("\n".join(lines)) + "</plan>" if lines else ""
-    return ""
+        result = next((e for e in others if e.context_type == ContextType.TOOL_RESULT), None)
+        if call.call is None or result is None:
+            continue
+        if call.call["name"] == plan.NAME and result.metadata.get("status") == "succeeded":
+            steps, number = plan.steps_in(result.content.splitlines()), result.seq
+        elif steps and PLAN_STEP in call.call["arguments"] and result.metadata.get("status") in _HAS_RUN:
+            named = call.arguments.get(PLAN_STEP) if isinstance(call.arguments, dict) else None
+            with suppress(ToolError):
+                steps = plan.begun(steps, named)
+    lines = [_cut(line, longest) for line in plan.lines_of(steps)]
+    return f'<plan n="{number}">' + safe("\n".join(lines)) + "</plan>" if lines else ""
 
 
 def _words(turn: Turn[ContextEntry], tag: str, text: str, *, prefix: str = "", **attributes: str) -> Line:

@@ -16,6 +16,7 @@ from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task
 from tasks_app.record import Draft, reminder
 from tasks_app.run.reminders.on_event import LONGEST_INSTRUCTIONS, project_instructions
 from tasks_app.text.languages import language_of
+from tools_app.contract import PLAN_STEP
 
 _FEW_STEPS = 10
 
@@ -189,14 +190,19 @@ def stale_plan(step: StepState) -> Draft | None:
     still_open = [item for item in task.plan if item["status"] != "done"]
     if not still_open or "plan" not in step.tools or step.is_early("stale_plan", after):
         return None
-    if any(reply.call is not None and reply.call["name"] == "plan" for reply in islice(step.replies(), after)):
+    if any(_is_of_plan(reply) for reply in islice(step.replies(), after)):
         return None
     steps = "\n".join(f"- {item['title']} ({item['status']})" for item in still_open)
     text = (
         f"Your plan has not changed for {after} replies. The person sees it beside the chat; these steps are open:\n"
-        f"{steps}\nIf a step is done, advance the plan; if your approach has changed, update it; otherwise go on."
+        f"{steps}\nIf a step is done, say with `plan_step` in your next call which one begins; if your approach has "
+        "changed, update the plan; otherwise go on."
     )
     return reminder(text, "stale_plan")
+
+
+def _is_of_plan(reply: ContextEntry) -> bool:
+    return reply.call is not None and (reply.call["name"] == "plan" or PLAN_STEP in reply.call["arguments"])
 
 
 def same_tool(step: StepState) -> Draft | None:

@@ -251,6 +251,14 @@ def test_the_newest_plan_ends_the_outline_and_is_never_dropped(room):
     assert block.count("Read all") == 1
 
 
+def test_the_plan_of_an_outline_has_the_steps_that_calls_began():
+    history = History().user("a").step("plan", result="[>] Read all\n[ ] Mend\n[ ] Test", action="update")
+    history.step("shell", plan_step=3, status="blocked").step("shell", plan_step="mend", status="failed")
+    history.step("shell", plan_step=9).user("b")
+    block = history.compact().block
+    assert block.endswith('<plan n="3">[x] Read all\n[>] Mend\n[ ] Test</plan>\n</compacted_history>')
+
+
 def test_a_removed_tool_breaks_nothing():
     history = History().user("a").step("no_such_tool_any_more", x=1).user("b")
     assert "no_such_tool_any_more" in history.compact().block

@@ -47,6 +47,17 @@ def test_from_the_first_listing_to_a_result(play, owner, server):
     assert Loaded.objects.get().name == "notes"
 
 
+def test_a_server_does_not_receive_the_step_of_the_plan(play, server):
+    server.tools.all().delete()
+    assert mcp_refresh.refresh(server) == ""
+    add = call("notes__add", a=1, b=2, plan_step=2)
+    run = play(call("plan", steps=["Load", "Add"]), call("load_tools", group="notes"), add, result())
+    assert run.advance().state == "done"
+    assert run.results()[2] == ("succeeded", "3")
+    assert [step["status"] for step in run.task.plan] == ["done", "in_progress"]
+    assert "plan_step" not in run.task.tool_calls.get(name="notes__add").arguments
+
+
 def test_a_listing_that_changed_holds_the_tool_until_it_is_confirmed(owner, server):
     server.tools.filter(name="add").update(digest="another")
     assert [tool.name for tool in McpTool.objects.usable_by(owner.pk)] == ["keep"]
