@@ -42,6 +42,7 @@ from tools_app.sandbox import ShellCommand, git_summary
 
 MOST_INSTRUCTIONS = 8  # files of instructions per task
 _REPOSITORY = ".git"
+MOST_REPOSITORIES = 2  # in folders of the workspace
 MOST_WORDS = 50  # of a command, examined as paths
 _WORD = re.compile(r"[\w./@+~-]+")
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]{1,200}")  # cannot close the tags of a reminder
@@ -110,8 +111,8 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
     notes = _relevant_notes(context, instructions)
     now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers must not learn the time zone
     longest = _longest_instructions(context.settings.window)
-    git = _git_lines(context) if _REPOSITORY in found else ""
     overview = context.workspace.overview()
+    git = _git_lines(context, [""] if _REPOSITORY in found else _folders_with_git(overview.paths))
     start = reminders.task_start(now, overview.text, instructions, notes, longest, git=git)
     delegation = [reminders.delegated()] if context.task.parent_call_id else []
     first_step, plan = workflow.first_step(context.task)
@@ -130,13 +131,21 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
     )
 
 
-def _git_lines(context: TaskContext) -> str:
-    """Return the state of the workspace's git repository in three lines, or "" if there is none or no `shell`.
+def _folders_with_git(paths: Sequence[str]) -> list[str]:
+    """Return the first folders of the workspace that hold a repository or a worktree."""
+    folders = [path.rstrip("/").removesuffix(f"/{_REPOSITORY}") for path in paths]
+    return [folder for folder, path in zip(folders, paths, strict=True) if folder != path.rstrip("/")][
+        :MOST_REPOSITORIES
+    ]
+
+
+def _git_lines(context: TaskContext, folders: Sequence[str]) -> str:
+    """Return the state of each folder's git repository in three lines, or "" if there is none or no `shell`.
 
     Git runs in a separate sandbox, as commands do.
     """
     workspace = context.workspace
-    if "shell" not in context.visible.names or not workspace.is_folder(_REPOSITORY):
+    if "shell" not in context.visible.names or not folders:
         return ""
     command = ShellCommand(
         text="",
@@ -147,11 +156,14 @@ def _git_lines(context: TaskContext) -> str:
         mask=context.settings.policy.restrictions.mask(workspace),
         time_zone=context.time_zone,
     )
-    try:
-        summary = context.interruption.run(git_summary(context.sandbox, command, process.record_group))
-    except WorkAborted:  # the next snapshot says why
-        return ""
-    return context.secrets.redactor.redacted(str(summary)) if summary else ""
+    summaries = []
+    for folder in folders:
+        try:
+            work = git_summary(context.sandbox, command, folder, process.record_group)
+            summaries.append(context.interruption.run(work))
+        except WorkAborted:  # the next snapshot says why
+            break
+    return context.secrets.redactor.redacted("\n".join(str(summary) for summary in summaries if summary))
 
 
 def _share_of_window(window: int) -> int:

@@ -24,16 +24,34 @@ _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
 }
-# The paths of a submodule are left out, as git would run in it with its own configuration.
+# The paths of a submodule are left out, as git would run in it with its own configuration. In a worktree, `.git` is a
+# file with the address of its folder, and that names the folder of the repository: both must be in the workspace.
 _SCRIPT = r"""
-top=$PWD
-[ -d "$top/.git" ] && [ ! -L "$top/.git" ] || exit 1
+top=$PWD/$FOLDER
+inside() {
+    found=$(realpath -e "$1" 2> /dev/null) || return 1
+    case $found in "$(realpath "$PWD")"/*) printf '%s' "$found" ;; *) return 1 ;; esac
+}
+absolute() { case $2 in /*) printf '%s' "$2" ;; *) printf '%s/%s' "$1" "$2" ;; esac; }
+git=$top/.git
+[ ! -L "$git" ] || exit 1
+if [ -f "$git" ]; then
+    address=$(head -c 4096 "$git" | sed -n '1s/^gitdir: //p')
+    [ -n "$address" ] || exit 1
+    git=$(inside "$(absolute "$top" "$address")") || { echo elsewhere; exit; }
+fi
+[ -d "$git" ] || exit 1
+common=$git
+if [ -f "$git/commondir" ]; then
+    common=$(inside "$(absolute "$git" "$(head -c 4096 "$git/commondir")")") || { echo elsewhere; exit; }
+fi
 own=$(mktemp -d) || exit 1
 trap 'rm -rf "$own"' EXIT
-for path in refs packed-refs objects index info shallow; do
-    [ -e "$top/.git/$path" ] && ln -s "$top/.git/$path" "$own/$path"
+for path in refs packed-refs objects info shallow; do
+    [ -e "$common/$path" ] && ln -s "$common/$path" "$own/$path"
 done
-[ -f "$top/.git/HEAD" ] && head -c 400 "$top/.git/HEAD" > "$own/HEAD"
+[ -e "$git/index" ] && ln -s "$git/index" "$own/index"
+[ -f "$git/HEAD" ] && head -c 400 "$git/HEAD" > "$own/HEAD"
 printf '/.results/\n' > "$own/exclude"
 printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tquotePath = false\n' > "$own/config"
 run() {
@@ -49,18 +67,26 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 @dataclass(frozen=True, kw_only=True)
 class GitSummary:
-    """A repository's branch, "" without one; its changed files, None if they were not counted in time; its commits."""
+    """A repository's branch, "" without one; its changed files, None if they were not counted in time; its commits.
 
-    branch: str
-    changes: Sequence[str] | None
+    `folder` is its place in the workspace. `is_elsewhere`: the workspace has only a worktree of it.
+    """
+
+    folder: str = ""
+    branch: str = ""
+    changes: Sequence[str] | None = None
     is_cut: bool = False
     commits: Sequence[str] = ()
+    is_elsewhere: bool = False
 
     def __str__(self) -> str:
         """Return three lines."""
+        place = f"Git in {_shown(self.folder, _MAX_NAME)}/" if self.folder else "Git"
+        if self.is_elsewhere:
+            return f"{place}: a worktree of a repository outside of the workspace."
         return "\n".join(
             [
-                f"Git: on branch {self.branch}." if self.branch else "Git: on no branch (detached HEAD).",
+                f"{place}: on branch {self.branch}." if self.branch else f"{place}: on no branch (detached HEAD).",
                 f"Changed files: {self._changes()}.",
                 f"Last commits: {'; '.join(self.commits)}." if self.commits else "No commits yet.",
             ]
@@ -77,23 +103,25 @@ class GitSummary:
 
 
 async def git_summary(
-    sandbox: Sandbox, command: ShellCommand, on_start: Callable[[ProcessIdentity], None]
+    sandbox: Sandbox, command: ShellCommand, folder: str, on_start: Callable[[ProcessIdentity], None]
 ) -> GitSummary | None:
-    """Return the summary of the repository in a command's workspace. None: there is no repository, or no git.
+    """Return the summary of the repository in a folder of a command's workspace, "" for its root.
 
-    The command's text and limits are replaced.
+    None: there is no repository, or no git. The command's text and limits are replaced.
     """
-    command = replace(command, text=_SCRIPT, environment=_ENVIRONMENT, limits=_LIMITS)
+    command = replace(command, text=_SCRIPT, environment={**_ENVIRONMENT, "FOLDER": folder}, limits=_LIMITS)
     try:
         outcome = await sandbox.run(command, on_output=lambda text: None, on_start=on_start)
     except (ToolError, OSError):
         return None
-    return parsed(outcome.output)
+    return parsed(outcome.output, folder)
 
 
-def parsed(output: str) -> GitSummary | None:
+def parsed(output: str, folder: str = "") -> GitSummary | None:
     """Return the summary in the script's output, or None."""
     lines = output.split("\n")
+    if lines[0] == "elsewhere":
+        return GitSummary(folder=folder, is_elsewhere=True)
     branch = lines[0].removeprefix("branch ")
     commits = [line.removeprefix("commit ") for line in lines[1:4] if line.startswith("commit ")]
     status = lines[1 + len(commits) :]
@@ -102,6 +130,7 @@ def parsed(output: str) -> GitSummary | None:
         return None
     changes, last = status[1:-1], "".join(status[-1:])
     return GitSummary(
+        folder=folder,
         branch=_shown(branch, _MAX_NAME),
         changes=[_shown(line.strip(), _MAX_NAME) for line in changes] if is_counted else None,
         is_cut=last != "",

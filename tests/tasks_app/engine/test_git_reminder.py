@@ -173,3 +173,58 @@ def test_without_a_repository_nothing_is_said(play):
     run = play(call("file", action="list"), result())
     run.advance()
     assert "Git:" not in run.entries[1].content
+
+
+def test_repositories_in_folders_are_named_with_them(start):
+    def prepare(folder):
+        for name in ("first", "second", "third"):
+            repository(folder / name)
+        (folder / "second" / "app.py").write_text("changed\n")
+        (folder / "plain").mkdir()
+
+    text = start(prepare)
+    assert "Git in first/: on branch feature/form.\nChanged files: none.\nLast commits: " in text
+    assert "\nGit in second/: on branch feature/form.\nChanged files: 1 (M app.py)." in text
+    assert "third/:" not in text
+
+
+def test_a_worktree_within_the_workspace_has_its_own_branch(start):
+    def prepare(folder):
+        repository(folder / "main")
+        git(folder / "main", "worktree", "add", "-q", "-b", "other", "../tree")
+        (folder / "main" / ".git" / "worktrees" / "tree" / "gitdir").write_text("/workspace/tree/.git\n")
+        (folder / "tree" / ".git").write_text("gitdir: ../main/.git/worktrees/tree\n")
+        (folder / "tree" / "app.py").write_text("changed\n")
+
+    text = start(prepare)
+    assert "Git in main/: on branch feature/form.\nChanged files: none." in text
+    assert "Git in tree/: on branch other.\nChanged files: 1 (M app.py).\nLast commits: " in text
+
+
+def test_a_worktree_of_a_repository_elsewhere_is_named_but_not_read(start, tmp_path):
+    def prepare(folder):
+        git(repository(tmp_path / "other"), "worktree", "add", "-q", "-b", "mine", str(folder / "tree"))
+        git(tmp_path / "other", "worktree", "add", "-q", "-b", "top", str(tmp_path / "top"))
+        (folder / "tree" / "app.py").write_text("changed\n")
+
+    text = start(prepare)
+    assert "Git in tree/: a worktree of a repository outside of the workspace.\n" in f"{text}\n"
+    assert "Change 4" not in text
+
+
+def test_a_workspace_that_is_a_worktree_elsewhere(start, tmp_path):
+    def prepare(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        git(repository(tmp_path / "other"), "worktree", "add", "-q", "-b", "mine", str(tmp_path / "tree"))
+        (folder / ".git").write_text((tmp_path / "tree" / ".git").read_text())
+
+    assert "Git: a worktree of a repository outside of the workspace." in start(prepare)
+
+
+@pytest.mark.parametrize("content", ["gitdir: \n", "nonsense", "gitdir: .\n", "gitdir: $(touch ran)\n"])
+def test_a_broken_address_of_a_worktree_is_no_repository(start, content):
+    def prepare(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".git").write_text(content)
+
+    assert "on branch" not in start(prepare)
