@@ -24,7 +24,7 @@ class DelegatedPart(Arguments):
 
 
 class DelegateArguments(Arguments):
-    tasks: list[DelegatedPart] = Field(min_length=1, description="Parts that need no results of each other.")
+    tasks: list[DelegatedPart] = Field(min_length=1, description="Independent parts.")
     max_parallel: int | None = Field(None, ge=1, description="How many at once.")
 
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tools_app.browser.program import chromium_path
 from tools_app.contract import Arguments, Danger, ReaderService, Synonyms, Target, ToolContext, ToolResult, tool
@@ -42,15 +43,33 @@ _HINTS = {
 }
 
 _FRAME_BYTES = 250  # bytes of the texts around a page
+_HEADING = "==> {} <=="  # of one of several pages
+_LEAST_PART = 400  # bytes for one of several pages
 _MIN_TEXT = 100  # characters: "Loading…", "Please enable JavaScript"
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 
 
 class FetchURLArguments(Arguments):
-    url: str = Field(min_length=1, max_length=8_000, description="With https:// or http://.")
+    url: str = Field("", max_length=8_000, description="The whole address.")
+    urls: list[str] | None = Field(None, max_length=5, description="Or up to five.")
     offset: int = Field(0, ge=0, description="The first character; of a document, the first page.")
     skip: int | None = Field(None, ge=0, description="As the call for a next page says.")
     max_chars: int | None = Field(None, ge=100, description="The most characters.")
+
+    @model_validator(mode="after")
+    def _names_an_address(self) -> "FetchURLArguments":
+        if not self.url and not any(self.urls or ()):
+            raise ValueError("url: name an address, or several as urls")
+        if self.urls and (self.offset or self.skip):
+            raise ValueError("offset and skip belong to one url")
+        return self
+
+
+def _fitted(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a list of addresses that was sent as one, or the other way round, under its own name."""
+    if isinstance(values.get("url"), list):
+        return {name: value for name, value in values.items() if name != "url"} | {"urls": values["url"]}
+    return {**values, "urls": [values["urls"]]} if isinstance(values.get("urls"), str) else values
 
 
 @tool(
@@ -60,31 +79,88 @@ class FetchURLArguments(Arguments):
     arguments=FetchURLArguments,
     danger=Danger.SAFE,
     target=Target.NETWORK,
-    compact_template="fetch_url {url}[ from {offset}][ and {skip} on]",
+    compact_template="fetch_url {url}{urls}[ from {offset}][ and {skip} on]",
     synonyms=Synonyms(
         arguments={
             **dict.fromkeys(("link", "uri", "address", "href", "website"), "url"),
             **dict.fromkeys(("maxlength", "limit", "maxcharacters"), "max_chars"),
             **dict.fromkeys(("start", "startindex"), "offset"),
-        }
+            **dict.fromkeys(("links", "uris", "addresses", "pages"), "urls"),
+        },
+        fitted=_fitted,
     ),
-    activity={"": "read {url}|read # pages"},
+    activity={"": "read {url}{urls}|read # pages"},
 )
 async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolResult:
+    addresses = list(dict.fromkeys([*filter(None, [arguments.url]), *(arguments.urls or ())]))
+    if len(addresses) > 1:
+        return await _several(addresses, arguments, context)
+    arguments = arguments.model_copy(update={"url": addresses[0], "urls": None})
+    source = await _source(arguments, context)
+    return source if isinstance(source, ToolResult) else await _page(source, arguments, context)
+
+
+async def _several(addresses: Sequence[str], arguments: FetchURLArguments, context: ToolContext) -> ToolResult:
+    """Return several pages, each under its address, in fair parts: a short page leaves its rest to the others.
+
+    They are fetched at the same time. An address that cannot be read says so in its part.
+    """
+    parts = [arguments.model_copy(update={"url": address, "urls": None}) for address in addresses]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_source_or_reason(part, context)) for part in parts]
+    sources = [task.result() for task in tasks]
+    room, results = context.page_bytes, dict[str, ToolResult]()
+    for index, (part, source) in enumerate(sorted(zip(parts, sources, strict=True), key=lambda pair: _length(pair[1]))):
+        share = max(room // (len(parts) - index) - size(_HEADING.format(part.url)) - 2, _LEAST_PART)
+        result = (
+            source if isinstance(source, ToolResult) else await _page(source, part, replace(context, page_bytes=share))
+        )
+        results[part.url] = result
+        room -= size(_HEADING.format(part.url)) + size(result.content) + 2
+    return ToolResult(
+        content="\n".join(f"{_HEADING.format(address)}\n{results[address].content}" for address in addresses),
+        status="succeeded" if any(result.status == "succeeded" for result in results.values()) else "failed",
+        cut="none",
+        summary="; ".join(results[address].summary or f"{address}: failed" for address in addresses),
+    )
+
+
+async def _source_or_reason(arguments: FetchURLArguments, context: ToolContext) -> ReadPage | WebDocument | ToolResult:
+    try:
+        return await _source(arguments, context)
+    except ToolError as error:
+        return ToolResult(content=str(error), status="failed")
+
+
+def _length(source: ReadPage | WebDocument | ToolResult) -> int:
+    if isinstance(source, ToolResult):
+        return len(source.content)
+    return len(source.page.text if isinstance(source, ReadPage) else source.data)
+
+
+async def _source(arguments: FetchURLArguments, context: ToolContext) -> ReadPage | WebDocument | ToolResult:
+    """Return the page or document of an address, or the failure that the site answered with.
+
+    Raises: ToolError.
+    """
     is_continued = arguments.offset or arguments.skip
     source = recent_pages.get(context.session, arguments.url) if is_continued else None
     for address in (arguments.url, source.url) if source else ():
         check_url(address, context.network)  # the network policy can have changed
-    if source is None:
-        fetched = await fetch(
-            arguments.url, context.network, max_bytes=_MAX_DOCUMENT, timeout_s=_TIMEOUT_S, headers=_HEADERS
-        )
-        if not 200 <= fetched.status < 300:
-            fault = "The site has a fault. Try again later, or another source." if fetched.status >= 500 else ""
-            hint = _HINTS.get(fetched.status, fault)
-            sentence = f"{fetched.url} answered with HTTP status {fetched.status}. {hint}".strip()
-            return ToolResult(content=sentence, status="failed")
-        source = web_document(fetched) or await _read(truncated(fetched, _MAX_BYTES), context)
+    if source is not None:
+        return source
+    fetched = await fetch(
+        arguments.url, context.network, max_bytes=_MAX_DOCUMENT, timeout_s=_TIMEOUT_S, headers=_HEADERS
+    )
+    if not 200 <= fetched.status < 300:
+        fault = "The site has a fault. Try again later, or another source." if fetched.status >= 500 else ""
+        hint = _HINTS.get(fetched.status, fault)
+        sentence = f"{fetched.url} answered with HTTP status {fetched.status}. {hint}".strip()
+        return ToolResult(content=sentence, status="failed")
+    return web_document(fetched) or await _read(truncated(fetched, _MAX_BYTES), context)
+
+
+async def _page(source: ReadPage | WebDocument, arguments: FetchURLArguments, context: ToolContext) -> ToolResult:
     if isinstance(source, WebDocument):
         return await _document_page(source, arguments, context)
     page, end = source.page, _page_end(source, arguments, context.page_bytes)

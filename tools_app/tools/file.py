@@ -43,7 +43,7 @@ class FileArguments(Arguments):
         "move: path to `to`. delete: a person is asked where it is final."
     )
     path: str = Field("", description="In the workspace; . is its root. For patch: its folder.")
-    paths: list[str] | None = Field(None, description="For read: several files, or globs, in place of path.")
+    paths: list[str] | None = Field(None, description="For read: files or globs, in place of path.")
     content: str | None = Field(
         None,
         description="The text; for patch a unified diff, or *** Begin Patch to *** End Patch.",

@@ -33,7 +33,7 @@ class GenerateArguments(Arguments):
     prompt: str = Field(
         min_length=1,
         max_length=20_000,
-        description="What to make, with all it needs: that model knows nothing of this conversation.",
+        description="What to make; that model knows nothing of this conversation.",
     )
     path: str = Field(min_length=1, description="The file, such as report.md.")
 

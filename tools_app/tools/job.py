@@ -18,7 +18,7 @@ class JobArguments(Arguments):
     id: int = Field(  # older conversations call it `number`
         ge=1, validation_alias=AliasChoices("id", "number"), description="Its number."
     )
-    input: str | None = Field(None, description="For write: the text, with its line end.")
+    input: str | None = Field(None, description="For write: with its line end.")
     wait_s: float = Field(5, ge=0, le=60, description="Seconds to wait for output.")
 
     @model_validator(mode="after")

@@ -30,7 +30,7 @@ class SearchArguments(Arguments):
     )
     query: str = Field(min_length=1, max_length=400, description="Keywords, no question.")
     max_results: int = Field(8, ge=1, le=20, description="The most results.")
-    site: str | None = Field(None, description="Only from this site, such as docs.python.org.")
+    site: str | None = Field(None, description="Only this site, such as docs.python.org.")
     since: str | None = Field(None, description="Nothing older than 2026-01-31, say, or 1d, 2w, 3m, 1y.")
     offset: int = Field(1, ge=1, description="The first result.")
 
