@@ -14,6 +14,7 @@ from tests.tools_app.conftest import Call
 from tests.waiting import takes_less_than
 from tools_app import held_resources
 from tools_app.contract import Danger, ToolContext, ToolResult, base, registry
+from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, ToolError
 from tools_app.files import Workspace, workspace_owner
 from tools_app.network import NetworkPolicy
@@ -224,6 +225,11 @@ async def test_secrets_are_values_in_the_code_whatever_they_contain(tool_context
 async def test_docker_has_none(tool_context: ToolContext) -> None:
     with pytest.raises(ToolError, match="No Python stays under docker"):
         await run(replace(tool_context, sandbox=Docker()), "1")
+
+
+def test_the_outline_tells_code_from_commands() -> None:
+    assert compact_line("shell", {"command": "ls"}) == "shell: ls"
+    assert compact_line("shell", {"command": "len(rows)", "python": True}) == "shell (python: True): len(rows)"
 
 
 def test_python_does_not_run_in_the_background() -> None:

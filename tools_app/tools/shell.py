@@ -101,7 +101,7 @@ _SYNONYMS = Synonyms(
     danger=Danger.MODERATE,
     judge=lambda arguments, workspace: judgement(arguments.script, workspace),
     target=Target.SANDBOX,
-    compact_template="shell: {command}",
+    compact_template="shell[ (python: {python})]: {command}",
     activity={"": "ran {command}|ran # commands"},
     takes_secrets=True,
     shows_plan_step=True,
@@ -245,9 +245,9 @@ async def _run_python(arguments: ShellArguments, command: ShellCommand, context:
         state += "; its variables are kept"
     elif is_new:
         state += "; a new Python: no earlier variables"
-    is_late = ending == INTERRUPTED or (not is_kept and process.outcome is None)
-    ended = replace(outcome, exit_code=exit_code, output=output, timed_out=is_late)
-    hint = advice(replace(command, text="python3", limits=CommandLimits(wall_s=arguments.timeout_s)), ended)
+    hint = advice(replace(command, text="python3"), replace(outcome, exit_code=exit_code, output=output))
+    if ending == INTERRUPTED or (not is_kept and process.outcome is None):
+        hint = f"timeout_s was its limit. Set it higher (at most {MAX_TIMEOUT_S}), or do less at a time."
     return ToolResult(
         content="\n".join(filter(None, [output, f"[{state}]"])),
         cut="middle",
