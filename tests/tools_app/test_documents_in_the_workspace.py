@@ -6,6 +6,7 @@ from dataclasses import replace
 from io import BytesIO
 
 import pytest
+from PIL import Image
 
 from tests.tools_app import documents
 from tests.tools_app.conftest import Call
@@ -92,6 +93,34 @@ async def test_a_page_as_a_picture(call: Call, workspace: Workspace) -> None:
         await call("file", action="read", path="a.docx", view="picture")
     with pytest.raises(ToolError, match="There is no page 3"):
         await call("file", action="read", path="in/a.pdf", view="picture", offset=3)
+
+
+async def test_several_pages_come_as_one_sheet(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.pdf", documents.pdf("one", "two", "three", "four", "five"))
+    result = await call("file", action="read", path="a.pdf", view="picture", limit=4)
+    assert result.content == (
+        ".results/a-1-4.png shows pages 1 to 4 of a.pdf.\n[pages 1 to 4 of 5; the next one is offset=5]"
+    )
+    assert result.images == [".results/a-1-4.png"]
+    sheet = Image.open(BytesIO(workspace.read_bytes(".results/a-1-4.png"))).convert("L")
+    assert max(sheet.size) <= 1568
+    quarters = [
+        sheet.crop((left, top, left + sheet.width // 2, top + sheet.height // 2))
+        for top in (0, sheet.height // 2)
+        for left in (0, sheet.width // 2)
+    ]
+    labels = [quarter.crop((0, 0, 120, 28)).tobytes() for quarter in quarters]
+    drawings = [quarter.crop((0, 40, quarter.width - 10, quarter.height - 10)).tobytes() for quarter in quarters]
+    assert len(set(labels)) == len(set(drawings)) == 4, "each page has its number and its text"
+    last = await call("file", action="read", path="a.pdf", view="picture", offset=-1, limit=4)
+    assert last.content == ".results/a-5.png shows page 5 of a.pdf."
+
+
+async def test_a_sheet_has_a_bounded_number_of_pages(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.pdf", documents.pdf(*"abcdefghijkl"))
+    result = await call("file", action="read", path="a.pdf", view="picture", limit=100)
+    assert "shows pages 1 to 9 of a.pdf" in result.content
+    assert "the next one is offset=10" in result.content
 
 
 @pytest.mark.parametrize(

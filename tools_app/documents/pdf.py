@@ -1,16 +1,10 @@
 """The PDF reader: the text, notes and form values of each page."""
 
-import base64
-from collections.abc import Iterator, Mapping
-from io import BytesIO
+from collections.abc import Iterator
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw  # type: ignore[import-untyped]
 
 from tools_app.documents.document import NO_TEXT, DocumentParseError, ParsedDocument, pages_of
-
-_LONGER_EDGE = (
-    1568  # pixels of the longer edge: larger pictures are scaled down before a model sees them (llm_app/pictures.py)
-)
 
 
 def open_document(body: bytes) -> ParsedDocument:
@@ -18,35 +12,16 @@ def open_document(body: bytes) -> ParsedDocument:
 
     Raises: DocumentParseError.
     """
-    pdf = _opened(body)
+    pdf = opened(body)
     pages = [_lines(pdf, index) for index in range(len(pdf))]
     return ParsedDocument(kind="PDF", unit="page", title=pdf.get_metadata_value("Title"), parts=pages_of(pages, "page"))
 
 
-def answer(request: Mapping[str, int], body: bytes) -> dict[str, str]:
-    """Return a page, counted from 1, as a base64 PNG, or an error as a sentence. It runs in a child process.
+def opened(body: bytes) -> PdfDocument:
+    """Return the parsed file.
 
-    {"page"} → {"picture"} or {"error"}
+    Raises: DocumentParseError.
     """
-    try:
-        return {"picture": base64.b64encode(_page_png(body, request["page"])).decode()}
-    except DocumentParseError as error:
-        return {"error": str(error)}
-
-
-def _page_png(body: bytes, number: int) -> bytes:
-    pdf = _opened(body)
-    if number > len(pdf):
-        raise DocumentParseError(f"There is no page {number}: it has {len(pdf)}.")
-    pdf.init_forms()  # otherwise the values of fields are not drawn
-    page = pdf[number - 1]
-    image = page.render(scale=_LONGER_EDGE / max(*page.get_size(), 1)).to_pil()
-    out = BytesIO()
-    image.save(out, "PNG")
-    return out.getvalue()
-
-
-def _opened(body: bytes) -> PdfDocument:
     try:
         return PdfDocument(body)
     except PdfiumError as error:

@@ -64,8 +64,25 @@ def part_heading(part: PartExcerpt) -> str:
     return f"--- {part.title} ---"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PageSheet:
+    """Pages of a PDF as one PNG, the number of the last one of them, and the number of all pages."""
+
+    picture: bytes
+    last: int
+    total: int
+
+
 async def page_picture(data: bytes, name: str, page: int) -> bytes:
     """Return a page of a PDF, counted from 1, as a PNG.
+
+    Raises: UnreadableDocument, also for any other format.
+    """
+    return (await page_sheet(data, name, page, 1)).picture
+
+
+async def page_sheet(data: bytes, name: str, page: int, pages: int) -> PageSheet:
+    """Return as many pages of a PDF, from number `page` on, side by side, each with its number.
 
     Raises: UnreadableDocument, also for any other format.
     """
@@ -74,8 +91,8 @@ async def page_picture(data: bytes, name: str, page: int) -> bytes:
             f"{name} is no PDF: only pages of a PDF can be drawn here. Convert it to PDF first, "
             "with LibreOffice in the shell where it is installed."
         )
-    answer = await _answer("tools_app.documents.pdf", {"page": page}, data, name)
-    return base64.b64decode(answer["picture"])
+    answer = await _answer("tools_app.documents.pdf_pictures", {"page": page, "pages": pages}, data, name)
+    return PageSheet(picture=base64.b64decode(answer["picture"]), last=answer["last"], total=answer["total"])
 
 
 async def _answer(module: str, request: dict[str, Any], data: bytes, name: str) -> dict[str, Any]:

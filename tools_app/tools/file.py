@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from tools_app.contract import Arguments, Danger, Judgement, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.documents.document_page import document_page
 from tools_app.documents.formats import is_document
-from tools_app.documents.reader import MOST_BYTES, page_picture, read_document
+from tools_app.documents.reader import MOST_BYTES, page_sheet, read_document
 from tools_app.editing import changes, patch
 from tools_app.editing.syntax_check import notes_on_syntax
 from tools_app.errors import ToolError
@@ -33,6 +33,7 @@ _HEADING = "==> {} <=="  # of one of several files
 _LEAST_PART = 600  # bytes of a page for one of several files
 _MAX_NAMED_FILES = 20  # files without a part, named at the end
 _MAX_PICTURES = 4  # of several files
+_MAX_SHEET = 9  # pages in one picture
 _MAX_SUMMARY = 300  # characters
 
 
@@ -188,12 +189,7 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
     data = await asyncio.to_thread(context.workspace.read_bytes, arguments.path, MOST_BYTES)
     offset = arguments.offset or 1
     if arguments.view == "picture":
-        if offset < 0:
-            offset = max(1, offset + (await read_document(data, arguments.path, room=1)).count + 1)
-        drawing = await page_picture(data, arguments.path, offset)
-        path = f"{RESULTS}/{PurePosixPath(arguments.path).stem}-{offset}.png"
-        await asyncio.to_thread(context.workspace.write_bytes, path, drawing)
-        return ToolResult(content=f"{path} shows page {offset} of {arguments.path}.", images=[path])
+        return await _pictured(data, arguments, context.workspace)
     page = await document_page(
         data,
         arguments.path,
@@ -206,6 +202,23 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
         ),
     )
     return ToolResult(content=str(page), cut="none", summary=page.position)
+
+
+async def _pictured(data: bytes, arguments: FileArguments, workspace: Workspace) -> ToolResult:
+    """Return a page of a PDF as a picture, or a sheet with several."""
+    first = arguments.offset or 1
+    if first < 0:
+        first = max(1, first + (await read_document(data, arguments.path, room=1)).count + 1)
+    sheet = await page_sheet(data, arguments.path, first, min(arguments.limit or 1, _MAX_SHEET))
+    name, pages = f"{first}", f"page {first}"
+    if sheet.last > first:
+        name, pages = f"{first}-{sheet.last}", f"pages {first} to {sheet.last}"
+    path = f"{RESULTS}/{PurePosixPath(arguments.path).stem}-{name}.png"
+    await asyncio.to_thread(workspace.write_bytes, path, sheet.picture)
+    content = f"{path} shows {pages} of {arguments.path}."
+    if arguments.limit and sheet.last < sheet.total:
+        content += f"\n[{pages} of {sheet.total:,}; the next one is offset={sheet.last + 1}]"
+    return ToolResult(content=content, images=[path], summary=f"{pages} of {sheet.total:,}")
 
 
 async def _read_several(paths: Sequence[str], arguments: FileArguments, context: ToolContext) -> ToolResult:
