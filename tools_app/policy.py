@@ -189,6 +189,10 @@ class Policy:
             return judgement.danger is Danger.DANGEROUS
         return approval == ApprovalMode.ALWAYS
 
+    def can_ask(self, name: str) -> bool:
+        """Return whether some calls of a tool wait for an approval."""
+        return self._approval(name) != ApprovalMode.NEVER
+
     def _approval(self, name: str) -> str:
         """Return the strictest approval among the user's roles, else the one of the tool's setting."""
         approvals = [role.approvals[name] for role in self.roles if name in role.approvals]

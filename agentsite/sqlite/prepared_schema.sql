@@ -62,6 +62,7 @@
 -- tasks_app 0005_agent_hooks -
 -- tasks_app 0005_routing_by_files 16f18006fdbee45b74b8d9e0d0ca0a6821f1f9f511400090712b17a5615a1835
 -- tasks_app 0006_agent_switches -
+-- tasks_app 0006_approval_covers 56bf7103a3d4674dac54f9fdffe40b705d3cc79df42284b4fbe5dd8c242c354f
 -- tasks_app 0007_help_texts -
 -- tasks_app 0008_agent_environments -
 -- tasks_app 0009_result_pages -
@@ -207,9 +208,6 @@ CREATE TABLE "context_cuts" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "w
 CREATE INDEX "context_cuts_session_id_8f8a3922" ON "context_cuts" ("session_id");
 CREATE INDEX "context_cuts_task_id_81fa9d32" ON "context_cuts" ("task_id");
 CREATE INDEX "newest_cut_of_a_window" ON "context_cuts" ("session_id", "window", "id" DESC);
-CREATE TABLE "approvals" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "fingerprint" varchar(64) NOT NULL, "reason" varchar(300) NOT NULL, "decision" varchar(8) NOT NULL, "scope" varchar(4) NOT NULL, "note" text NOT NULL, "decided_at" datetime NULL, "consumed_at" datetime NULL, "created_at" datetime NOT NULL, "expires_at" datetime NULL, "decided_by_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "tool_call_id" bigint NOT NULL UNIQUE REFERENCES "tool_call_logs" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "approval_decision_known" CHECK ("decision" IN ('pending', 'approved', 'rejected')), CONSTRAINT "approval_scope_known" CHECK ("scope" IN ('once', 'task')), CONSTRAINT "approval_consumed_was_given" CHECK (("consumed_at" IS NULL OR "decision" = 'approved')));
-CREATE INDEX "approvals_decided_by_id_71198aed" ON "approvals" ("decided_by_id");
-CREATE INDEX "pending_approvals" ON "approvals" ("expires_at") WHERE "decision" = 'pending';
 CREATE TABLE "workspace_changes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "call_id" varchar(100) NOT NULL, "tool" varchar(100) NOT NULL, "seq" integer unsigned NOT NULL CHECK ("seq" >= 0), "told" bool NOT NULL, "created_at" datetime NOT NULL, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "task_id" char(32) NULL REFERENCES "tasks" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "file_changes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "path" varchar(4096) NOT NULL, "before_mode" integer unsigned NULL CHECK ("before_mode" >= 0), "before_size" bigint unsigned NOT NULL CHECK ("before_size" >= 0), "before_sha256" varchar(64) NOT NULL, "after_mode" integer unsigned NULL CHECK ("after_mode" >= 0), "after_size" bigint unsigned NOT NULL CHECK ("after_size" >= 0), "after_sha256" varchar(64) NOT NULL, "change_id" bigint NOT NULL REFERENCES "workspace_changes" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE INDEX "changes_of_a_session" ON "workspace_changes" ("session_id", "id" DESC);
@@ -303,6 +301,9 @@ CREATE INDEX "newest_tasks" ON "tasks" ("created_at" DESC);
 CREATE INDEX "waiting_tasks" ON "tasks" ("session_id") WHERE "waiting_for" IS NOT NULL;
 CREATE INDEX "active_task_leases" ON "tasks" ("lease_expires_at") WHERE "ended_at" IS NULL;
 CREATE TABLE "routing_rules" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "enabled" bool NOT NULL, "match" varchar(7) NOT NULL, "pattern" text NOT NULL, "closeness" real NOT NULL, "target" varchar(8) NOT NULL, "target_name" varchar(100) NOT NULL, "text" text NOT NULL, "fault" text NOT NULL, CONSTRAINT "routing_rule_target_known" CHECK ("target" IN ('', 'skill', 'group', 'agent', 'workflow')), CONSTRAINT "routing_rule_match_known" CHECK ("match" IN ('words', 'regex', 'meaning', 'files')));
+CREATE TABLE "approvals" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "fingerprint" varchar(64) NOT NULL, "reason" varchar(300) NOT NULL, "decision" varchar(8) NOT NULL, "scope" varchar(4) NOT NULL, "note" text NOT NULL, "decided_at" datetime NULL, "consumed_at" datetime NULL, "created_at" datetime NOT NULL, "expires_at" datetime NULL, "decided_by_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "tool_call_id" bigint NOT NULL UNIQUE REFERENCES "tool_call_logs" ("id") DEFERRABLE INITIALLY DEFERRED, "covers" varchar(200) NOT NULL, CONSTRAINT "approval_decision_known" CHECK ("decision" IN ('pending', 'approved', 'rejected')), CONSTRAINT "approval_scope_known" CHECK ("scope" IN ('once', 'task')), CONSTRAINT "approval_consumed_was_given" CHECK (("consumed_at" IS NULL OR "decision" = 'approved')));
+CREATE INDEX "approvals_decided_by_id_71198aed" ON "approvals" ("decided_by_id");
+CREATE INDEX "pending_approvals" ON "approvals" ("expires_at") WHERE "decision" = 'pending';
 CREATE TABLE "allowed_addresses" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "address" varchar(255) NOT NULL UNIQUE);
 CREATE TABLE "mcp_servers_roles" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "mcpserver_id" bigint NOT NULL REFERENCES "mcp_servers" ("id") DEFERRABLE INITIALLY DEFERRED, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "search_engines" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "kind" varchar(10) NOT NULL, "base_url" varchar(200) NOT NULL, "priority" smallint unsigned NOT NULL CHECK ("priority" >= 0), "enabled" bool NOT NULL, CONSTRAINT "search_engine_kind_known" CHECK ("kind" IN ('tavily', 'brave', 'exa', 'serper', 'bocha', 'searxng', 'ddgs')));

@@ -8,6 +8,7 @@ from llm_app.scripted.reply import ScriptedCall, ScriptedReply
 
 PACE = 0.012  # seconds between two fragments
 REPORT = "report.md"
+_MAKE_DRAFTS = "mkdir -p drafts && truncate -s 11M drafts/scan.raw"  # too large for the history of files
 _STEPS = ("Look around", "Write a small report", "Ask what else it needs", "Tidy up and hand over")
 
 
@@ -55,16 +56,17 @@ def _message_ask(request: str, last: str) -> ScriptedReply:
 
 def _shell_describe(request: str, last: str) -> ScriptedReply:
     if "no" in last.lower().split(",")[0].split():
-        return _call("shell", {"command": f"wc -c {REPORT}"}, thinking="Left as it is; I only measure it.")
-    command = f"printf '\\nWritten on %s.\\n' \"$(uname -sr)\" >> {REPORT} && cat {REPORT}"
+        command = f"wc -c {REPORT} && {_MAKE_DRAFTS}"
+        return _call("shell", {"command": command}, thinking="Left as it is; I only measure it.")
+    command = f"printf '\\nWritten on %s.\\n' \"$(uname -sr)\" >> {REPORT} && cat {REPORT} && {_MAKE_DRAFTS}"
     return _call("shell", {"command": command}, thinking="A shell command in the sandbox adds the line.")
 
 
 def _shell_tidy(request: str, last: str) -> ScriptedReply:
     return _call(
         "shell",
-        {"command": "mkdir -p drafts && touch drafts/old.txt && rm -rf drafts && ls"},
-        thinking="Deleting a folder counts as dangerous: this call waits for the person's approval.",
+        {"command": "rm -rf drafts && ls"},
+        thinking="The history keeps no large files, so this deletion cannot be undone: it waits for an approval.",
     )
 
 

@@ -103,6 +103,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
 class ApprovalAdmin(ReadOnlyAdmin):
     list_display = [
         "reason",
+        "covers",
         "decision_label",
         "scope",
         "of_call",

@@ -26,7 +26,9 @@ class ReplySerializer(serializers.Serializer[Any]):
 
 
 class DecisionSerializer(serializers.Serializer[Any]):
-    """`scope: task` covers later calls of the same tool in this task, raised by the same rule at no higher level."""
+    """`scope: task` also approves later calls of the same tool in this task, for the same reason and commands
+    (`covers`), at no higher level.
+    """
 
     decision = serializers.ChoiceField(["approve", "reject"])
     note = Text(
@@ -89,7 +91,9 @@ class Approve(GenericAPIView[Task]):
 
 
 class WaitingCallSerializer(serializers.ModelSerializer[Approval]):
-    """`arguments` are the very ones that the tool would run with."""
+    """`arguments` are the very ones that the tool would run with. `covers` names the commands that an approval for the
+    task covers; empty stands for calls of the tool for the same reason.
+    """
 
     task = serializers.UUIDField(source="tool_call.task_id")
     tool = serializers.CharField(source="tool_call.name")
@@ -100,8 +104,8 @@ class WaitingCallSerializer(serializers.ModelSerializer[Approval]):
     class Meta:
         model = Approval
         fields = [
-            *("id", "task", "tool", "arguments", "danger", "reason", "started_by", "decision", "created_at"),
-            "expires_at",
+            *("id", "task", "tool", "arguments", "danger", "reason", "covers", "started_by", "decision"),
+            *("created_at", "expires_at"),
         ]
         read_only_fields = fields
 

@@ -6,7 +6,7 @@ A refusal is a visible result. Nothing here changes what the model wrote, apart 
 import json
 import time
 from collections.abc import Collection, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -125,7 +125,8 @@ def check(context: TaskContext, call: OpenCall) -> ClearedCall:
     approval = ""
     if reasons:
         with Check(call.log, "approval"):
-            approval = require_approval(context, call, judgement.danger, "; ".join(filter(None, reasons)))
+            asked = replace(judgement, rule="; ".join(filter(None, reasons)))
+            approval = require_approval(context, call, replace(asked, covers="") if opinion.ask else asked)
     plan, remark = _begun_plan(context, call, definition)
     note = " ".join(filter(None, [approval, *opinion.notes, remark]))
     return ClearedCall(call=call, definition=definition, arguments=arguments, note=note, plan=plan)

@@ -140,6 +140,11 @@ class Approval(models.Model):
     tool_call = models.OneToOneField(ToolCallLog, models.CASCADE, related_name="approval")
     fingerprint = models.CharField(max_length=64)
     reason = models.CharField(max_length=300)
+    covers = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The commands that an approval for the task covers; empty stands for calls for the same reason.",
+    )
     decision = models.CharField(max_length=8, choices=Decision, default=Decision.PENDING)
     scope = models.CharField(max_length=4, choices=ApprovalScope, default=ApprovalScope.ONCE)
     note = models.TextField(blank=True)

@@ -181,6 +181,7 @@ class TaskContext(UnitOfWork):
             agents=self.settings.agents,
             has_library=self.settings.has_library,
             output_schema=self.task.output_schema,
+            asks_for_commands=self.settings.policy.can_ask("shell"),
         )
 
     def _shows_delegate(self) -> bool:

@@ -34,7 +34,8 @@ def settle(
 def _rejection(call: OpenCall, by: Any, note: str) -> list[Draft]:
     if by is None:
         return call.result(f"Not run: {note}", CallStatus.REJECTED)
-    text = f"Not run: {by} rejected this call." + (f" They say: {note}" if note else "")
+    rule = Approval.objects.values_list("reason", flat=True).get(tool_call=call.log)
+    text = f"Not run: {by} rejected this call. Rule: {rule}." + (f" They say: {note}" if note else "")
     return call.result(text, CallStatus.REJECTED, author=by.get_username())
 
 

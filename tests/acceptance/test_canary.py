@@ -131,7 +131,7 @@ def use_all_secrets(server: Server, provider: FakeProvider, session: str) -> Non
         Reply(
             chunks=sse(openai_chunk({"content": f"No call, but {some(28, 31)}"}), openai_chunk({}, "stop"), "[DONE]")
         ),
-        call("shell", command=f"rm -rf {VALUES['S35']} ./*.nothing"),
+        call("shell", command=f"git push --force {VALUES['S35']}"),
         call("message", pieces=200, type="info", text=some(31, 36)),
         call("message", pieces=90, type="ask", text=some(36, 39)),
         call("message", pieces=300, type="result", text=some(39, 45), suggestions=[some(45, 50)]),

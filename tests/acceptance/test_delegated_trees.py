@@ -81,12 +81,12 @@ def moment(task: Any, field: str) -> datetime:
 
 def test_answered_child_lets_its_parent_continue(server):
     asks = script(call("message", type="ask", text="Which of them?"), result("That one."))
-    risky = script(call("shell", command="rm -rf drafts"), result("They are gone."))
+    risky = script(call("shell", command="git push --force"), result("They are gone."))
     session, task = start(server, tree(asks, risky))
     asking, deciding = until(lambda: children_of(server, task))
     assert (asking["parent"], deciding["parent"]) == (task, task)
     assert server.until_task(asking["id"], waiting_for="reply")["pending"]["text"] == "Which of them?"
-    assert "rm -rf" in server.until_task(deciding["id"], waiting_for="approval")["pending"]["arguments"]["command"]
+    assert "git push" in server.until_task(deciding["id"], waiting_for="approval")["pending"]["arguments"]["command"]
     assert server.task(task)["waiting_for"] == "children"
     assert deciding["id"] in [approval["task"] for approval in server.call("GET", "approvals/")["results"]]
     inbox = Person(server).page("/inbox/").decode()

@@ -86,7 +86,7 @@ def test_answer_and_session_pages_are_accessible(chat: Chat, speaker: Speaker) -
 
 def test_question_and_approval_cards_are_accessible(chat: Chat) -> None:
     asks = call("message", {"type": "ask", "text": "Which one?", "options": ["The first", "The second"]})
-    chat.start(script(call("shell", {"command": "rm -rf nothing" + "\necho ran" * 30}), asks, result()))
+    chat.start(script(call("shell", {"command": "git push --force" + "\necho ran" * 30}), asks, result()))
     approve = chat.page.get_by_role("button", name="Approve once")
     expect(approve).to_be_visible()
     assert faults(chat.page) == []

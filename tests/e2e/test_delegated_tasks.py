@@ -53,7 +53,7 @@ def test_cards_of_an_agent_tool_are_answered_in_inbox_and_callers_page(
     open_page: Callable[..., Page], server: Server, chief: str
 ) -> None:
     chat, inbox = Chat(open_page(server), server), open_page(server)
-    remove = call("shell", {"command": "rm -rf drafts"})
+    remove = call("shell", {"command": "git push --force"})
     ask = call("message", {"type": "ask", "text": "By date or by sender?", "options": ["By date", "By sender"]})
     whole = script(call("ask_Clerk", {"instruction": script(remove, ask, result("Filed."))}), result("All is filed."))
     chat.page.get_by_label("Agent", exact=True).select_option(chief)
@@ -61,7 +61,7 @@ def test_cards_of_an_agent_tool_are_answered_in_inbox_and_callers_page(
     expect(chat.state).to_contain_text("1 delegated task needs you")
 
     inbox.goto("/inbox/")
-    card = inbox.locator(".waiting-item", has_text="rm -rf drafts")
+    card = inbox.locator(".waiting-item", has_text="git push --force")
     expect(card).to_contain_text("Asked by Clerk")
     card.get_by_role("button", name="Approve once").click()
     expect(card).to_contain_text("Approved by ada")

@@ -62,7 +62,7 @@ def test_answer_given_elsewhere_updates_the_open_page(chat: Chat, open_page, ser
 
 def test_late_decision_reports_that_the_call_was_decided(chat: Chat, open_page, server):
     """Replace the clicked card before its response arrives, so that htmx finds no target for it."""
-    chat.start(script(call("shell", {"command": "rm -rf everything"}), result("Asked.")))
+    chat.start(script(call("shell", {"command": "git push --force"}), result("Asked.")))
     expect(chat.page.get_by_role("button", name="Approve once")).to_be_visible()
     late, held = open_page(server, may_complain=True), []
     late.goto(chat.page.url)
@@ -89,7 +89,7 @@ def test_reader_follows_without_errors(chat: Chat, open_page, server):
 
 
 def test_rejection_note_reaches_the_agent(chat: Chat):
-    chat.start(script(call("shell", {"command": "rm -rf everything"}), result("Left as it was.")))
+    chat.start(script(call("shell", {"command": "git push --force"}), result("Left as it was.")))
     card = chat.page.locator(".ask-card")
     card.get_by_placeholder("A note for the agent").fill("keep it")
     card.get_by_role("button", name="Reject").click()

@@ -49,7 +49,7 @@ def test_answering_a_question(page: Page):
 
 
 def test_approving_a_call(page: Page):
-    start(page, script(call("shell", {"command": "rm -rf nothing; echo ran"}), result("Ran it.")))
+    start(page, script(call("shell", {"command": "git push --force; echo ran"}), result("Ran it.")))
     reload_until(page, page.get_by_role("button", name="Approve once"))
     press(page, "Approve once")
     reload_until(page, page.locator(".entry.result"))

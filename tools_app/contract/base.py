@@ -183,6 +183,7 @@ class ToolVisibility:
     - `may_delegate`: the task can delegate. `shows_delegate`: models see that. `agents`: the agents to which it can.
     - `has_library`: the session's project has files to search.
     - `output_schema`: the JSON Schema, as text, for the data of the result, or "".
+    - `asks_for_commands`: dangerous commands wait for a person's approval.
     """
 
     makes_images: bool = False
@@ -200,6 +201,7 @@ class ToolVisibility:
     agents: tuple[tuple[str, str], ...] = ()
     has_library: bool = False
     output_schema: str = ""
+    asks_for_commands: bool = False
 
 
 # A handler that neither waits nor has side effects is a plain function: it needs no round trip through the event loop,

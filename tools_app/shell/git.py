@@ -7,8 +7,8 @@ from tools_app.shell.script import SimpleCommand
 
 CLEANS = "deletes files that git does not keep"
 DISCARDS = "throws away changes that are not committed"
-FORGETS = "deletes commits, branches or stashes that nothing else may keep"
-REWRITES = "rewrites commits"
+FORGETS = "deletes what only the repository holds, such as a branch or stash"
+REWRITES = "rewrites commits of the repository"
 
 _OPTIONS_WITH_VALUE = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}
 _NEW_BRANCH = ("b", "B", "t")

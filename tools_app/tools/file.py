@@ -127,7 +127,9 @@ def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
     if arguments.action in ("read", "list"):
         return Judgement(danger=Danger.SAFE)
     if arguments.action == "delete" and (loss := _loss(arguments.path, workspace)):
-        return Judgement(danger=Danger.DANGEROUS, rule=f"deletes {arguments.path}, {loss}")
+        return Judgement(
+            danger=Danger.DANGEROUS, rule=f"deletes {arguments.path}, {loss}", covers=f"delete {arguments.path}"
+        )
     verb = "deletes" if arguments.action == "delete" else "changes"
     return Judgement(danger=Danger.MODERATE, rule=f"{verb} files of the workspace")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, tool
+from tools_app.contract import Arguments, Danger, Synonyms, Target, ToolContext, ToolResult, ToolVisibility, tool
 from tools_app.contract.effects import JobStarted
 from tools_app.sandbox import (
     BoundedOutput,
@@ -43,14 +43,12 @@ _LAST_WORDS = 100  # characters at the end of long output, for its summary
 
 class ShellArguments(Arguments):
     command: str = Field(min_length=1, description="May have several lines.")
-    timeout_s: int = Field(DEFAULT_TIMEOUT_S, ge=1, le=MAX_TIMEOUT_S, description="Seconds until it is killed.")
+    timeout_s: int = Field(DEFAULT_TIMEOUT_S, ge=1, le=MAX_TIMEOUT_S, description="Seconds until killed.")
     background: bool = Field(
         False,
-        description="Leave it running, for a server or a long build; the tool job reads, feeds and ends it.",
+        description="Leave a server or long build running; the tool job reads, feeds and ends it.",
     )
-    python: bool = Field(
-        False, description="`command` is Python, for an interpreter that keeps its variables between calls."
-    )
+    python: bool = Field(False, description="`command` is Python; its variables stay between calls.")
 
     @model_validator(mode="after")
     def _runs_in_the_foreground(self) -> "ShellArguments":
@@ -83,6 +81,15 @@ def _joined(words: list[str]) -> str:
     return shlex.join(words) if len(words) > 1 else "".join(words)
 
 
+def _with_approvals(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
+    """Return the schema with the commands that a person is asked about, while there are approvals."""
+    command = schema["properties"]["command"]
+    if not visibility.asks_for_commands:
+        return schema
+    text = f"{command['description']} Losing files or git work for good asks a person."
+    return schema | {"properties": schema["properties"] | {"command": {**command, "description": text}}}
+
+
 _SYNONYMS = Synonyms(
     arguments={
         **dict.fromkeys(("cmd", "commands", "script", "commandline", "bash", "code", "input"), "command"),
@@ -96,11 +103,12 @@ _SYNONYMS = Synonyms(
 @tool(
     name="shell",
     description="""Runs a command with bash in the workspace; returns its output and exit code. Nobody answers
-    questions: pass -y and the like. Each call starts anew: files stay, variables and the current folder do not.""",
+    questions: pass -y. Each call starts anew: files stay, variables and the current folder do not.""",
     arguments=ShellArguments,
     danger=Danger.MODERATE,
     judge=lambda arguments, workspace: judgement(arguments.script, workspace),
     target=Target.SANDBOX,
+    extended=_with_approvals,
     compact_template="shell[ (python: {python})]: {command}",
     activity={"": "ran {command}|ran # commands"},
     takes_secrets=True,

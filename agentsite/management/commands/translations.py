@@ -34,7 +34,7 @@ _MESSAGE_FILES = re.compile(  # files with sentences for people; those of the gr
     r"agentsite/accounts/login_limits|llm_app/(call/learned_quirks|connection_test|errors|provider_status|redaction/refusal|setup/connect)"
     r"|tasks_app/(run/(decisions|interrupts)|services/(diagnosis|forks|secrets|servers))|tools_app/files/(paths|safe_open|workspace)"
     r"|(?P<phrases>llm_app/budgets/limits|tasks_app/engine/(approvals|observer|preflight|compaction/apply)"
-    r"|tools_app/shell/(danger|deletions|rules))"
+    r"|tools_app/shell/(danger|git|losses|rules))"
 )
 _SENTENCE = re.compile(r"[A-Z“{](?=[^ ]* )[^\\|]*[.!?]|Stopped\.")
 _PHRASE = re.compile(r"([a-z]++|\{\d\})( [a-z]++| \{\d\},?+){2,}+[^\\|]*")

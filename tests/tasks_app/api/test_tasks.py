@@ -192,7 +192,7 @@ def test_stop_works_in_every_state(alices, asking):
 
 @pytest.mark.django_db(transaction=True)
 def test_task_passes_question_and_approval_to_its_result(alices, session):
-    dangerous = call("shell", command="rm -rf folder")
+    dangerous = call("shell", command="git push --force")
     words = script(call("message", type="ask", text="Shall I?", options=["Yes"]), dangerous, the_result("All done."))
     task = alices.call("POST", f"sessions/{session.pk}/messages/", {"content": words}).json()["task"]
 
@@ -204,7 +204,7 @@ def test_task_passes_question_and_approval_to_its_result(alices, session):
     assert (pending["kind"], pending["danger"], pending["arguments"]) == (
         "approval",
         "dangerous",
-        {"command": "rm -rf folder"},
+        {"command": "git push --force"},
     )
     alices.call("POST", f"tasks/{task}/approval/", {"decision": "reject"})
     jobs.advance(UUID(task))

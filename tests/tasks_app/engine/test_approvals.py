@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from llm_app.models import Blob, LLMLog
 from tasks_app import services
 from tasks_app.models import Approval, ToolCallLog
 from tasks_app.models.errors import NothingToAnswer
@@ -115,3 +116,43 @@ def test_a_crash_after_the_approval_does_not_ask_again(path, expected, play, own
     ToolCallLog.objects.update(status="started")
     assert run.advance().state == "done"
     assert run.results()[0][0] == expected
+
+
+def test_an_approval_for_the_task_covers_the_commands_that_it_names(play, owner):
+    commands = ["git push --force", "git push -f origin main", "git push --force; reboot"]
+    run = play(*[call("shell", command=command) for command in commands], result())
+    run.advance()
+    approval = Approval.objects.get()
+    assert (approval.reason, approval.covers) == ("overwrites or deletes what a remote repository has", "git push")
+    services.decide(run.task, owner, "approved", scope="task")
+    assert run.advance().waiting_for == "approval"
+    assert "Approved for this task by olga" in run.results()[1][1]
+    assert Approval.objects.first().covers == "git push, reboot"
+
+
+def test_a_rejection_names_its_rule(play, owner):
+    run = play(call("shell", command="git push --force"), result())
+    services.decide(run.advance(), owner, "rejected", note="not now")
+    run.advance()
+    rule = "Rule: overwrites or deletes what a remote repository has."
+    assert run.results()[0] == ("rejected", f"Not run: olga rejected this call. {rule} They say: not now")
+
+
+def test_temporary_files_of_the_sandbox_are_deleted_without_a_question(play):
+    run = play(call("shell", command="mkdir /tmp/x; cd /tmp && rm -rf x ~/absent"), result())
+    assert run.advance().state == "done"
+
+
+def _tools_of(run):
+    return Blob.objects.get(pk=LLMLog.objects.filter(task_id=run.task.pk).latest("pk").tools_blob).content
+
+
+def test_model_reads_what_asks_only_while_commands_can_ask(play):
+    sentence = "Losing files or git work for good asks a person."
+    run = play(result())
+    run.advance()
+    assert sentence in _tools_of(run)
+    ToolSetting.objects.create(name="shell", approval="never")
+    later = play(result())
+    later.advance()
+    assert sentence not in _tools_of(later)

@@ -138,7 +138,10 @@ def test_an_approval_for_the_task_ends_when_the_tool_gets_four_eyes(play, set_up
 def test_an_approval_for_the_task_covers_no_higher_level_and_no_other_rule(play, owner):
     ToolSetting.objects.create(name="shell", approval="always")
     run = play(
-        call("shell", command="echo 1"), call("shell", command="echo 2"), call("shell", command="rm -rf x"), result()
+        call("shell", command="echo 1"),
+        call("shell", command="echo 2"),
+        call("shell", command="git push --force"),
+        result(),
     )
     services.decide(run.advance(), owner, "approved", scope="task")
     task = run.advance()

@@ -48,7 +48,7 @@ def test_a_recorded_task_reruns_without_divergence(play: Callable[..., Run], rep
 
 
 def test_questions_approvals_and_stops_rerun(play: Callable[..., Run], owner: Any) -> None:
-    dangerous = call("shell", command="rm -rf build")
+    dangerous = call("shell", command="git push --force")
     run = play(call("message", type="ask", text="Which?"), dangerous, dangerous, result())
     run.advance()
     services.reply(run.task, owner, "Blue")

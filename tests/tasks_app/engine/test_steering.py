@@ -55,7 +55,7 @@ def test_a_steer_answers_a_question(play, owner):
 
 
 def test_a_steer_rejects_a_call_that_waits_for_approval(play, owner):
-    run = play(call("shell", command="rm -rf everything"), result())
+    run = play(call("shell", command="git push --force"), result())
     run.advance()
     delivered = services.post_message(run.task.session, owner, script(result("Left.")), mode="steer")
     assert delivered.delivered_as == "steered"
@@ -75,7 +75,7 @@ def test_a_question_after_a_steer_is_not_asked(play, owner):
 
 
 def test_an_approved_call_runs_before_a_steer(play, owner):
-    run = play(call("shell", command="rm -rf everything; echo gone"), result())
+    run = play(call("shell", command="git push --force; echo gone"), result())
     run.advance()
     services.decide(run.task, owner, "approved")
     services.post_message(run.task.session, owner, script(result("Seen.")), mode="steer")
