@@ -196,7 +196,19 @@ on("click", toEnd, one("#to-end"));
 on("scroll", () => {
   if (isAtEnd()) one("#to-end").hidden = true;
 }, window);
-if (!location.hash.startsWith("#e") || location.hash === "#end") toEnd();
+
+// A session opens at its end, and stays there while pictures and diagrams come in, until the reader does something.
+if (!location.hash.startsWith("#e") || location.hash === "#end") {
+  toEnd();
+  const growing = new ResizeObserver(toEnd);
+  growing.observe(document.body);
+  for (const event of ["wheel", "touchstart", "pointerdown", "keydown", "hashchange"]) on(event, () => growing.disconnect(), window);
+  let top = window.scrollY;
+  on("scroll", () => { // by the scroll bar
+    if (window.scrollY < top && !isAtEnd()) growing.disconnect();
+    top = window.scrollY;
+  }, window);
+}
 
 // Earlier entries come in above: what is read stays where it is.
 let below;

@@ -39,6 +39,8 @@ class WorkspaceChange(models.Model):
 
     objects = WorkspaceChangeQuerySet.as_manager()
     unsaved: "Sequence[FileChange]" = ()
+    first_paths: Sequence[str] = ()  # for pages, redacted
+    further_paths = 0  # the number of the others
 
     class Meta:
         db_table = "workspace_changes"

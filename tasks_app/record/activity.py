@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import get_language, gettext, ngettext
 
 from tasks_app.models import CallStatus, ContextEntry, ContextType
-from tasks_app.record.item import Item
+from tasks_app.record.item import Item, named_files
 from tools_app.contract import registry
 from tools_app.errors import UnknownTool
 
@@ -19,11 +19,15 @@ _COUNT = re.compile(r"\{#(\w+)\}")
 
 
 class Phrase(NamedTuple):
-    """A tool's activity template, the phrase that it gives for one call, and that phrase shortened."""
+    """A tool's activity template, the phrase that it gives for one call, and that phrase shortened.
+
+    `files` are the paths that the phrase names, of a template that names those of several calls.
+    """
 
     template: str
     whole: str
     short: str
+    files: tuple[str, ...] = ()
 
 
 def phrase_of_call(name: str, arguments: Mapping[str, Any]) -> Phrase:
@@ -34,17 +38,26 @@ def phrase_of_call(name: str, arguments: Mapping[str, Any]) -> Phrase:
     return _phrase(f"{gettext('called {}').format(tool)}|{gettext('called {} # times').format(tool)}", phrase)
 
 
-def phrase_of(name: str, arguments: Mapping[str, Any]) -> Phrase:
-    """Return what a call did, from its tool's template: the form for one call, then “|” and the form for several."""
+def phrase_of(name: str, arguments: Mapping[str, Any], changed_files: Sequence[str] = ()) -> Phrase:
+    """Return what a call did, from its tool's template: the form for one call, then “|” and the form for several.
+
+    `changed_files` are named in place of the argument `path`, if the result lists them.
+    """
     template = _activity_of(name, arguments)
     singular, _, plural = template.partition("|")
+    files: tuple[str, ...] = ()
+    if not plural and "{path}" in singular:
+        path = arguments.get("path")
+        files = tuple(changed_files) or ((path,) if isinstance(path, str) and path not in ("", ".") else ())
+        arguments = {**arguments, "path": named_files(files) if files else None}
     singular = ngettext(singular, plural, 1) if plural else gettext(singular)
     singular = _COUNT.sub(lambda field: _quantity(field[1], arguments), singular)
-    return _phrase(template, " ".join(registry.fill_template(singular, arguments).split()))
+    return _phrase(template, " ".join(registry.fill_template(singular, arguments).split()), files)
 
 
-def _phrase(template: str, whole: str) -> Phrase:
-    return Phrase(template, whole, whole if len(whole) <= MAX_PHRASE_CHARS else whole[: MAX_PHRASE_CHARS - 1] + "…")
+def _phrase(template: str, whole: str, files: tuple[str, ...] = ()) -> Phrase:
+    short = whole if len(whole) <= MAX_PHRASE_CHARS else whole[: MAX_PHRASE_CHARS - 1] + "…"
+    return Phrase(template, whole, short, files)
 
 
 def activity_line(phrases: Iterable[Phrase]) -> str:
@@ -75,6 +88,9 @@ def _combined(template: str, phrases: Sequence[Phrase]) -> str:
     """Return one phrase for all calls of a template. A thing that several calls were about counts once."""
     singular, _, plural = template.partition("|")
     distinct, times, short_phrase = len({phrase.whole for phrase in phrases}), len(phrases), phrases[0].short
+    files = list(dict.fromkeys(path for phrase in phrases for path in phrase.files))
+    if len(files) > 1 and distinct > 1:
+        return registry.fill_template(gettext(singular), {"path": named_files(files)})
     if plural and distinct > 1:
         count = distinct if any(thing in singular for thing in _THINGS) else times
         return ngettext(singular, plural, count).replace("#", str(count))
@@ -122,9 +138,23 @@ class _Step:
     def phrase(self) -> Phrase:
         """The phrase in the active language."""
         if (language := get_language()) not in self.phrases:
-            make = phrase_of if self.has_run or not self.item.result else phrase_of_call
-            self.phrases[language] = make(self.item.call["name"], self.item.arguments)
+            name, arguments = self.item.call["name"], self.item.arguments
+            has_failed = self.item.result and not self.has_run
+            self.phrases[language] = (
+                phrase_of_call(name, arguments) if has_failed else phrase_of(name, arguments, self.item.patched_files)
+            )
         return self.phrases[language]
+
+
+def _change_phrase(steps: Iterable[_Step]) -> list[Phrase]:
+    """Return a phrase of the files that calls changed without naming them, such as commands, or nothing."""
+    changes = [step.item.change for step in steps if step.item.change and not step.phrase.files]
+    paths = list(dict.fromkeys(path for change in changes for path in change.first_paths))
+    if not paths:
+        return []
+    more = sum(change.further_paths for change in changes)
+    template = gettext("changed {}")
+    return [_phrase(template, template.format(named_files(paths, more)))]
 
 
 class Activity:
@@ -151,7 +181,7 @@ class Activity:
         """The summary. Calls that were not allowed to run appear only if no other call did."""
         steps = list(self._steps.values())
         done = [step for step in steps if step.has_run or step.status not in _NOT_DONE]
-        return activity_line([step.phrase for step in done or steps])
+        return activity_line([*(step.phrase for step in done or steps), *_change_phrase(done)])
 
     @property
     def amiss(self) -> int:

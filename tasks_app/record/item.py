@@ -4,10 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import PurePosixPath
 from typing import Any
 
 import orjson
 from django.template.loader import select_template
+from django.utils.translation import gettext
 
 from llm_app.models import LLMLog, Route
 from tasks_app.models import (
@@ -26,6 +28,7 @@ from tasks_app.record import call_json, delegated
 LONGEST_LINE = 160  # characters
 MAX_PREVIEW_CHARS = 300  # characters of arguments and result before the card is opened
 MOST_PORTS = 3  # per call
+MAX_NAMES = 3  # files named in a line
 _PORT = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|sandbox|\bport|http\.server):?[\s=]?\s*(\d{2,5})\b", re.IGNORECASE
 )
@@ -38,8 +41,8 @@ class Item:
     """An entry and its related objects, loaded beforehand: properties never query.
 
     `result` and `log` belong to the entry's call. `failed_call` is the LLM call that a notice reports, and
-    `failed_route` its route. `change` lists the files that the call changed, with an annotated `count`. `children` are
-    the tasks that the call delegated.
+    `failed_route` its route. `change` lists the files that the call changed, with their `count` and first paths.
+    `children` are the tasks that the call delegated.
     """
 
     entry: ContextEntry
@@ -175,6 +178,23 @@ class Item:
         return _card_template(delegated.TOOL_NAME if self.children else self.call["name"])
 
     @property
+    def change_names(self) -> str:
+        """The names of the files that the call changed."""
+        change = self.change
+        return named_files(change.first_paths, change.further_paths) if change else ""
+
+    @property
+    def patched_files(self) -> list[str]:
+        """The paths that the result of a patch lists."""
+        return _texts(self.result.metadata.get("paths")) if self.result else []
+
+    @property
+    def patch(self) -> str:
+        """The text of a patch as the model wrote it, unless the result shows the change."""
+        is_patch = self.arguments.get("action") == "patch" and not (self.result and self.result.metadata.get("diff"))
+        return str(self.arguments.get("content") or "") if is_patch else ""
+
+    @property
     def is_long(self) -> bool:
         """Return whether the card's content is loaded only when the card is opened."""
         if self.result is None:
@@ -265,6 +285,16 @@ class Item:
     def pictures(self) -> list[str]:
         """The paths of the pictures in the call's result."""
         return [picture["path"] for picture in self.result.pictures] if self.result else []
+
+
+def named_files(paths: Sequence[str], more: int = 0) -> str:
+    """Return the path of one file, or the names of several without their folders. `more` files are only counted."""
+    if len(paths) == 1 and not more:
+        return paths[0]
+    names = [PurePosixPath(path).name for path in paths]
+    listed = ", ".join((names if len(set(names)) == len(names) else list(paths))[:MAX_NAMES])
+    more += max(0, len(paths) - MAX_NAMES)
+    return gettext("{} and {} more").format(listed, more) if more else listed
 
 
 @lru_cache(maxsize=256)

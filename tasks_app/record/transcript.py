@@ -7,17 +7,18 @@ from html import escape
 from itertools import accumulate, takewhile
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, Prefetch
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog, Route
 from llm_app.sql import cached_sql, fetch_all
 from llm_app.transport import own_words
-from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
+from tasks_app.models import ContextEntry, ContextType, FileChange, Session, ToolCallLog, WorkspaceChange
 from tasks_app.models.entry import EntryQuerySet
-from tasks_app.record import delegated, redact_entries
+from tasks_app.record import delegated, redact_entries, redactor_of
 from tasks_app.record.activity import STEPS, Activity, ItemGroup, is_step, item_groups
-from tasks_app.record.item import MAX_PREVIEW_CHARS, Item
+from tasks_app.record.item import MAX_NAMES, MAX_PREVIEW_CHARS, Item
+from tools_app.files import as_text
 
 PAGE_ENTRIES, PAGE_BYTES = 60, 60_000  # limits of entries and, roughly, bytes of HTML; the rest of the page has 30,000
 MAX_ACTIVITY_ENTRIES = 500  # entries read for the line of an activity that has already begun
@@ -169,11 +170,18 @@ def _logs(session: Session, calls: Iterable[str], results: Iterable[Any]) -> dic
 
 
 def _changes(session: Session, call_ids: Collection[str]) -> dict[str, WorkspaceChange]:
-    """Return the file changes of calls by call id, with their `count`."""
+    """Return the file changes of calls by call id, with their `count` and first paths."""
     if not call_ids:
         return {}
     changes = WorkspaceChange.objects.filter(session=session, call_id__in=call_ids)
-    return {row.call_id: row for row in changes.annotate(count=Count("files"))}
+    files = FileChange.objects.order_by("path").only("change_id", "path")[:MAX_NAMES]
+    counted = changes.annotate(count=Count("files"))
+    rows: list[Any] = list(counted.prefetch_related(Prefetch("files", files, to_attr="first_files")))
+    redactor = redactor_of(session)
+    for row in rows:
+        row.first_paths = [as_text(redactor.redacted(file.path)) for file in row.first_files]
+        row.further_paths = row.count - len(row.first_paths)
+    return {row.call_id: row for row in rows}
 
 
 def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:

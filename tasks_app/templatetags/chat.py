@@ -30,6 +30,8 @@ register.simple_tag(entries.prose)
 register.simple_tag(delegated.delegating_session, name="origin_of")
 register.simple_tag(choices.usable_agents, name="usable_agents")
 register.simple_tag(changes.proposed_change, name="proposed_change")
+_PATCH_FILES = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")  # headers of a patch in an envelope
+_PATCH_FRAME = ("*** Begin Patch", "*** End Patch", "diff --git ", "index ", "new file mode ", "deleted file mode ")
 # Unicode categories of invisible characters (bidi controls, zero widths, separators …), and invisible letters.
 _HIDDEN_CATEGORIES, _BLANK_LETTERS = ("Cc", "Cf", "Co", "Zl", "Zp"), "\u034f\u115f\u1160\u2800\u3164\uffa0"
 
@@ -131,13 +133,38 @@ def is_short(text: str) -> bool:
 
 
 @register.filter
+def diff_files(diff: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the files of a diff or patch: the name of each, or '', and its lines with their kinds."""
+    files: list[tuple[str, list[tuple[str, str]]]] = []
+    for kind, line in diff_lines(diff):
+        if line.startswith(_PATCH_FRAME):
+            continue
+        name = _file_name(line) if kind == "file" else ""
+        if line.startswith("+++") and kind == "file" and files:  # the second line of a file's header
+            files[-1] = name or files[-1][0], files[-1][1]
+        elif kind == "file" or not files:
+            files.append((name, []))
+        files[-1][1].append((kind, line))
+    return files
+
+
+def _file_name(header: str) -> str:
+    """Return the file that a header of a diff or patch names, or '' for /dev/null."""
+    name = header.partition(": ")[2] if header.startswith("*** ") else header[4:].partition("\t")[0]
+    return "" if name == "/dev/null" else name.removeprefix("a/").removeprefix("b/")
+
+
+@register.filter
 def diff_lines(diff: str) -> list[tuple[str, str]]:
-    """Return the lines of a unified diff with their kinds: file, added, removed, place or same."""
+    """Return the lines of a unified diff or patch with their kinds: file, added, removed, place or same."""
     kinds = {"+": "added", "-": "removed", "@": "place"}
     lines = diff.removesuffix("\n").split("\n")  # not at other line breaks, which are shown
     # Names of files are in the two lines above a hunk header.
     names = {n - back for n, line in enumerate(lines) for back in (1, 2) if line.startswith("@")}
-    is_name = [n in names and line.startswith(("---", "+++")) for n, line in enumerate(lines)]
+    is_name = [
+        (n in names and line.startswith(("---", "+++"))) or line.startswith(_PATCH_FILES)
+        for n, line in enumerate(lines)
+    ]
     return [("file" if is_name[n] else kinds.get(line[:1], "same"), line) for n, line in enumerate(lines)]
 
 

@@ -12,7 +12,7 @@ def write(name):
 def test_finished_steps_fold_into_a_line_above_the_running_one(chat: Chat):
     chat.start(script(write("a.txt"), write("b.txt"), call("shell", {"command": f"echo begun; {WAIT}"}), result()))
     line = chat.page.locator(".activity .what")
-    expect(line).to_contain_text("Wrote 2 files, ran echo begun")
+    expect(line).to_contain_text("Wrote a.txt, b.txt, ran echo begun")
     expect(chat.tool("shell")).to_be_visible()
     expect(chat.tool("file").first).to_be_hidden()
     expect(chat.page.get_by_text("begun", exact=True)).to_have_count(1)
@@ -36,7 +36,7 @@ def test_reload_shows_the_same_groups(chat: Chat):
     chat.page.reload()
     expect(lines).to_have_count(2)
     assert [" ".join(line.split()) for line in lines.all_text_contents()] == live
-    assert live == ["Wrote 2 files", "Wrote c, called file (read) 1 failed"]
+    assert live == ["Wrote a, b", "Wrote c, called file (read) 1 failed"]
 
 
 def test_link_to_a_step_opens_its_group(chat: Chat):

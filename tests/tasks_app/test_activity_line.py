@@ -37,6 +37,27 @@ def test_file_read_in_pages_counts_once():
     assert line(read("a"), read("a"), read("b")) == "Read 2 files"
 
 
+def change(action, path):
+    return ("file", {"action": action, "path": path})
+
+
+def test_changed_files_are_named():
+    assert line(change("edit", "src/app.py")) == "Edited src/app.py"
+    assert line(change("edit", "src/app.py"), change("edit", "src/models.py")) == "Edited app.py, models.py"
+    assert line(change("edit", "a.py"), change("edit", "a.py")) == "Edited a.py twice"
+    assert line(*(change("write", f"{name}.py") for name in "abcde")) == "Wrote a.py, b.py, c.py and 2 more"
+    same_names = [change("write", "a/x.py"), change("write", "b/x.py")]
+    assert line(*same_names) == "Wrote a/x.py, b/x.py"
+
+
+def test_patch_names_the_files_of_its_result():
+    patch = {"action": "patch", "path": ".", "content": "…"}
+    assert activity_line([phrase_of("file", patch)]) == "Patched"
+    assert activity_line([phrase_of("file", patch, ["src/a.py", "src/b.py"])]) == "Patched a.py, b.py"
+    two = [phrase_of("file", patch, ["src/a.py"]), phrase_of("file", patch, ["b.py", "src/a.py"])]
+    assert activity_line(two) == "Patched a.py, b.py"
+
+
 def test_repeated_command_counts_each_time():
     commands = [*(f"make part{number}" for number in range(10)), *["make test"] * 10]
     assert line(*(("shell", {"command": command}) for command in commands)) == "Ran 20 commands"

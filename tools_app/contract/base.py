@@ -219,7 +219,8 @@ class ToolDefinition:
 
     `judge` receives the arguments and the workspace. It can raise `danger` and never lowers it. `compact_template` is
     the line that replaces an old call in the context. `activity` describes calls by their action, kind or type, or
-    under "": one call before the bar, several (#) after it, as in "read {path}|read # files".
+    under "": one call before the bar, several (#) after it, as in "read {path}|read # files". Without a bar,
+    {path} names the files of several calls.
 
     `visible` returns whether models have the tool at a step. A tool that is not `listed` can still be called. It is
     listed only with the tool that it `accompanies`. `shown` returns the arguments that models see, as a model with

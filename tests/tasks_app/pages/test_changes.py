@@ -5,7 +5,7 @@ import pytest
 from llm_app.models import Secret
 from tasks_app import services
 from tasks_app.models import WorkspaceChange
-from tasks_app.templatetags.chat import diff_lines
+from tasks_app.templatetags.chat import diff_files, diff_lines
 from tasks_app.worker import jobs
 from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import call, result, script
@@ -39,6 +39,29 @@ def test_changed_line_that_looks_like_a_file_header_is_a_change():
     ]
 
 
+@pytest.mark.parametrize(
+    ("diff", "files"),
+    [
+        ("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-1\n+2\n--- a/y.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-1", ["x.py", "y.py"]),
+        ("diff --git a/n.py b/n.py\nindex 1..2\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1 @@\n+1", ["n.py"]),
+        (
+            "*** Begin Patch\n*** Update File: a.py\n@@ def f\n-1\n+2\n*** Add File: b.py\n+3\n*** End Patch",
+            ["a.py", "b.py"],
+        ),
+        ("-old\n+new", [""]),
+    ],
+)
+def test_a_diff_is_shown_by_files(diff, files):
+    shown = diff_files(diff)
+    assert [name for name, _ in shown] == files
+    kinds = {kind for _, lines in shown for kind, _ in lines}
+    assert "added" in kinds or "removed" in kinds
+    frame = ("*** Begin", "*** End", "diff --git", "index")
+    assert [line for _, lines in shown for _, line in lines] == [
+        line for line in diff.split("\n") if not line.startswith(frame)
+    ]
+
+
 def address(session, number, verb=""):
     change = WorkspaceChange.objects.filter(session=session).order_by("pk")[number]
     return f"/s/{session.pk}/changes/{change.pk}/{verb}"
@@ -46,7 +69,7 @@ def address(session, number, verb=""):
 
 def test_card_counts_changed_files(changed, alices):
     page = alices.page(changed.get_absolute_url())
-    assert page.count("1 file changed") == page.count("2 files changed") == 1
+    assert page.count("1 file changed: ") == page.count("2 files changed: ") == 1
     assert f'href="{address(changed, 1)}"' in page
 
 
