@@ -18,7 +18,7 @@ def test_a_clear_call_runs_and_its_changes_are_noted(play: Callable[..., Run]) -
     assert [status for status, _ in run.results()][:3] == ["succeeded"] * 3
     written, printed, edited, _ = ToolCallLog.objects.filter(task=run.task).order_by("pk")
     assert (written.name, printed.name) == ("file", "shell")
-    assert printed.arguments == '{"command": "cat a.txt", "timeout_s": 600, "background": false}'
+    assert printed.arguments == '{"command": "cat a.txt", "timeout_s": 600, "background": false, "python": false}'
     remarks = [remark["said"] for remark in printed.remarks if remark["by"] == "coerced"]
     assert remarks == ["cmd → command; timeout → timeout_s; timeout_s: 1000 → 600; command: cat a.txt"]
     call_entry = next(entry for entry in run.entries if entry.call and entry.call["name"] == "shell")
