@@ -1,6 +1,5 @@
 """Detection of a document's format, by signature, or for text formats by file extension."""
 
-import re
 import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -21,30 +20,17 @@ _OLD_OFFICE_FILE = "It is an Office file of before 2007 (.doc, .xls, .ppt). Save
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """A document format and the `module` that reads it, imported on demand because it can need a library.
-
-    `main_type` is the content type of the main part that this library accepts.
-    """
+    """A document format and the `module` that reads it, imported on demand because it can need a library."""
 
     kind: str
     module: str
-    main_type: bytes = b""
 
 
-_CONTENT_TYPES = "[Content_Types].xml"
-_MAIN = b"application/vnd.openxmlformats-officedocument.%s.main+xml"
-# Templates, slide shows and files with macros have the same parts under other types (ISO 29500-1, 11.3.10 and 13.3.6).
-_TYPE_VARIANTS = re.compile(
-    rb"application/vnd\.(ms-word\.(document|template)\.macroEnabled(Template)?|ms-powerpoint\.\w+\.macroEnabled"
-    rb"|openxmlformats-officedocument\.(wordprocessingml\.template|presentationml\.(template|slideshow)))\.main\+xml"
-)
 _PDF = Format(kind="PDF", module="pdf")
 _BY_ENTRY = {  # ISO 29500-2: the parts of an Office file are in a folder named after the application
-    "word/": Format(kind="Word document", module="text_document", main_type=_MAIN % b"wordprocessingml.document"),
+    "word/": Format(kind="Word document", module="word.reader"),
     "xl/": Format(kind="Excel workbook", module="spreadsheet"),
-    "ppt/": Format(
-        kind="PowerPoint presentation", module="presentation", main_type=_MAIN % b"presentationml.presentation"
-    ),
+    "ppt/": Format(kind="PowerPoint presentation", module="powerpoint.reader"),
 }
 _BY_MIMETYPE = {  # OpenDocument 1.3 part 2, 3.3 and EPUB 3.3, 4.2.6.2: the first entry, `mimetype`, is the type
     b"application/vnd.oasis.opendocument.": Format(kind="OpenDocument file", module="opendocument"),
@@ -104,8 +90,6 @@ def open_document(body: bytes, name: str) -> ParsedDocument:
     """
     document_format = _format_of(body, name)
     try:
-        if document_format.main_type:
-            body = _with_main_type(body, document_format.main_type)
         reader = import_module(f"tools_app.documents.{document_format.module}")
         document: ParsedDocument = reader.open_document(body)
     except (DocumentParseError, MemoryError):
@@ -113,20 +97,6 @@ def open_document(body: bytes, name: str) -> ParsedDocument:
     except Exception as error:  # libraries raise any error for damaged parts
         raise DocumentParseError(f"It is damaged, or no {document_format.kind} that can be read here.") from error
     return document
-
-
-def _with_main_type(body: bytes, main_type: bytes) -> bytes:
-    """Return the archive with the content type of an ordinary document in place of a variant."""
-    with zipfile.ZipFile(BytesIO(body)) as archive:
-        types = archive.read(_CONTENT_TYPES) if _CONTENT_TYPES in archive.namelist() else b""
-        if not _TYPE_VARIANTS.search(types):
-            return body
-        out = BytesIO()
-        with zipfile.ZipFile(out, "w") as copy:
-            for entry in archive.namelist():
-                is_types = entry == _CONTENT_TYPES
-                copy.writestr(entry, _TYPE_VARIANTS.sub(main_type, types) if is_types else archive.read(entry))
-    return out.getvalue()
 
 
 def _format_of(body: bytes, name: str) -> Format:

@@ -17,15 +17,24 @@ from tools_app.documents.document import DocumentParseError, ParsedDocument, Par
 Element = Any  # lxml has no types
 
 
-def parse(data: bytes) -> Element:
+def parse(data: bytes, *, recover: bool = False) -> Element | None:
     """Parse XML safely. The parser itself refuses a depth over 256 and texts over 10 MB.
+
+    With `recover`, return the content before the damage, or None.
 
     Raises: etree.XMLSyntaxError.
     """
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+        recover=recover,
     )
     root = etree.fromstring(data, parser)
+    if root is None:
+        return None
     etree.strip_elements(root, etree.Entity, with_tail=False)  # the remains of references
     return root
 

@@ -1,0 +1,1 @@
+"""Parts that Word and PowerPoint files share: the package, pictures, charts, diagrams, equations and symbols."""

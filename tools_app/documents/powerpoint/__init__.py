@@ -1,0 +1,1 @@
+"""The PowerPoint reader: slides in the order of their shapes, with charts, diagrams, notes and comments."""

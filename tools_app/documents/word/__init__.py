@@ -1,0 +1,1 @@
+"""The Word reader: nothing of a document is lost in silence."""
