@@ -2,6 +2,7 @@
 
 import json
 import random
+from datetime import UTC, datetime
 from io import BytesIO
 
 import pytest
@@ -25,9 +26,12 @@ def refusal(data: bytes, name: str = "") -> str:
 
 
 def test_word() -> None:
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
     assert parts(documents.report()) == {
-        "page 1 of 2": "Header: Bee Institute\nFooter: Confidential\n\nIn a content control\n\n## Findings\n\nBees fly",
-        "page 2 of 2": "- They rest[comment 0][^7] well\n\n| Inner |\n\n[comment 0]: Ada: At night?\n[^7]: Seen in 2025",
+        "page 1 of 2": "Tracked changes, not accepted: 1 insertion, 1 deletion by Ada. Shown as [-deleted-] and {+inserted+}.\n"
+        "Header: Bee Institute\nFooter: Confidential\n\nIn a content control\n\n## Findings\n\nBees fly",
+        "page 2 of 2": "- They rest[comment 0][^1]{+ well+}[- badly-]\n\n| Inner |\n\n"
+        f"[comment 0]: Ada, {today}, on “They rest”: At night?\n[^1]: Seen in 2025",
     }
 
 
@@ -42,7 +46,7 @@ def test_excel() -> None:
 
 def test_powerpoint() -> None:
     assert parts(documents.slides()) == {
-        "slide 1 of 2": "Figures\n|  | Cell |\nChart:\n|  | Hives |\n| May | 3.0 |",
+        "slide 1 of 2": "# Figures\n|  | Cell |\nChart:\n|  | Hives |\n| May | 3 |",
         "slide 2 of 2 (hidden)": "",
     }
 

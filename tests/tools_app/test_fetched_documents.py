@@ -39,8 +39,8 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
         (
             documents.powerpoint(),
             [
-                "--- slide 1 of 2 ---\nFirst\nBody of First",
-                "--- slide 2 of 2 ---\nSecond\nBody of Second\nNotes: Say this",
+                "--- slide 1 of 2 ---\n# First\n- Body of First",
+                "--- slide 2 of 2 ---\n# Second\n- Body of Second\nNotes: Say this",
             ],
         ),
     ],

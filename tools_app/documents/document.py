@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 NO_TEXT = "[This page has no text: it is a picture, such as a scan. Look at it as a picture.]"
+DAMAGED = "[The file is damaged here: text can be missing.]"
 LONGEST_LINE = 1_000  # characters; a paragraph can fill a page, and the page of a tool's result ends at a line end
 _MAX_COLUMNS = 200  # of a table; a row of a sheet can have 16,384 cells
 # Characters that readers do not see or databases do not store: control characters, lone surrogates, and invisible

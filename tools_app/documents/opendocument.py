@@ -17,14 +17,26 @@ from tools_app.documents.document import DocumentParseError, ParsedDocument, Par
 Element = Any  # lxml has no types
 
 
-def parse(data: bytes, *, recover: bool = False) -> Element | None:
+def parse(data: bytes) -> Element:
     """Parse XML safely. The parser itself refuses a depth over 256 and texts over 10 MB.
-
-    With `recover`, return the content before the damage, or None.
 
     Raises: etree.XMLSyntaxError.
     """
-    parser = etree.XMLParser(
+    root = etree.fromstring(data, _parser())
+    etree.strip_elements(root, etree.Entity, with_tail=False)  # the remains of references
+    return root
+
+
+def parse_damaged(data: bytes) -> Element | None:
+    """Return the content before the damage, or None."""
+    root = etree.fromstring(data, _parser(recover=True))
+    if root is not None:
+        etree.strip_elements(root, etree.Entity, with_tail=False)
+    return root
+
+
+def _parser(*, recover: bool = False) -> Any:
+    return etree.XMLParser(
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
@@ -32,11 +44,6 @@ def parse(data: bytes, *, recover: bool = False) -> Element | None:
         remove_pis=True,
         recover=recover,
     )
-    root = etree.fromstring(data, parser)
-    if root is None:
-        return None
-    etree.strip_elements(root, etree.Entity, with_tail=False)  # the remains of references
-    return root
 
 
 def part(archive: zipfile.ZipFile, name: str) -> Element | None:

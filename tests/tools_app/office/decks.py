@@ -5,13 +5,12 @@ from io import BytesIO
 from typing import Any
 
 import pptx
-from pptx.oxml import parse_xml
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import PROG_ID
-from pptx.opc.constants import RELATIONSHIP_TYPE
 from pptx.opc.package import Part
 from pptx.opc.packuri import PackURI
+from pptx.oxml import parse_xml
 from pptx.util import Inches
 
 from tests.tools_app.office.files import Case, diagram, picture, root, strict
@@ -118,7 +117,9 @@ def _old_comments(deck: Any, slide: Any) -> None:
         Part(PackURI("/ppt/commentAuthors.xml"), "application/xml", deck.part.package, authors.encode()),
         _REL + "commentAuthors",
     )
-    comment = '<p:cm authorId="7" dt="2026-03-10T09:00:00" idx="1"><p:pos x="1" y="1"/><p:text>Source of 42?</p:text></p:cm>'
+    comment = (
+        '<p:cm authorId="7" dt="2026-03-10T09:00:00" idx="1"><p:pos x="1" y="1"/><p:text>Source of 42?</p:text></p:cm>'
+    )
     _part(slide, "/ppt/comments/comment1.xml", "comments", root("p:cmLst", comment))
 
 
@@ -150,7 +151,13 @@ def _grouped(deck: Any, slide: Any) -> None:
 
 def _reversed(deck: Any, slide: Any) -> None:
     """Add boxes in an order that is not the one on the slide: two columns of a grid below a line, and a foot."""
-    for text, left, top in (("Foot 5", 1, 6), ("Right 3", 5, 3), ("Left 2", 1, 3.1), ("Right low 4", 5, 4.5), ("Top 1", 1, 1)):
+    for text, left, top in (
+        ("Foot 5", 1, 6),
+        ("Right 3", 5, 3),
+        ("Left 2", 1, 3.1),
+        ("Right low 4", 5, 4.5),
+        ("Top 1", 1, 1),
+    ):
         _box(slide, text, left, top)
 
 
@@ -196,7 +203,11 @@ def _footers(deck: Any, slide: Any) -> None:
 
 def _links(deck: Any, slide: Any) -> None:
     words = _box(slide, "", 1, 1).text_frame.paragraphs[0]
-    for text, address in (("Terms", "https://example.org/terms"), (" and ", ""), ("Ms Roth", "mailto:roth@example.org")):
+    for text, address in (
+        ("Terms", "https://example.org/terms"),
+        (" and ", ""),
+        ("Ms Roth", "mailto:roth@example.org"),
+    ):
         part = words.add_run()
         part.text = text
         if address:
@@ -284,7 +295,15 @@ CASES = [
     Case(
         name="charts on a slide",
         data=_deck(_charts),
-        shown=["Chart: Revenue 2026", "|  | North | South |", "| Q1 | 12.5 | 8 |", "| Q2 | 14 |  |", "Measured", "| 0.5 | 101 |", "| 1.5 | 203 |"],
+        shown=[
+            "Chart: Revenue 2026",
+            "|  | North | South |",
+            "| Q1 | 12.5 | 8 |",
+            "| Q2 | 14 |  |",
+            "Measured",
+            "| 0.5 | 101 |",
+            "| 1.5 | 203 |",
+        ],
     ),
     Case(
         name="a chart with groups of categories",
@@ -297,8 +316,14 @@ CASES = [
         data=_deck(_merged),
         shown=["| Costs 2026 | ← | Sum |", "| Berlin | 10 | 30 |", "| ↑ | 20 | 40 |"],
     ),
-    Case(name="notes of a slide", data=_deck(_notes, _TITLE_ONLY), shown=["# Talk", "Notes: Say 1,200 first\nthen pause"]),
-    Case(name="old comments of a slide", data=_deck(_old_comments), shown=["Draft", "Comment by Ada Roth, 2026-03-10: Source of 42?"]),
+    Case(
+        name="notes of a slide", data=_deck(_notes, _TITLE_ONLY), shown=["# Talk", "Notes: Say 1,200 first\nthen pause"]
+    ),
+    Case(
+        name="old comments of a slide",
+        data=_deck(_old_comments),
+        shown=["Draft", "Comment by Ada Roth, 2026-03-10: Source of 42?"],
+    ),
     Case(
         name="new comments of a slide",
         data=_deck(_new_comments),
@@ -314,7 +339,9 @@ CASES = [
         data=_deck(_reversed),
         shown=["Top 1\nLeft 2\nRight 3\nRight low 4\nFoot 5"],
     ),
-    Case(name="places from the layout", data=_deck(_in_layout, _TWO_CONTENT), shown=["# Both\n- Left body\n- Right body"]),
+    Case(
+        name="places from the layout", data=_deck(_in_layout, _TWO_CONTENT), shown=["# Both\n- Left body\n- Right body"]
+    ),
     Case(name="a hidden slide", data=_deck(_hidden), shown=["(hidden)", "Backup figures 2025"]),
     Case(
         name="pictures of a slide",

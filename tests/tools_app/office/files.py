@@ -184,7 +184,7 @@ def table_row(*cells: str, properties: str = "") -> str:
 
 
 def table_cell(content: str, properties: str = "") -> str:
-    inner = content if content.startswith("<w:p>") or content.startswith("<w:tbl>") else paragraph(content or "<w:r/>")
+    inner = content if content.startswith(("<w:p>", "<w:tbl>")) else paragraph(content or "<w:r/>")
     return f"<w:tc><w:tcPr>{properties}</w:tcPr>{inner}</w:tc>"
 
 

@@ -31,7 +31,9 @@ _SHAPE = (
     "</w:drawing></mc:Choice><mc:Fallback><w:pict><v:shape><v:textbox>{0}</v:textbox></v:shape></w:pict></mc:Fallback>"
     "</mc:AlternateContent></w:r>"
 )
-_WATERMARK = '<w:r><w:pict><v:shape id="PowerPlusWaterMarkObject1"><v:textpath string="DRAFT 4"/></v:shape></w:pict></w:r>'
+_WATERMARK = (
+    '<w:r><w:pict><v:shape id="PowerPlusWaterMarkObject1"><v:textpath string="DRAFT 4"/></v:shape></w:pict></w:r>'
+)
 _OLE = (
     '<w:r><w:object><v:shape><v:imagedata r:id="i" o:title=""/></v:shape><o:OLEObject Type="Embed" ProgID="{}" r:id="{}"/>'
     "</w:object></w:r>"
@@ -52,20 +54,31 @@ CASES = [
             targets=_PICTURE_TARGETS | {"l": ("hyperlink", "https://example.org/full", "External")},
             parts=_PICTURES,
         ),
-        shown=["[picture 1: image1.png, 640 × 480]", "See [picture 2: image2.jpeg, 32 × 20: Sales by region] above",
-               "[picture 3: image1.png (umsatz.png), 640 × 480](https://example.org/full)"],
+        shown=[
+            "[picture 1: image1.png, 640 × 480]",
+            "See [picture 2: image2.jpeg, 32 × 20: Sales by region] above",
+            "[picture 3: image1.png (umsatz.png), 640 × 480](https://example.org/full)",
+        ],
     ),
     Case(
         name="a picture that is missing, linked, or old",
         data=word(
             paragraph(drawing("gone"))
-            + paragraph('<w:r><w:drawing><wp:inline><wp:docPr id="1" name="x"/><a:graphic><a:graphicData><pic:pic><pic:blipFill>'
-                        '<a:blip r:link="far"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r>')
-            + paragraph('<w:r><w:pict><v:shape alt="Old logo"><v:imagedata r:id="p1" o:title="logo"/></v:shape></w:pict></w:r>'),
+            + paragraph(
+                '<w:r><w:drawing><wp:inline><wp:docPr id="1" name="x"/><a:graphic><a:graphicData><pic:pic><pic:blipFill>'
+                '<a:blip r:link="far"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r>'
+            )
+            + paragraph(
+                '<w:r><w:pict><v:shape alt="Old logo"><v:imagedata r:id="p1" o:title="logo"/></v:shape></w:pict></w:r>'
+            ),
             targets={"p1": ("image", "media/image1.png"), "far": ("image", "https://example.org/far.png", "External")},
             parts=_PICTURES,
         ),
-        shown=["[picture 1: missing]", "[picture 2: https://example.org/far.png]", "[picture 3: image1.png, 640 × 480: Old logo]"],
+        shown=[
+            "[picture 1: missing]",
+            "[picture 2: https://example.org/far.png]",
+            "[picture 3: image1.png, 640 × 480: Old logo]",
+        ],
     ),
     Case(
         name="a text box, once",
@@ -77,7 +90,7 @@ CASES = [
         name="a text box with a table and a list, and one in a cell",
         data=word(
             paragraph(_SHAPE.format(_BOX.format(table(["Inside", "3.75"]) + item("first"))))
-            + table(["Cell", table_cell(paragraph(run("text") + _SHAPE.format(_BOX.format(paragraph("boxed 8"))))) ]),
+            + table(["Cell", table_cell(paragraph(run("text") + _SHAPE.format(_BOX.format(paragraph("boxed 8")))))]),
             numbering=numbering(level(0, "%1)")),
         ),
         shown=["| Inside | 3.75 |", "1) first", "boxed 8", "text"],
@@ -86,7 +99,9 @@ CASES = [
     Case(
         name="old text boxes and a watermark",
         data=word(
-            paragraph(f'<w:r><w:pict><v:rect><v:textbox>{_BOX.format(paragraph("Old box 1999"))}</v:textbox></v:rect></w:pict></w:r>')
+            paragraph(
+                f"<w:r><w:pict><v:rect><v:textbox>{_BOX.format(paragraph('Old box 1999'))}</v:textbox></v:rect></w:pict></w:r>"
+            )
             + '<w:sectPr><w:headerReference w:type="default" r:id="h"/></w:sectPr>',
             targets={"h": ("header", "header1.xml")},
             parts={"word/header1.xml": root("w:hdr", paragraph(_WATERMARK))},
@@ -98,7 +113,11 @@ CASES = [
         data=word(
             paragraph(graphic('<c:chart r:id="c"/>')),
             targets={"c": ("chart", "charts/chart1.xml")},
-            parts={"word/charts/chart1.xml": chart("Revenue", ["Q1", "Q2"], {"North": ["12.5", "14"], "South": ["8", "9.25"]})},
+            parts={
+                "word/charts/chart1.xml": chart(
+                    "Revenue", ["Q1", "Q2"], {"North": ["12.5", "14"], "South": ["8", "9.25"]}
+                )
+            },
         ),
         shown=["Chart: Revenue", "|  | North | South |", "| Q1 | 12.5 | 8 |", "| Q2 | 14 | 9.25 |"],
     ),
@@ -107,8 +126,11 @@ CASES = [
         data=word(
             paragraph(graphic('<dgm:relIds r:dm="d" r:lo="x" r:qs="x" r:cs="x"/>')),
             targets={"d": ("diagramData", "diagrams/data1.xml")},
-            parts={"word/diagrams/data1.xml": diagram({"a": "Board", "b": "Sales 12", "c": "Finance 7"},
-                                                      [("root", "a"), ("a", "b"), ("a", "c")])},
+            parts={
+                "word/diagrams/data1.xml": diagram(
+                    {"a": "Board", "b": "Sales 12", "c": "Finance 7"}, [("root", "a"), ("a", "b"), ("a", "c")]
+                )
+            },
         ),
         shown=["Diagram:", "- Board", "  - Sales 12", "  - Finance 7"],
         once=["Sales 12"],
@@ -125,7 +147,8 @@ CASES = [
                 "word/_rels/header1.xml.rels": relations({"p1": ("image", "media/image1.png")}),
                 "word/header2.xml": root("w:hdr", paragraph("Even side")),
                 "word/footer1.xml": root(
-                    "w:ftr", paragraph(run("Page ") + field("PAGE", run("1")) + run(" of ") + field("NUMPAGES", run("12")))
+                    "w:ftr",
+                    paragraph(run("Page ") + field("PAGE", run("1")) + run(" of ") + field("NUMPAGES", run("12"))),
                 ),
                 "word/media/image1.png": picture(64, 48),
             },
@@ -146,15 +169,20 @@ CASES = [
     ),
     Case(
         name="a table in a table",
-        data=word(table(["Outer", table_cell(paragraph("Lead ") + table(["a", "1"], ["b", "2"]) + paragraph(run(" tail")))])),
+        data=word(
+            table(["Outer", table_cell(paragraph("Lead ") + table(["a", "1"], ["b", "2"]) + paragraph(run(" tail")))])
+        ),
         shown=["| Outer | Lead a ¦ 1 / b ¦ 2 tail |"],
     ),
     Case(
         name="embedded files",
         data=word(
             paragraph(run("Budget ") + _OLE.format("Excel.Sheet.12", "x")) + paragraph(_OLE.format("Package", "o")),
-            targets={"i": ("image", "media/image1.png"), "x": ("package", "embeddings/Budget_2026.xlsx"),
-                     "o": ("oleObject", "embeddings/oleObject1.bin")},
+            targets={
+                "i": ("image", "media/image1.png"),
+                "x": ("package", "embeddings/Budget_2026.xlsx"),
+                "o": ("oleObject", "embeddings/oleObject1.bin"),
+            },
             parts={"word/embeddings/Budget_2026.xlsx": b"PK", "word/embeddings/oleObject1.bin": b"x"} | _PICTURES,
         ),
         shown=["Budget [embedded file: Budget_2026.xlsx, Excel.Sheet.12]", "[embedded file: oleObject1.bin, Package]"],
@@ -171,15 +199,21 @@ CASES = [
     Case(name="strict OOXML", data=strict(_PLAIN), shown=["Strictly 17 words", "1. numbered"]),
     Case(
         name="damaged styles and numbers",
-        data=changed(_PLAIN, {}, {"word/styles.xml": "<w:styles", "word/numbering.xml": "<w:numbering>&", "docProps/core.xml": "<x"}),
+        data=changed(
+            _PLAIN,
+            {},
+            {"word/styles.xml": "<w:styles", "word/numbering.xml": "<w:numbering>&", "docProps/core.xml": "<x"},
+        ),
         shown=["Strictly 17 words", "numbered"],
     ),
     Case(
         name="no content types",
-        data=archive({
-            "_rels/.rels": relations({"r": ("officeDocument", "/word/document.xml")}),
-            "word/document.xml": root("w:document", f"<w:body>{paragraph('Bare 23')}</w:body>"),
-        }),
+        data=archive(
+            {
+                "_rels/.rels": relations({"r": ("officeDocument", "/word/document.xml")}),
+                "word/document.xml": root("w:document", f"<w:body>{paragraph('Bare 23')}</w:body>"),
+            }
+        ),
         shown=["Bare 23"],
     ),
     Case(
@@ -189,19 +223,26 @@ CASES = [
     ),
     Case(
         name="a document that is cut",
-        data=archive({
-            "_rels/.rels": relations({"r": ("officeDocument", "word/document.xml")}),
-            "word/document.xml": root("w:document", f"<w:body>{paragraph('Rescued 31')}{paragraph('words 32')}")[:-22] + "<w:p><w:r",
-        }),
+        data=archive(
+            {
+                "_rels/.rels": relations({"r": ("officeDocument", "word/document.xml")}),
+                "word/document.xml": root("w:document", f"<w:body>{paragraph('Rescued 31')}{paragraph('words 32')}")[
+                    :-22
+                ]
+                + "<w:p><w:r",
+            }
+        ),
         shown=["Rescued 31", "words 32"],
     ),
     Case(
         name="wrappers",
         data=word(
-            paragraph(f'<w:smartTag><w:smartTag>{run("Tagged 6")}</w:smartTag></w:smartTag><w:bdo w:val="ltr">{run(" turned 7")}</w:bdo>'
-                      f'<w:dir w:val="ltr">{run(" sided 8")}</w:dir>')
+            paragraph(
+                f'<w:smartTag><w:smartTag>{run("Tagged 6")}</w:smartTag></w:smartTag><w:bdo w:val="ltr">{run(" turned 7")}</w:bdo>'
+                f'<w:dir w:val="ltr">{run(" sided 8")}</w:dir>'
+            )
             + f"<w:customXml>{paragraph('Custom 5')}</w:customXml>"
-            + f'<w:tbl><w:customXml>{table_row("in xml", "3")}</w:customXml></w:tbl>'
+            + f"<w:tbl><w:customXml>{table_row('in xml', '3')}</w:customXml></w:tbl>"
         ),
         shown=["Tagged 6 turned 7 sided 8", "Custom 5", "| in xml | 3 |"],
     ),
@@ -214,6 +255,11 @@ CASES = [
             + paragraph("&lt;script&gt;alert(1)&lt;/script&gt;")
             + paragraph("==")
         ),
-        shown=["[note]: the *fee* is 5 <net> _per_ month", "4 * 5 * 6 = 120 and a_b_c", "indented 64", "<script>alert(1)</script>"],
+        shown=[
+            "[note]: the *fee* is 5 <net> _per_ month",
+            "4 * 5 * 6 = 120 and a_b_c",
+            "indented 64",
+            "<script>alert(1)</script>",
+        ],
     ),
 ]

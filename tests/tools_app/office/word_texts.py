@@ -155,7 +155,8 @@ CASES = [
         data=word(
             item("Alpha")
             + paragraph(
-                deleted("Beta"), f'<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>{_MARK.format("del", WINTER)}'
+                deleted("Beta"),
+                f'<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>{_MARK.format("del", WINTER)}',
             )
             + item("Gamma"),
             numbering=numbering(level(0, "%1.")),
@@ -174,9 +175,17 @@ CASES = [
     Case(
         name="paragraph signs, articles, roman numbers and letters",
         data=word(
-            item("Geltung", 0) + item("Umfang", 0) + item("Regel", 1) + item("Ausnahme", 1) + item("Fall", 2) + item("Art", 3),
+            item("Geltung", 0)
+            + item("Umfang", 0)
+            + item("Regel", 1)
+            + item("Ausnahme", 1)
+            + item("Fall", 2)
+            + item("Art", 3),
             numbering=numbering(
-                level(0, "§ %1") + level(1, "(%2)") + level(2, "%3)", "lowerLetter") + level(3, "Art. %4", "upperRoman", "", 4)
+                level(0, "§ %1")
+                + level(1, "(%2)")
+                + level(2, "%3)", "lowerLetter")
+                + level(3, "Art. %4", "upperRoman", "", 4)
             ),
         ),
         shown=["§ 1 Geltung", "§ 2 Umfang", "(1) Regel", "(2) Ausnahme", "a) Fall", "Art. IV Art"],
@@ -184,7 +193,12 @@ CASES = [
     Case(
         name="a list that starts again, and one that starts at another number",
         data=word(
-            item("one") + item("two") + paragraph("Between") + item("three") + item("again", 0, 2) + item("next", 0, 2)
+            item("one")
+            + item("two")
+            + paragraph("Between")
+            + item("three")
+            + item("again", 0, 2)
+            + item("next", 0, 2)
             + item("ninth", 0, 3),
             numbering=numbering(
                 level(0, "%1."),
@@ -212,7 +226,12 @@ CASES = [
             ),
         ),
         shown=[
-            "# 1 Gegenstand", "## 1.1 Leistung", "1.1.1 Erste Klausel", "1.1.2 Zweite Klausel", "# 2 Haftung", "# Ohne Nummer",
+            "# 1 Gegenstand",
+            "## 1.1 Leistung",
+            "1.1.1 Erste Klausel",
+            "1.1.2 Zweite Klausel",
+            "# 2 Haftung",
+            "# Ohne Nummer",
         ],
     ),
     Case(
@@ -229,11 +248,19 @@ CASES = [
     Case(
         name="forms of numbers",
         data=word(
-            item("upper", 0) + item("far", 1) + item("further", 1) + item("zero", 2) + item("ordinal", 3)
-            + item("legal", 4) + item("padded", 5) + item("lower", 6),
+            item("upper", 0)
+            + item("far", 1)
+            + item("further", 1)
+            + item("zero", 2)
+            + item("ordinal", 3)
+            + item("legal", 4)
+            + item("padded", 5)
+            + item("lower", 6),
             numbering=numbering(
-                level(0, "%1.", "upperRoman", start=14) + level(1, "%2.", "lowerLetter", start=27)
-                + level(2, "%3", "decimalZero", start=7) + level(3, "%4", "ordinal", start=22)
+                level(0, "%1.", "upperRoman", start=14)
+                + level(1, "%2.", "lowerLetter", start=27)
+                + level(2, "%3", "decimalZero", start=7)
+                + level(3, "%4", "ordinal", start=22)
                 + level(4, "%1.%5", "decimal", "<w:isLgl/>")
                 + '<w:lvl w:ilvl="5"><w:start w:val="5"/><mc:AlternateContent><mc:Choice Requires="w14"><w:numFmt '
                 'w:val="custom" w:format="001, 002, 003, ..."/></mc:Choice><mc:Fallback><w:numFmt w:val="decimal"/>'
@@ -241,13 +268,24 @@ CASES = [
                 + level(6, "%7)", "lowerRoman", start=49)
             ),
         ),
-        shown=["XIV. upper", "aa. far", "bb. further", "07 zero", "22nd ordinal", "14.1 legal", "005 padded", "xlix) lower"],
+        shown=[
+            "XIV. upper",
+            "aa. far",
+            "bb. further",
+            "07 zero",
+            "22nd ordinal",
+            "14.1 legal",
+            "005 padded",
+            "xlix) lower",
+        ],
     ),
     Case(
         name="numbers that go on below the next heading",
         data=word(
             item("Part", 0) + item("first", 1) + item("second", 1) + item("Part", 0) + item("third", 1),
-            numbering=numbering(level(0, "Part %1", "upperLetter") + level(1, "[%2]", more='<w:lvlRestart w:val="0"/>')),
+            numbering=numbering(
+                level(0, "Part %1", "upperLetter") + level(1, "[%2]", more='<w:lvlRestart w:val="0"/>')
+            ),
         ),
         shown=["Part A Part", "[1] first", "[2] second", "Part B Part", "[3] third"],
     ),
@@ -256,8 +294,10 @@ CASES = [
         data=word(
             item("Bread") + item("Rye", 1) + item("Milk") + item("done", 2) + item("open", 3),
             numbering=numbering(
-                level(0, "\uf0b7", "bullet", '<w:rPr><w:rFonts w:ascii="Symbol"/></w:rPr>') + level(1, "o", "bullet")
-                + level(2, "\uf0fc", "bullet", '<w:rPr><w:rFonts w:ascii="Wingdings"/></w:rPr>') + level(3, "☐", "bullet")
+                level(0, "\uf0b7", "bullet", '<w:rPr><w:rFonts w:ascii="Symbol"/></w:rPr>')
+                + level(1, "o", "bullet")
+                + level(2, "\uf0fc", "bullet", '<w:rPr><w:rFonts w:ascii="Wingdings"/></w:rPr>')
+                + level(3, "☐", "bullet")
             ),
         ),
         shown=["- Bread", "  - Rye", "- Milk", "✓ done", "☐ open"],
@@ -281,7 +321,9 @@ CASES = [
             paragraph('<w:hyperlink r:id="a"><w:r><w:t>our terms</w:t></w:r></w:hyperlink>')
             + paragraph('<w:hyperlink r:id="b"><w:r><w:t>Ms Roth</w:t></w:r></w:hyperlink>')
             + paragraph(field('HYPERLINK "https://example.org/price?x=7" \\o "tip"', run("price list 2026")))
-            + paragraph('<w:fldSimple w:instr=" HYPERLINK &quot;https://example.org/old&quot; "><w:r><w:t>old list</w:t></w:r></w:fldSimple>')
+            + paragraph(
+                '<w:fldSimple w:instr=" HYPERLINK &quot;https://example.org/old&quot; "><w:r><w:t>old list</w:t></w:r></w:fldSimple>'
+            )
             + paragraph('<w:hyperlink w:anchor="_Toc1"><w:r><w:t>Chapter 3</w:t></w:r></w:hyperlink>')
             + paragraph('<w:hyperlink r:id="c"><w:r><w:t>https://example.org/same</w:t></w:r></w:hyperlink>'),
             targets={
@@ -312,10 +354,15 @@ CASES = [
         name="comments with replies",
         data=word(
             paragraph(
-                run("A fee of ") + '<w:commentRangeStart w:id="3"/><w:commentRangeStart w:id="4"/>' + run("EUR 900")
+                run("A fee of ")
+                + '<w:commentRangeStart w:id="3"/><w:commentRangeStart w:id="4"/>'
+                + run("EUR 900")
                 + '<w:commentRangeEnd w:id="3"/><w:r><w:commentReference w:id="3"/></w:r><w:commentRangeEnd w:id="4"/>'
-                '<w:r><w:commentReference w:id="4"/></w:r>' + run(" from ") + '<w:commentRangeStart w:id="5"/>'
-                + run("1 July") + '<w:commentRangeEnd w:id="5"/><w:r><w:commentReference w:id="5"/></w:r>'
+                '<w:r><w:commentReference w:id="4"/></w:r>'
+                + run(" from ")
+                + '<w:commentRangeStart w:id="5"/>'
+                + run("1 July")
+                + '<w:commentRangeEnd w:id="5"/><w:r><w:commentReference w:id="5"/></w:r>'
             ),
             targets={"c": ("comments", "comments.xml"), "x": ("commentsExtended", "commentsExtended.xml")},
             parts={"word/comments.xml": _COMMENTS, "word/commentsExtended.xml": _THREADS},
@@ -339,23 +386,38 @@ CASES = [
     Case(
         name="notes as they are printed",
         data=word(
-            paragraph(run("First") + '<w:r><w:footnoteReference w:id="5"/></w:r>' + run(" second")
-                      + '<w:r><w:footnoteReference w:id="2"/></w:r>')
+            paragraph(
+                run("First")
+                + '<w:r><w:footnoteReference w:id="5"/></w:r>'
+                + run(" second")
+                + '<w:r><w:footnoteReference w:id="2"/></w:r>'
+            )
             + paragraph(run("Third") + '<w:r><w:endnoteReference w:id="2"/></w:r>')
-            + paragraph(run("Fourth") + '<w:r><w:footnoteReference w:customMarkFollows="1" w:id="3"/><w:t>*</w:t></w:r>'),
+            + paragraph(
+                run("Fourth") + '<w:r><w:footnoteReference w:customMarkFollows="1" w:id="3"/><w:t>*</w:t></w:r>'
+            ),
             targets={"f": ("footnotes", "footnotes.xml"), "e": ("endnotes", "endnotes.xml")},
             parts={
                 "word/footnotes.xml": root(
                     "w:footnotes",
-                    "".join(f'<w:footnote w:id="{key}">{paragraph(text)}</w:footnote>' for key, text in
-                            ((5, "BGH, 12.3.2024"), (2, "ibid., p. 44"), (3, "estimated"))),
+                    "".join(
+                        f'<w:footnote w:id="{key}">{paragraph(text)}</w:footnote>'
+                        for key, text in ((5, "BGH, 12.3.2024"), (2, "ibid., p. 44"), (3, "estimated"))
+                    ),
                 ),
-                "word/endnotes.xml": root("w:endnotes", f'<w:endnote w:id="2">{paragraph("Annual report 2025")}</w:endnote>'),
+                "word/endnotes.xml": root(
+                    "w:endnotes", f'<w:endnote w:id="2">{paragraph("Annual report 2025")}</w:endnote>'
+                ),
             },
         ),
         shown=[
-            "First[^1] second[^2]", "Third[^i]", "Fourth[^*]", "[^1]: BGH, 12.3.2024", "[^2]: ibid., p. 44",
-            "[^i]: Annual report 2025", "[^*]: estimated",
+            "First[^1] second[^2]",
+            "Third[^i]",
+            "Fourth[^*]",
+            "[^1]: BGH, 12.3.2024",
+            "[^2]: ibid., p. 44",
+            "[^i]: Annual report 2025",
+            "[^*]: estimated",
         ],
     ),
     Case(
@@ -363,21 +425,32 @@ CASES = [
         data=word(
             paragraph(field('TOC \\o "1-3"', run("Summary") + "<w:r><w:tab/></w:r>" + run("4")))
             + paragraph(run("As in section ") + field("REF _Ref5 \\r \\h", run("3.2")))
-            + paragraph(field('IF { MERGEFIELD x }', run("Dear customer")))
+            + paragraph(field("IF { MERGEFIELD x }", run("Dear customer")))
             + paragraph(field(f'IF {field("MERGEFIELD Sex", run("male"))} = "m" "Sir" "Madam"', run("Dear Madam")))
             + paragraph(run("Page ") + field("PAGE"))
             + paragraph(run("Term") + field('XE "Term:hidden"') + run(" defined"))
             + paragraph('<w:fldSimple w:instr="DATE"><w:r><w:t>28.11.2026</w:t></w:r></w:fldSimple>')
             + paragraph(field("MACROBUTTON NoMacro [Enter name]")),
         ),
-        shown=["Summary\t4", "As in section 3.2", "Dear customer", "Dear Madam", "Page [field PAGE]", "Term defined",
-               "28.11.2026", "[Enter name]"],
+        shown=[
+            "Summary\t4",
+            "As in section 3.2",
+            "Dear customer",
+            "Dear Madam",
+            "Page [field PAGE]",
+            "Term defined",
+            "28.11.2026",
+            "[Enter name]",
+        ],
         absent=["hidden", "TOC"],
     ),
     Case(
         name="a field that never ends",
         data=word(
-            paragraph('<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>' + run("Kept 12"))
+            paragraph(
+                '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>'
+                + run("Kept 12")
+            )
             + paragraph("And kept 13")
         ),
         shown=["Kept 12", "And kept 13"],
@@ -385,9 +458,24 @@ CASES = [
     Case(
         name="controls of an old form",
         data=word(
-            paragraph(run("Married ") + field("FORMCHECKBOX", more='<w:ffData><w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox></w:ffData>'))
-            + paragraph(run("Smoker ") + field("FORMCHECKBOX", more='<w:ffData><w:checkBox><w:default w:val="0"/></w:checkBox></w:ffData>'))
-            + paragraph(run("Class ") + field("FORMDROPDOWN", more='<w:ffData><w:ddList><w:result w:val="1"/><w:listEntry w:val="Economy"/><w:listEntry w:val="Business"/></w:ddList></w:ffData>'))
+            paragraph(
+                run("Married ")
+                + field(
+                    "FORMCHECKBOX",
+                    more='<w:ffData><w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox></w:ffData>',
+                )
+            )
+            + paragraph(
+                run("Smoker ")
+                + field("FORMCHECKBOX", more='<w:ffData><w:checkBox><w:default w:val="0"/></w:checkBox></w:ffData>')
+            )
+            + paragraph(
+                run("Class ")
+                + field(
+                    "FORMDROPDOWN",
+                    more='<w:ffData><w:ddList><w:result w:val="1"/><w:listEntry w:val="Economy"/><w:listEntry w:val="Business"/></w:ddList></w:ffData>',
+                )
+            )
             + paragraph(run("Name ") + field("FORMTEXT", run("Erika Muster")))
         ),
         shown=["Married ☒", "Smoker ☐", "Class Business [choices: Economy, Business]", "Name Erika Muster"],
@@ -397,35 +485,67 @@ CASES = [
         data=word(
             paragraph(_CHECKED.format("1", run("☒")) + run(" delivered"))
             + paragraph(_CHECKED.format("0", '<w:r><w:sym w:font="Wingdings" w:char="F0A8"/></w:r>') + run(" invoiced"))
-            + paragraph(run("State: ") + f"<w:sdt><w:sdtPr><w:dropDownList>{_CHOICES}</w:dropDownList></w:sdtPr><w:sdtContent>{run('Paid')}</w:sdtContent></w:sdt>")
-            + paragraph(run("Day: ") + f'<w:sdt><w:sdtPr><w:date w:fullDate="2026-05-04T00:00:00Z"/></w:sdtPr><w:sdtContent>{run("4 May 2026")}</w:sdtContent></w:sdt>')
-            + paragraph(run("Who: ") + f'<w:sdt><w:sdtPr><w:alias w:val="Contact"/><w:showingPlcHdr/></w:sdtPr><w:sdtContent>{run("Enter a name.")}</w:sdtContent></w:sdt>')
+            + paragraph(
+                run("State: ")
+                + f"<w:sdt><w:sdtPr><w:dropDownList>{_CHOICES}</w:dropDownList></w:sdtPr><w:sdtContent>{run('Paid')}</w:sdtContent></w:sdt>"
+            )
+            + paragraph(
+                run("Day: ")
+                + f'<w:sdt><w:sdtPr><w:date w:fullDate="2026-05-04T00:00:00Z"/></w:sdtPr><w:sdtContent>{run("4 May 2026")}</w:sdtContent></w:sdt>'
+            )
+            + paragraph(
+                run("Who: ")
+                + f'<w:sdt><w:sdtPr><w:alias w:val="Contact"/><w:showingPlcHdr/></w:sdtPr><w:sdtContent>{run("Enter a name.")}</w:sdtContent></w:sdt>'
+            )
             + f"<w:sdt><w:sdtPr/><w:sdtContent>{paragraph('In a block 77')}</w:sdtContent></w:sdt>"
             + f"<w:tbl><w:sdt><w:sdtContent>{table_row('row in control', '5,5')}</w:sdtContent></w:sdt></w:tbl>"
         ),
-        shown=["☒ delivered", "☐ invoiced", "State: Paid [choices: Open, Paid, Late]", "Day: 4 May 2026",
-               "Who: [empty field “Contact”: Enter a name.]", "In a block 77", "| row in control | 5,5 |"],
+        shown=[
+            "☒ delivered",
+            "☐ invoiced",
+            "State: Paid [choices: Open, Paid, Late]",
+            "Day: 4 May 2026",
+            "Who: [empty field “Contact”: Enter a name.]",
+            "In a block 77",
+            "| row in control | 5,5 |",
+        ],
     ),
     Case(
         name="equations",
         data=word(
             paragraph(_math(_FRACTION))
             + paragraph(f"<m:oMathPara>{_math(_SUM)}</m:oMathPara>")
-            + paragraph(_math(f"<m:d><m:dPr><m:begChr m:val='['/><m:endChr m:val=']'/></m:dPr><m:e><m:m><m:mr><m:e>{_m('1')}</m:e>"
-                              f"<m:e>{_m('0')}</m:e></m:mr><m:mr><m:e>{_m('7')}</m:e><m:e>{_m('8')}</m:e></m:mr></m:m></m:e></m:d>"))
-            + paragraph(_math(f"<m:func><m:fName>{_m('sin')}</m:fName><m:e>{_m('θ')}</m:e></m:func>{_m('≤')}<m:acc><m:accPr>"
-                              f"<m:chr m:val='&#x302;'/></m:accPr><m:e>{_m('y')}</m:e></m:acc>"))
+            + paragraph(
+                _math(
+                    f"<m:d><m:dPr><m:begChr m:val='['/><m:endChr m:val=']'/></m:dPr><m:e><m:m><m:mr><m:e>{_m('1')}</m:e>"
+                    f"<m:e>{_m('0')}</m:e></m:mr><m:mr><m:e>{_m('7')}</m:e><m:e>{_m('8')}</m:e></m:mr></m:m></m:e></m:d>"
+                )
+            )
+            + paragraph(
+                _math(
+                    f"<m:func><m:fName>{_m('sin')}</m:fName><m:e>{_m('θ')}</m:e></m:func>{_m('≤')}<m:acc><m:accPr>"
+                    f"<m:chr m:val='&#x302;'/></m:accPr><m:e>{_m('y')}</m:e></m:acc>"
+                )
+            )
         ),
         shown=["(a+b)/2c=√(x^2+1)", "∑_(i=1)^n k_i", "[■(1&0@7&8)]", "sin θ≤"],
     ),
     Case(
         name="symbols",
         data=word(
-            paragraph(run("Angle ") + '<w:r><w:sym w:font="Symbol" w:char="F061"/></w:r>' + run(" is 30")
-                      + '<w:r><w:sym w:font="Symbol" w:char="F0B0"/></w:r>')
+            paragraph(
+                run("Angle ")
+                + '<w:r><w:sym w:font="Symbol" w:char="F061"/></w:r>'
+                + run(" is 30")
+                + '<w:r><w:sym w:font="Symbol" w:char="F0B0"/></w:r>'
+            )
             + paragraph('<w:r><w:sym w:font="Wingdings" w:char="F0FC"/></w:r>' + run(" done"))
-            + paragraph(run("\uf0b3", '<w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/>') + run(" 5 ")
-                      + run("m", '<w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/>') + run("g"))
+            + paragraph(
+                run("\uf0b3", '<w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/>')
+                + run(" 5 ")
+                + run("m", '<w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/>')
+                + run("g")
+            )
             + paragraph('<w:r><w:sym w:font="Obscure" w:char="F041"/></w:r>' + run(" unknown"))
         ),
         shown=["Angle α is 30°", "✓ done", "≥ 5 μg", "[symbol Obscure F041] unknown"],
@@ -443,9 +563,11 @@ CASES = [
     ),
     Case(
         name="ruby",
-        data=word(paragraph(
-            "<w:r><w:ruby><w:rubyPr/><w:rt><w:r><w:t>とうきょう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase></w:ruby></w:r>"
-        )),
+        data=word(
+            paragraph(
+                "<w:r><w:ruby><w:rubyPr/><w:rt><w:r><w:t>とうきょう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase></w:ruby></w:r>"
+            )
+        ),
         shown=["東京(とうきょう)"],
     ),
     Case(
@@ -464,8 +586,14 @@ CASES = [
         name="struck and raised text",
         data=word(
             paragraph(run("Was ") + run("99 EUR", "<w:strike/>") + run(" now 79 EUR"))
-            + paragraph(run("10") + run("6", '<w:vertAlign w:val="superscript"/>') + run(" units, 1")
-                        + run("st", '<w:vertAlign w:val="superscript"/>') + run(" of CO") + run("2", '<w:vertAlign w:val="subscript"/>'))
+            + paragraph(
+                run("10")
+                + run("6", '<w:vertAlign w:val="superscript"/>')
+                + run(" units, 1")
+                + run("st", '<w:vertAlign w:val="superscript"/>')
+                + run(" of CO")
+                + run("2", '<w:vertAlign w:val="subscript"/>')
+            )
         ),
         shown=["Was ~~99 EUR~~ now 79 EUR", "10⁶ units, 1st of CO2"],
     ),

@@ -30,7 +30,8 @@ def _argument(element: Element, name: str) -> str:
 
 def _grouped(text: str) -> str:
     """Return the text in parentheses, unless it is one number or name."""
-    return text if text.isalnum() or len(text) == 1 or _is_enclosed(text) else f"({text})" if text else ""
+    is_short = text.isalnum() or len(text.replace(_HAT, "")) < 2 or _is_enclosed(text)
+    return text if is_short else f"({text})"
 
 
 def _is_enclosed(text: str) -> bool:

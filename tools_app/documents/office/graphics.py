@@ -35,7 +35,8 @@ def chart_lines(package: Package, path: str) -> Iterator[str]:
     yield f"Chart: {_words(title)}".strip()
     if axes := [text for axis in root.iterfind(".//{*}plotArea/*/{*}title") if (text := _words(axis))]:
         yield f"Axes: {'; '.join(axes)}"
-    has_1904 = root.find("./{*}date1904") is not None and attribute_or_value(root.find("./{*}date1904")) in ("1", "true")
+    epoch = root.find("{*}date1904")
+    has_1904 = epoch is not None and epoch.get("val", "1") in ("1", "true")
     all_series = [_series(element, has_1904=has_1904) for element in root.iterfind(".//{*}plotArea/*/{*}ser")]
     all_series += _extended_series(root)
     if not any(series.categories or any(series.columns) for series in all_series):
@@ -54,11 +55,6 @@ def chart_lines(package: Package, path: str) -> Iterator[str]:
     labels = [text for label in root.iterfind(".//{*}dLbl/{*}tx") if (text := _words(label))]
     if labels:
         yield f"Labels: {'; '.join(labels)}"
-
-
-def attribute_or_value(element: Element) -> str:
-    """Return the attribute `val` of an element, in a namespace or in none."""
-    return str(element.get("val") or attribute(element, "val"))
 
 
 def _words(element: Element | None) -> str:
@@ -101,7 +97,7 @@ def _categories(element: Element, *, has_1904: bool) -> dict[int, str]:
     }  # fmt: skip
     code = _QUOTED.sub("", element.findtext(".//{*}formatCode") or "").lower()
     if "d" in code or "yy" in code:
-        start = datetime(1904, 1, 1) if has_1904 else datetime(1899, 12, 30)  # noqa: DTZ001  dates without zone
+        start = datetime(1904, 1, 1) if has_1904 else datetime(1899, 12, 30)
         return {index: _date(value, start) for index, value in points.items()}
     return points
 
@@ -131,7 +127,9 @@ def _extended_series(root: Element) -> Iterator[_Series]:
                  for level in source.iterfind("{*}strDim/{*}lvl")]  # fmt: skip
         values = [{int(point.get("idx", 0)): _short(_words_of_point(point)) for point in level.iter("{*}pt")}
                   for level in source.iterfind("{*}numDim/{*}lvl")]  # fmt: skip
-        categories = {index: ", ".join(_last(level, index) for level in reversed(texts)) for index in (texts or [{}])[0]}
+        categories = {
+            index: ", ".join(_last(level, index) for level in reversed(texts)) for index in (texts or [{}])[0]
+        }
         yield _Series(name=_words(element.find("{*}tx")), categories=categories, columns=values)
 
 

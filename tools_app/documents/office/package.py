@@ -8,14 +8,13 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from posixpath import basename, join, normpath
+from posixpath import basename, dirname, join, normpath
 from urllib.parse import unquote
 
 from lxml import etree
 from PIL import Image
 
-from tools_app.documents.document import DocumentParseError
-from tools_app.documents.opendocument import Element, attribute, parse
+from tools_app.documents.opendocument import Element, attribute, local_name, parse, parse_damaged
 
 _EMU_PER_CM = 360_000
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
@@ -34,6 +33,7 @@ class Package:
     """The parts of an Office file, by path. Names are compared without case, and a backslash is a slash."""
 
     def __init__(self, body: bytes) -> None:
+        self.damaged_parts: set[str] = set()
         self._archive = zipfile.ZipFile(BytesIO(body))
         self._names = {name.replace("\\", "/").lstrip("/").lower(): name for name in self._archive.namelist()}
 
@@ -43,6 +43,7 @@ class Package:
         try:
             return None if name is None else self._archive.read(name)
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError):
+            self.damaged_parts.add(path)
             return None
 
     def xml(self, path: str) -> Element | None:
@@ -53,7 +54,8 @@ class Package:
         try:
             return parse(data)
         except etree.XMLSyntaxError:
-            return parse(data, recover=True)
+            self.damaged_parts.add(path)
+            return parse_damaged(data)
 
     def relationships(self, path: str) -> Mapping[str, Relationship]:
         """Return the relationships of a part by id."""
@@ -65,23 +67,37 @@ class Package:
         }
 
     def related(self, path: str, kind: str) -> Iterator[str]:
-        """Yield the paths of the parts that a part relates to by this kind."""
-        for relationship in self.relationships(path).values():
+        """Yield the paths of the parts that a part relates to by this kind.
+
+        Without any relationship, yield the part with the usual name.
+        """
+        relationships = self.relationships(path)
+        for relationship in relationships.values():
             if relationship.kind == kind and not relationship.is_external:
                 yield relationship.target
+        usual = join(dirname(path), f"{kind}.xml")
+        if not relationships and usual.lower() in self._names:
+            yield usual
+
+    def numbered(self, prefix: str) -> list[str]:
+        """Return the parts whose names are the prefix and a number, by this number."""
+        numbers = {name: name.removeprefix(prefix).removesuffix(".xml") for name in self._names if name.startswith(prefix)}
+        return sorted(
+            (name for name, number in numbers.items() if number.isdecimal()), key=lambda name: int(numbers[name])
+        )
 
     def main_part(self, usual: str) -> str:
         """Return the path of the main part, which is `usual` unless the package names another."""
         return next(self.related("", "officeDocument"), usual)
 
-    def required_xml(self, path: str) -> Element:
-        """Return the root of a part.
+    def main_xml(self, path: str, name: str) -> Element:
+        """Return the root of the main part.
 
-        Raises: DocumentParseError if there is none.
+        Raises: ValueError if it is missing, or no element of this name.
         """
         root = self.xml(path)
-        if root is None:
-            raise DocumentParseError("It is damaged: its main part is missing.")
+        if root is None or local_name(root) != name:
+            raise ValueError(path)
         return root
 
     def title(self) -> str:
@@ -104,7 +120,9 @@ class Pictures:
         self._package = package
         self._count = 0
 
-    def line(self, relationship: Relationship | None, *, name: str = "", description: str = "", extent: str = "") -> str:
+    def line(
+        self, relationship: Relationship | None, *, name: str = "", description: str = "", extent: str = ""
+    ) -> str:
         """Return the line that names a picture: its number, file, size and description.
 
         `name` is the file's name before it was inserted, `extent` the size on the page if the file has none in pixels.
@@ -117,7 +135,10 @@ class Pictures:
         else:
             stored_name = basename(relationship.target)
             is_renamed = "." in name and name != stored_name
-            details = [f"{stored_name} ({name})" if is_renamed else stored_name, self._size(relationship.target) or extent]
+            details = [
+                f"{stored_name} ({name})" if is_renamed else stored_name,
+                self._size(relationship.target) or extent,
+            ]
         text = f"picture {self._count}: {', '.join(filter(None, details))}"
         return f"[{text}: {' '.join(description.split())}]" if description.strip() else f"[{text}]"
 
@@ -133,7 +154,9 @@ class Pictures:
 def extent_of(element: Element | None) -> str:
     """Return the size of an element with `cx` and `cy` (a:ext, wp:extent) in centimetres, or ""."""
     try:
-        width, height = (int(element.get(name, "")) / _EMU_PER_CM for name in ("cx", "cy")) if element is not None else (0, 0)
+        width, height = (
+            (int(element.get(name, "")) / _EMU_PER_CM for name in ("cx", "cy")) if element is not None else (0, 0)
+        )
     except ValueError:
         return ""
     return f"{width:.1f} × {height:.1f} cm" if width > 0 else ""
@@ -152,14 +175,15 @@ def embedded_file(package: Package, relationship: Relationship | None, program: 
 
 def _packed_name(data: bytes) -> str:
     """Return the name of a file inside an OLE object ([MS-OLEDS] 2.3.6, Ole10Native), or ""."""
-    import olefile  # noqa: PLC0415  few documents have such an object
+    import olefile  # type: ignore[import-untyped]
 
     try:
         with olefile.OleFileIO(BytesIO(data)) as container:
             native = container.openstream("\x01Ole10Native").read()
     except Exception:  # noqa: BLE001  it raises any error for damaged data
         return ""
-    return str(native[6:].partition(b"\0")[0].decode("cp1252", "replace"))
+    name = str(native[6:].partition(b"\0")[0].decode("cp1252", "replace"))
+    return name if "." in name and name.isprintable() else ""
 
 
 def relation_id(element: Element, name: str = "id") -> str:

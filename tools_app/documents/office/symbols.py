@@ -21,10 +21,11 @@ _WINGDINGS = {
     **{0x81 + index: chr(0x2460 + index) for index in range(10)},  # numbers in circles
     **{0x8C + index: chr(0x2776 + index) for index in range(10)},
 }  # fmt: skip
-_FONTS = {
+_FONTS: dict[str, dict[int, str]] = {
     "symbol": _SYMBOL,
     "wingdings": _WINGDINGS,
-    "wingdings 2": {0x4F: "✗", 0x50: "✓", 0x51: "☒", 0x52: "☑", 0x53: "☒", 0x54: "☒", 0x97: "●", 0x99: "○", 0xA2: "■", 0xA3: "☐"},
+    "wingdings 2": {0x4F: "✗", 0x50: "✓", 0x51: "☒", 0x52: "☑", 0x53: "☒", 0x54: "☒", 0x97: "●",
+                    0x99: "○", 0xA2: "■", 0xA3: "☐"},
     "wingdings 3": {0x22: "↔", 0x66: "←", 0x67: "→", 0x68: "↑", 0x69: "↓", 0x70: "▲", 0x71: "▼", 0x75: "▶", 0x7D: "▶"},
     "webdings": {0x61: "✓", 0x63: "☐", 0x67: "■", 0x6E: "●", 0x72: "✗"},
     "zapf dingbats": {0x33: "✓", 0x34: "✔", 0x38: "✘", 0x6C: "●", 0x6E: "■"},
@@ -41,12 +42,22 @@ def symbol(font: str, code: int) -> str:
     return f"[symbol {font} {code:04X}]"
 
 
-def with_symbols(text: str, font: str) -> str:
-    """Return the text of a run in this font, with its symbols as Unicode."""
+def with_symbols(text: str, font: str, *, has_letters: bool = False) -> str:
+    """Return the text of a run in this font, with its symbols as Unicode.
+
+    With `has_letters`, letters stay: Office also notes a symbol font for text that follows a symbol.
+    """
     characters = _FONTS.get(font.lower())
     if characters is None:
         return text
-    return "".join(characters.get(ord(sign) & 0xFF if _is_private(ord(sign)) else ord(sign), sign) for sign in text)
+    return "".join(
+        characters.get(ord(sign) & 0xFF, sign)
+        if _is_private(ord(sign))
+        else sign
+        if has_letters
+        else characters.get(ord(sign), sign)
+        for sign in text
+    )
 
 
 def _is_private(code: int) -> bool:

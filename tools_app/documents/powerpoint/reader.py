@@ -1,9 +1,9 @@
 """The PowerPoint reader (.pptx): the texts of each slide in reading order, its notes and comments."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tools_app.documents.child import unless_damaged
-from tools_app.documents.document import ParsedDocument, ParsedPart
+from tools_app.documents.document import DAMAGED, ParsedDocument, ParsedPart
 from tools_app.documents.office.package import Package, Pictures
 from tools_app.documents.opendocument import Element, attribute
 from tools_app.documents.powerpoint.shapes import Shapes, body_lines, placeholder_kind
@@ -16,7 +16,7 @@ _NOT_NOTES = (*_REPEATED, "sldImg", "sldNum")
 def open_document(body: bytes) -> ParsedDocument:
     """Open a presentation.
 
-    Raises: DocumentParseError.
+    Raises: ValueError.
     """
     package = Package(body)
     reader = _SlideReader(package, package.main_part("ppt/presentation.xml"))
@@ -30,13 +30,18 @@ class _SlideReader:
         self._package, self._path = package, path
         self._pictures = Pictures(package)
         self._shown_once: set[str] = set()
-        self._root = package.required_xml(path)
+        self._root = package.main_xml(path, "presentation")
         relationships = package.relationships(path)
         self._slides = [
             (slide.get("id", ""), relationships[attribute(slide, "id")].target)
             for slide in self._root.iterfind("{*}sldIdLst/{*}sldId")
             if attribute(slide, "id") in relationships
         ]
+        if package.damaged_parts or not relationships:  # the list of slides can be a part of the damage
+            listed = {target.lower() for _, target in self._slides}
+            self._slides += [("", target) for target in package.numbered("ppt/slides/slide") if target not in listed]
+        if not self._slides and (package.damaged_parts or self._root.find("{*}sldIdLst/{*}sldId") is not None):
+            raise ValueError(path)
         self._numbers = {target: number for number, (_, target) in enumerate(self._slides, 1)}
         self._authors = dict(self._comment_authors())
 
@@ -64,19 +69,21 @@ class _SlideReader:
 
     def _lines(self, path: str, root: Element | None) -> Iterator[str]:
         if root is None:
-            yield "[This slide is missing or damaged.]"
+            yield DAMAGED
             return
         layout = next(self._package.related(path, "slideLayout"), "")
         master = next(self._package.related(layout, "slideMaster"), "") if layout else ""
         shapes = self._shapes(path, layout, master)
         yield from shapes.lines(root)
-        for kind, text in shapes.repeated(root, _REPEATED):
-            if text not in self._shown_once:
-                self._shown_once.add(text)
-                yield f"{'Header' if kind == 'hdr' else 'Footer'}: {text}"
+        if path in self._package.damaged_parts:
+            yield DAMAGED
+        yield from self._footers(shapes, root, "")
         yield from self._layout_lines(root, layout, master)
-        if notes := "\n".join(self._notes(path)):
-            yield f"Notes: {notes}"
+        for target in self._package.related(path, "notesSlide"):
+            if (notes := self._package.xml(target)) is not None:
+                if text := "\n".join(self._notes(target, notes)):
+                    yield f"Notes: {text}"
+                yield from self._footers(self._shapes(target), notes, " of the notes")
         for target in self._package.related(path, "comments"):
             comments = self._package.xml(target)
             yield from self._comments(comments) if comments is not None else ()
@@ -88,21 +95,30 @@ class _SlideReader:
     def _layout_lines(self, root: Element, layout: str, master: str) -> Iterator[str]:
         """Yield the texts of layout and master that are no placeholders, once for the deck."""
         for path, behind in ((layout, root), (master, self._package.xml(layout) if layout else None)):
-            if not path or path in self._shown_once or (behind is not None and behind.get("showMasterSp") in ("0", "false")):
+            if (
+                not path
+                or path in self._shown_once
+                or (behind is not None and behind.get("showMasterSp") in ("0", "false"))
+            ):
                 continue
             self._shown_once.add(path)
             parent = self._package.xml(path)
             if parent is not None:
                 yield from (f"Layout: {line}" for line in self._shapes(path).lines(parent, with_placeholders=False))
 
-    def _notes(self, path: str) -> Iterator[str]:
-        for target in self._package.related(path, "notesSlide"):
-            root = self._package.xml(target)
-            reader = TextReader(self._package.relationships(target), self._numbers, [])
-            for shape in root.iter("{*}sp") if root is not None else ():
-                body = shape.find("{*}txBody")
-                if placeholder_kind(shape) not in _NOT_NOTES and body is not None:
-                    yield from filter(str.strip, reader.lines(body))
+    def _footers(self, shapes: Shapes, root: Element, place: str) -> Iterator[str]:
+        """Yield the headers and footers that no slide before has."""
+        for kind, text in shapes.repeated(root, _REPEATED):
+            if text not in self._shown_once:
+                self._shown_once.add(text)
+                yield f"{'Header' if kind == 'hdr' else 'Footer'}{place}: {text}"
+
+    def _notes(self, path: str, root: Element) -> Iterator[str]:
+        reader = TextReader(self._package.relationships(path), self._numbers, [])
+        for shape in root.iter("{*}sp"):
+            body = shape.find("{*}txBody")
+            if placeholder_kind(shape) not in _NOT_NOTES and body is not None:
+                yield from filter(str.strip, reader.lines(body))
 
     def _comment_authors(self) -> Iterator[tuple[str, str]]:
         for kind in ("commentAuthors", "authors"):
@@ -127,6 +143,3 @@ class _SlideReader:
         body = comment.find("{*}txBody")
         text = comment.findtext("{*}text") or ("\n".join(body_lines(body)) if body is not None else "")
         return f"{name} by {details}: {text.strip()}"
-
-
-_Numbers = Mapping[str, int]

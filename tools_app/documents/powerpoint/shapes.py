@@ -86,7 +86,11 @@ class Shapes:
         target = self._text_reader(shape).target(click)
         if target and len(lines) == 1:
             lines = [f"{lines[0]}({target})" if lines[0].startswith("[picture ") else linked(lines[0], target)]
-        elif target and lines and not (properties is not None and shape.find("./*/{*}nvPr/*") is not None and name == "pic"):
+        elif (
+            target
+            and lines
+            and not (properties is not None and shape.find("./*/{*}nvPr/*") is not None and name == "pic")
+        ):
             lines.append(f"({target})")
         if properties is not None and properties.get("hidden") in ("1", "true"):
             lines = [f"[hidden: {line}]" for line in lines if line.strip()]
@@ -116,7 +120,11 @@ class Shapes:
         name = properties.get("name", "") if properties is not None else ""
         description = (properties.get("descr", "") if properties is not None else "") or ""
         description = "" if description == name else description
-        for kind, elements in (("video", ("videoFile",)), ("sound", ("audioFile", "wavAudioFile", "audioCd")), ("media", ("media",))):
+        for kind, elements in (
+            ("video", ("videoFile",)),
+            ("sound", ("audioFile", "wavAudioFile", "audioCd")),
+            ("media", ("media",)),
+        ):
             media = next(shape.iter(*(f"{{*}}{element}" for element in elements)), None)
             if media is not None:
                 key = attribute(media, "link") or attribute(media, "embed")
@@ -186,7 +194,9 @@ class Shapes:
         placeholder = shape.find("./*/{*}nvPr/{*}ph")
         candidates = [shape]
         if placeholder is not None:
-            candidates += [one for parent in self._parents if (one := _same_placeholder(parent, placeholder)) is not None]
+            candidates += [
+                one for parent in self._parents if (one := _same_placeholder(parent, placeholder)) is not None
+            ]
         for candidate in candidates:
             for path in ("{*}spPr/{*}xfrm", "{*}grpSpPr/{*}xfrm", "{*}xfrm"):
                 transform = candidate.find(path)
@@ -216,7 +226,11 @@ def _same_placeholder(parent: Element, placeholder: Element) -> Element | None:
     others = [(shape, other) for shape, other in shapes.items() if other is not None]
     by_index = (shape for shape, other in others if index is not None and other.get("idx") == index)
     kinds = {"ctrTitle": "title", "subTitle": "body", "obj": "body"}
-    by_kind = (shape for shape, other in others if kinds.get(other.get("type", "obj"), other.get("type")) == kinds.get(kind, kind))
+    by_kind = (
+        shape
+        for shape, other in others
+        if kinds.get(other.get("type", "obj"), other.get("type")) == kinds.get(kind, kind)
+    )
     return next(chain(by_index, by_kind), None)
 
 

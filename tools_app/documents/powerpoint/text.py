@@ -100,7 +100,8 @@ class TextReader:
             return text.translate(_SPACES)
         for name in ("latin", "sym"):
             font = properties.find(f"{{*}}{name}")
-            text = with_symbols(text, font.get("typeface", "")) if font is not None else text
+            if font is not None:
+                text = with_symbols(text, font.get("typeface", ""), has_letters=name == "sym" or len(text.strip()) > 2)
         text = text.translate(_SPACES)
         raised = properties.get("baseline", "0").removesuffix("%")
         if raised.isdecimal() and int(raised) > 0 and not text.strip().isalpha():

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 
 from tools_app.documents.opendocument import Element, attribute, local_name
 from tools_app.documents.word.numbering import written
-from tools_app.documents.word.story import Story, WordFile
+from tools_app.documents.word.runs import WordFile
+from tools_app.documents.word.story import Story
 
 _MAX_ANCHOR = 120  # characters of the text that a comment is about
 _ELEMENTS = {"footnoteReference": "footnote", "endnoteReference": "endnote", "commentReference": "comment"}

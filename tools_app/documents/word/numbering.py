@@ -16,8 +16,8 @@ _MAX_NUMBER = 100_000  # higher ones are written in digits
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
           (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
 _CHINESE = "〇一二三四五六七八九"
-_ONES = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-         "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip
+_ONES = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+         "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip
 _TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
              "twelve": "twelfth"}  # fmt: skip
@@ -90,7 +90,12 @@ class Numbering:
             level = level or value(style, "{*}pPr/{*}numPr/{*}ilvl")
             number = number or value(style, "{*}pPr/{*}numPr/{*}numId")
         definition = self._lists.get(number)
-        linked = [index for key in keys for index, one in (definition.levels if definition else {}).items() if one.style == key]
+        linked = [
+            index
+            for key in keys
+            for index, one in (definition.levels if definition else {}).items()
+            if one.style == key
+        ]
         if linked:
             return number, linked[0]
         return number, int(level) if level.isdecimal() else 0

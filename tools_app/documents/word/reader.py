@@ -6,14 +6,15 @@ break. Other programs write no marks: their documents are one page.
 
 from collections.abc import Iterator
 
-from tools_app.documents.document import ParsedDocument, pages_of, row
+from tools_app.documents.document import DAMAGED, ParsedDocument, pages_of, row
 from tools_app.documents.office.package import Package, Pictures
 from tools_app.documents.opendocument import Element, attribute, local_name
 from tools_app.documents.word.fields import Control, control_of
 from tools_app.documents.word.notes import Notes, authors_of_changes
 from tools_app.documents.word.numbering import Numbering
+from tools_app.documents.word.runs import WordFile
 from tools_app.documents.word.segments import ChangeLog
-from tools_app.documents.word.story import Story, WordFile
+from tools_app.documents.word.story import Story
 from tools_app.documents.word.styles import Styles
 
 _PROPERTIES = {"sectPr", "sdtPr", "sdtEndPr", "customXmlPr"}
@@ -23,11 +24,11 @@ _CHANGED_PARTS = ("header", "footer", "footnotes", "endnotes", "comments")
 def open_document(body: bytes) -> ParsedDocument:
     """Open a Word document.
 
-    Raises: DocumentParseError.
+    Raises: ValueError.
     """
     package = Package(body)
     path = package.main_part("word/document.xml")
-    root = package.required_xml(path)
+    root = package.main_xml(path, "document")
     reader = _PageReader(package, path, root)
     return ParsedDocument(
         kind="Word document", unit="page", title=package.title(), parts=pages_of(reader.read_pages(root), "page")
@@ -63,6 +64,8 @@ class _PageReader:
         surroundings = list(self._headers_and_footers(root))
         self._read(root)
         self._notes.remaining_comments()
+        if self._path in self._package.damaged_parts:
+            self._lines.append(DAMAGED)
         self._end_page()
         summary = self._changes.summary()
         self._pages[0][:0] = [*filter(None, [summary]), *surroundings, *([""] if summary or surroundings else [])]

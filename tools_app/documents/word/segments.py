@@ -84,7 +84,9 @@ class ChangeLog:
         """Return one line: how many changes wait for acceptance, by whom and when, or ""."""
         authors = []
         for author, counts in self._counts.items():
-            texts = [f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in sorted(counts.items(), reverse=True)]
+            texts = [
+                f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in sorted(counts.items(), reverse=True)
+            ]
             texts.sort(key=lambda text: "insertion" not in text)
             days = sorted(filter(None, self._days[author]))
             period = " to ".join(sorted({days[0], days[-1]})) if days else ""
@@ -100,7 +102,9 @@ class ChangeLog:
 
         Changes in `counted` are counted once for all calls: those of a table's row.
         """
-        pieces = [(marks, "".join(part.text for part in parts)) for marks, parts in groupby(segments, lambda part: part.marks)]
+        pieces = [
+            (marks, "".join(part.text for part in parts)) for marks, parts in groupby(segments, lambda part: part.marks)
+        ]
         texts = []
         for position, (marks, text) in enumerate(pieces):
             change = marks.change

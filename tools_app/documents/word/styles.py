@@ -23,7 +23,9 @@ class Styles:
     def __init__(self, root: Element | None) -> None:
         styles = list(root.iterchildren("{*}style")) if root is not None else []
         self._styles = {attribute(style, "styleId"): style for style in styles}
-        defaults = (style for style in styles if attribute(style, "type") == "paragraph" and attribute(style, "default"))
+        defaults = (
+            style for style in styles if attribute(style, "type") == "paragraph" and attribute(style, "default")
+        )
         self._default = next((attribute(style, "styleId") for style in defaults), "")
 
     def of_paragraph(self, properties: Element | None) -> str:
@@ -43,7 +45,7 @@ class Styles:
         """Return the level of a heading from 1 to 6, or 0. A title is of level 1."""
         outline = value(properties, "{*}outlineLvl")
         style_id = self.of_paragraph(properties)
-        for key, style in self.chain(style_id):
+        for _, style in self.chain(style_id):
             name = value(style, "{*}name").lower()
             if name == "title":
                 return 1
