@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from tasks_app.access import Request, signed_in, visible_session
 from tasks_app.models import Session
+from tasks_app.pages.document_view import document_html
 from tasks_app.pages.markdown import PICTURES, markdown
 from tasks_app.record import redactor_of
 from tasks_app.runtime import event_loop
@@ -22,6 +23,7 @@ from tools_app.errors import ToolError
 MAX_TEXT_BYTES = 200_000
 MAX_DOCUMENT_BYTES = 30 * 1000**2
 _HEAD_BYTES = 2048
+_OFFICE = ("Word", "PowerPoint", "OpenDocument text", "OpenDocument presentation")
 
 
 @signed_in
@@ -70,7 +72,8 @@ def _document(session: Session, path: str, number: int) -> dict[str, Any]:
     except ToolError as error:
         return {"kind": "", "problem": str(error)}
     lines, has_pages = document.parts[0].lines if document.parts else (), is_pdf(data[:_HEAD_BYTES])
-    text = redactor_of(session).redacted("\n".join(lines if has_pages else _with_tables(lines)))
+    is_office = document.kind.startswith(_OFFICE)
+    text = redactor_of(session).redacted("\n".join(lines if has_pages or is_office else _with_tables(lines)))
     return {
         "kind": "document",
         "about": document.kind,
@@ -80,8 +83,9 @@ def _document(session: Session, path: str, number: int) -> dict[str, Any]:
         "before": number - 1,
         "after": number + 1 if number < document.count else 0,
         "is_pdf": has_pages,
+        "is_cut": bool(document.parts) and not document.parts[0].whole,
         "text": text,
-        "html": "" if has_pages else markdown(text),
+        "html": "" if has_pages else document_html(text) if is_office else markdown(text),
     }
 
 
