@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 _TOKEN = re.compile(r"(\{\+|\+\}|\[-|-\]|~~|\[hidden: |\[|\]\([^\s()]*+\)|\])")
 _CLOSERS = {"+}": "{+", "-]": "[-"}
@@ -32,6 +33,7 @@ _MARK = re.compile(
 _LINK = ("https://", "http://", "mailto:")
 _FIRST_HEADING = 3  # below the name of the file and the kind of the document
 _MAX_INDENT = 4
+_SHORT = 24  # characters of a cell that needs no least width
 
 
 def document_html(text: str) -> SafeString:
@@ -122,14 +124,26 @@ def _table(rows: list[list[str]]) -> SafeString:
             (
                 format_html_join(
                     "",
-                    '<{} colspan="{}" rowspan="{}" dir="auto">{}</{}>',
-                    ((tag, cell.columns, cell.rows, _inline(cell.text), tag) for cell in cells),
+                    '<{} class="{}" colspan="{}" rowspan="{}" dir="auto">{}</{}>',
+                    (
+                        (
+                            tag,
+                            "short" if len(cell.text) < _SHORT else "",
+                            cell.columns,
+                            cell.rows,
+                            _inline(cell.text),
+                            tag,
+                        )
+                        for cell in cells
+                    ),
                 ),
             )
             for tag, cells in lines
         ),
     )
-    return format_html('<div class="scroll"><table>{}</table></div>', body)
+    return format_html(
+        '<div class="table" role="region" tabindex="0" aria-label="{}"><table>{}</table></div>', _("Table"), body
+    )
 
 
 def _inline(text: str) -> SafeString:
@@ -170,7 +184,7 @@ def _bracketed(tokens: list[str], start: int, end: int) -> dict[int, str]:
     if tokens[start] != "[":
         return {start: '<span class="hidden-text">[hidden: ', end: "]</span>" + escape(token[1:])}
     if _MARK.match(mark) and end - start < 10:
-        begin, close = ('<span class="mark">[', "]</span>")
+        begin, close = ('<span class="doc-mark">[', "]</span>")
     else:
         begin, close = ("[", "]")
     if len(token) == 1:

@@ -50,8 +50,8 @@ def test_headings_points_and_notes() -> None:
 
 def test_merged_cells_span_rows_and_columns() -> None:
     page = document_html("| Costs | ← | Sum |\n| Berlin | 10 | 30 |\n| ↑ | 20 | 40 |")
-    assert '<th colspan="2" rowspan="1" dir="auto">Costs</th>' in page
-    assert '<td colspan="1" rowspan="2" dir="auto">Berlin</td>' in page
+    assert '<th class="short" colspan="2" rowspan="1" dir="auto">Costs</th>' in page
+    assert '<td class="short" colspan="1" rowspan="2" dir="auto">Berlin</td>' in page
     assert "↑" not in page
 
 

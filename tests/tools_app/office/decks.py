@@ -23,7 +23,7 @@ _NS = {
 _REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
 
-def _deck(build: Callable[[Any, Any], None], layout: int = _BLANK) -> bytes:
+def deck_of(build: Callable[[Any, Any], None], layout: int = _BLANK) -> bytes:
     """Return a deck of one slide that `build(deck, slide)` fills."""
     deck = pptx.Presentation()
     build(deck, deck.slides.add_slide(deck.slide_layouts[layout]))
@@ -43,14 +43,19 @@ def _xml(content: str) -> Any:
     return parse_xml(root("x", content).encode())[0]
 
 
-def _part(slide: Any, name: str, kind: str, content: str | bytes) -> str:
+def part_of(slide: Any, name: str, kind: str, content: str | bytes) -> str:
     """Add a part that the slide refers to, and return the relationship's id."""
     data = content.encode() if isinstance(content, str) else content
     part = Part(PackURI(name), "application/xml", slide.part.package, data)
     return str(slide.part.relate_to(part, kind if kind.startswith("http") else _REL + kind))
 
 
-def _frame(content: str) -> Any:
+def frame(slide: Any, content: str) -> None:
+    """Add a shape in XML to the slide."""
+    slide.shapes._spTree.append(_xml(content))
+
+
+def _graphic_frame(content: str) -> Any:
     return _xml(
         '<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="40" name="Frame"/><p:cNvGraphicFramePr/><p:nvPr/>'
         '</p:nvGraphicFramePr><p:xfrm><a:off x="914400" y="914400"/><a:ext cx="914400" cy="914400"/></p:xfrm>'
@@ -60,8 +65,8 @@ def _frame(content: str) -> Any:
 
 def _smart_art(deck: Any, slide: Any) -> None:
     data = diagram({"a": "Plan 2027", "b": "Hire 3", "c": "Move"}, [("root", "a"), ("a", "c"), ("a", "b")])
-    key = _part(slide, "/ppt/diagrams/data1.xml", "diagramData", data)
-    slide.shapes._spTree.append(_frame(f'<dgm:relIds r:dm="{key}"/>'))
+    key = part_of(slide, "/ppt/diagrams/data1.xml", "diagramData", data)
+    slide.shapes._spTree.append(_graphic_frame(f'<dgm:relIds r:dm="{key}"/>'))
 
 
 def _charts(deck: Any, slide: Any) -> None:
@@ -120,7 +125,7 @@ def _old_comments(deck: Any, slide: Any) -> None:
     comment = (
         '<p:cm authorId="7" dt="2026-03-10T09:00:00" idx="1"><p:pos x="1" y="1"/><p:text>Source of 42?</p:text></p:cm>'
     )
-    _part(slide, "/ppt/comments/comment1.xml", "comments", root("p:cmLst", comment))
+    part_of(slide, "/ppt/comments/comment1.xml", "comments", root("p:cmLst", comment))
 
 
 def _new_comments(deck: Any, slide: Any) -> None:
@@ -137,7 +142,7 @@ def _new_comments(deck: Any, slide: Any) -> None:
         '</p188:cm><p188:cm id="{C}" authorId="{2}" status="resolved" created="2026-03-12T09:00:00">'
         f"{text.format('Typo fixed')}</p188:cm>"
     )
-    _part(slide, "/ppt/comments/modernComment_1.xml", address + "comments", root("p188:cmLst", comments))
+    part_of(slide, "/ppt/comments/modernComment_1.xml", address + "comments", root("p188:cmLst", comments))
 
 
 def _grouped(deck: Any, slide: Any) -> None:
@@ -288,13 +293,13 @@ def _alternatives(deck: Any, slide: Any) -> None:
 CASES = [
     Case(
         name="a diagram on a slide",
-        data=_deck(_smart_art),
+        data=deck_of(_smart_art),
         shown=["Diagram:", "- Plan 2027", "  - Move", "  - Hire 3"],
         once=["Hire 3"],
     ),
     Case(
         name="charts on a slide",
-        data=_deck(_charts),
+        data=deck_of(_charts),
         shown=[
             "Chart: Revenue 2026",
             "|  | North | South |",
@@ -307,62 +312,66 @@ CASES = [
     ),
     Case(
         name="a chart with groups of categories",
-        data=_deck(_several_levels),
+        data=deck_of(_several_levels),
         shown=["| North, Kiel | 0.25 |", "| North, Bremen | 0.75 |", "Share"],
     ),
-    Case(name="a chart without stored values", data=_deck(_chart_without_values), shown=["May", "Hives", "37"]),
+    Case(name="a chart without stored values", data=deck_of(_chart_without_values), shown=["May", "Hives", "37"]),
     Case(
         name="merged cells on a slide",
-        data=_deck(_merged),
+        data=deck_of(_merged),
         shown=["| Costs 2026 | ← | Sum |", "| Berlin | 10 | 30 |", "| ↑ | 20 | 40 |"],
     ),
     Case(
-        name="notes of a slide", data=_deck(_notes, _TITLE_ONLY), shown=["# Talk", "Notes: Say 1,200 first\nthen pause"]
+        name="notes of a slide",
+        data=deck_of(_notes, _TITLE_ONLY),
+        shown=["# Talk", "Notes: Say 1,200 first\nthen pause"],
     ),
     Case(
         name="old comments of a slide",
-        data=_deck(_old_comments),
+        data=deck_of(_old_comments),
         shown=["Draft", "Comment by Ada Roth, 2026-03-10: Source of 42?"],
     ),
     Case(
         name="new comments of a slide",
-        data=_deck(_new_comments),
+        data=deck_of(_new_comments),
         shown=[
             "Comment by Ada Roth, 2026-03-10: Source of 42?",
             "Reply by Ben Stein, 2026-03-11: Now 57.",
             "Comment by Ben Stein, 2026-03-12, resolved: Typo fixed",
         ],
     ),
-    Case(name="grouped shapes", data=_deck(_grouped), shown=["Shallow 22\nDeep 11"]),
+    Case(name="grouped shapes", data=deck_of(_grouped), shown=["Shallow 22\nDeep 11"]),
     Case(
         name="the order of the slide",
-        data=_deck(_reversed),
+        data=deck_of(_reversed),
         shown=["Top 1\nLeft 2\nRight 3\nRight low 4\nFoot 5"],
     ),
     Case(
-        name="places from the layout", data=_deck(_in_layout, _TWO_CONTENT), shown=["# Both\n- Left body\n- Right body"]
+        name="places from the layout",
+        data=deck_of(_in_layout, _TWO_CONTENT),
+        shown=["# Both\n- Left body\n- Right body"],
     ),
-    Case(name="a hidden slide", data=_deck(_hidden), shown=["(hidden)", "Backup figures 2025"]),
+    Case(name="a hidden slide", data=deck_of(_hidden), shown=["(hidden)", "Backup figures 2025"]),
     Case(
         name="pictures of a slide",
-        data=_deck(_pictures),
+        data=deck_of(_pictures),
         shown=["[picture 1: image1.png, 640 × 480]", "[picture 2: image2.png, 32 × 20: Sales by region]"],
     ),
     Case(
         name="a video and an embedded file",
-        data=_deck(_media),
+        data=deck_of(_media),
         shown=["[video: media1.mp4]", "[embedded file: Microsoft_Excel_Sheet1.xlsx, Excel.Sheet.12]"],
     ),
     Case(
         name="footers of slides",
-        data=_deck(_footers, _TITLE_ONLY),
+        data=deck_of(_footers, _TITLE_ONLY),
         shown=["Slide of 1", "Slide of 2", "Footer: Confidential 2026", "28.11.2026"],
         once=["Confidential 2026", "28.11.2026"],
         absent=["‹1›", "‹2›"],
     ),
     Case(
         name="links of a slide",
-        data=_deck(_links),
+        data=deck_of(_links),
         shown=[
             "[Terms](https://example.org/terms) and [Ms Roth](mailto:roth@example.org)",
             "[Whole box 6](https://example.org/box)",
@@ -371,21 +380,21 @@ CASES = [
     ),
     Case(
         name="numbered points",
-        data=_deck(_list, 1),
+        data=deck_of(_list, 1),
         shown=["# Steps", "- Plain point\n  - Sub point\n4. Fourth\n5. Fifth\n  a) inner\n6. Sixth\nNo bullet"],
     ),
     Case(
         name="text of the layout",
-        data=_deck(_layout_texts),
+        data=deck_of(_layout_texts),
         shown=["Own 8", "Norden AG, strictly private"],
         once=["Norden AG, strictly private"],
     ),
-    Case(name="a strict deck", data=strict(_deck(_notes, _TITLE_ONLY)), shown=["# Talk", "Say 1,200 first"]),
-    Case(name="an equation on a slide", data=_deck(_equation), shown=["Given x^2"], absent=["x2"]),
-    Case(name="lines, struck and raised text", data=_deck(_lines), shown=["Line one\nline 2 was ~~9 €~~³‹12›"]),
+    Case(name="a strict deck", data=strict(deck_of(_notes, _TITLE_ONLY)), shown=["# Talk", "Say 1,200 first"]),
+    Case(name="an equation on a slide", data=deck_of(_equation), shown=["Given x^2"], absent=["x2"]),
+    Case(name="lines, struck and raised text", data=deck_of(_lines), shown=["Line one\nline 2 was ~~9 €~~³‹12›"]),
     Case(
         name="a shape in two versions and a hidden one",
-        data=_deck(_alternatives),
+        data=deck_of(_alternatives),
         shown=["Chosen 15", "[hidden: Concealed 16]"],
         once=["Chosen 15"],
     ),

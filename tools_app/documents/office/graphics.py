@@ -1,6 +1,5 @@
 """Charts as tables of their figures (ISO 29500-1, 21.2), and SmartArt diagrams as nested points (21.4)."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from tools_app.documents.document import DocumentParseError, row
 from tools_app.documents.office.package import Package
 from tools_app.documents.opendocument import Element, attribute, local_name
 
-_QUOTED = re.compile(r'"[^"]*+"|\[[^]]*+\]')
 _MAX_POINTS = 10_000  # of a series
 _SECONDS_PER_DAY = 86_400
 
@@ -95,11 +93,18 @@ def _categories(element: Element, *, has_1904: bool) -> dict[int, str]:
     points = _points(element) if element.find(".//{*}numCache") is not None else {
         int(point.get("idx", 0)): _words(point) for point in element.iter("{*}pt")
     }  # fmt: skip
-    code = _QUOTED.sub("", element.findtext(".//{*}formatCode") or "").lower()
-    if "d" in code or "yy" in code:
+    if _is_date(element.findtext(".//{*}formatCode") or ""):
         start = datetime(1904, 1, 1) if has_1904 else datetime(1899, 12, 30)
         return {index: _date(value, start) for index, value in points.items()}
     return points
+
+
+def _is_date(code: str) -> bool:
+    """Return whether a format has days or years, outside of its quoted texts and of [colours]."""
+    plain = "".join(code.lower().split('"')[::2])
+    first, *others = plain.split("[")
+    plain = first + "".join(other.partition("]")[2] for other in others)
+    return "d" in plain or "yy" in plain
 
 
 def _last(names: dict[int, str], index: int) -> str:

@@ -81,7 +81,9 @@ class Package:
 
     def numbered(self, prefix: str) -> list[str]:
         """Return the parts whose names are the prefix and a number, by this number."""
-        numbers = {name: name.removeprefix(prefix).removesuffix(".xml") for name in self._names if name.startswith(prefix)}
+        numbers = {
+            name: name.removeprefix(prefix).removesuffix(".xml") for name in self._names if name.startswith(prefix)
+        }
         return sorted(
             (name for name, number in numbers.items() if number.isdecimal()), key=lambda name: int(numbers[name])
         )

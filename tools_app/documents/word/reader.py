@@ -13,7 +13,7 @@ from tools_app.documents.word.fields import Control, control_of
 from tools_app.documents.word.notes import Notes, authors_of_changes
 from tools_app.documents.word.numbering import Numbering
 from tools_app.documents.word.runs import WordFile
-from tools_app.documents.word.segments import ChangeLog
+from tools_app.documents.word.segments import ChangeLog, is_marked
 from tools_app.documents.word.story import Story
 from tools_app.documents.word.styles import Styles
 
@@ -67,9 +67,17 @@ class _PageReader:
         if self._path in self._package.damaged_parts:
             self._lines.append(DAMAGED)
         self._end_page()
-        summary = self._changes.summary()
+        summary = self._summary()
         self._pages[0][:0] = [*filter(None, [summary]), *surroundings, *([""] if summary or surroundings else [])]
         return self._pages
+
+    def _summary(self) -> str:
+        """Return the line about tracked changes, with their pages, or ""."""
+        summary = self._changes.summary()
+        pages = [str(number) for number, lines in enumerate(self._pages, 1) if any(map(is_marked, lines))]
+        if not summary or len(self._pages) == 1:
+            return summary
+        return f"{summary} On page{'s' if len(pages) > 1 else ''} {', '.join(pages)}."
 
     def _related(self, kind: str) -> Element | None:
         """Return the root of the part of this kind that the document relates to."""
@@ -96,7 +104,11 @@ class _PageReader:
                 self._read(child)
 
     def _paragraph(self, element: Element, control: Control | None) -> None:
-        paragraph = self._story.paragraph(element, control=control)
+        try:
+            paragraph = self._story.paragraph(element, control=control)
+        except Exception:  # noqa: BLE001  a damaged paragraph costs neither its words nor those after it
+            self._lines += ["".join(element.itertext("{*}t", "{*}delText")), ""]
+            return
         before, *others = paragraph.text.split("\f")
         if before.strip() or (paragraph.prefix.strip(" -#") and not others):
             self._lines += [paragraph.prefix + before, ""]

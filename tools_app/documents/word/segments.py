@@ -144,6 +144,11 @@ def _is_same_author(change: Change, other: Change | None) -> bool:
     return other is not None and (change.author, change.day) == (other.author, other.day)
 
 
+def is_marked(line: str) -> bool:
+    """Return whether a line has the mark of a tracked change."""
+    return "{+" in line or "[-" in line or "[moved " in line
+
+
 def is_removed(segments: Iterable[Segment]) -> bool:
     """Return whether all text of the segments disappears when their changes are accepted."""
     visible = [segment for segment in segments if segment.text.strip()]
