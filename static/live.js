@@ -197,17 +197,18 @@ on("scroll", () => {
   if (isAtEnd()) one("#to-end").hidden = true;
 }, window);
 
-// A session opens at its end, and stays there while pictures and diagrams come in, until the reader does something.
+// A session opens at its end, and stays there while pictures come in, until the reader does something.
 if (!location.hash.startsWith("#e") || location.hash === "#end") {
   toEnd();
-  const growing = new ResizeObserver(toEnd);
+  const growing = new ResizeObserver(toEnd), stop = () => growing.disconnect();
   growing.observe(document.body);
-  for (const event of ["wheel", "touchstart", "pointerdown", "keydown", "hashchange"]) on(event, () => growing.disconnect(), window);
-  let top = window.scrollY;
-  on("scroll", () => { // by the scroll bar
-    if (window.scrollY < top && !isAtEnd()) growing.disconnect();
+  let top = 0;
+  on("scroll", () => {
+    if (window.scrollY < top && !isAtEnd()) stop();
     top = window.scrollY;
   }, window);
+  on("pointerdown", stop);
+  on("keydown", stop);
 }
 
 // Earlier entries come in above: what is read stays where it is.
