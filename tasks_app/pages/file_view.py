@@ -83,6 +83,7 @@ def _document(session: Session, path: str, number: int) -> dict[str, Any]:
         "before": number - 1,
         "after": number + 1 if number < document.count else 0,
         "is_pdf": has_pages,
+        "is_hidden": bool(document.parts) and document.parts[0].title.endswith("(hidden)"),
         "is_cut": bool(document.parts) and not document.parts[0].whole,
         "text": text,
         "html": "" if has_pages else document_html(text) if is_office else markdown(text),

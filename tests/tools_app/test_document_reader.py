@@ -28,7 +28,8 @@ def refusal(data: bytes, name: str = "") -> str:
 def test_word() -> None:
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     assert parts(documents.report()) == {
-        "page 1 of 2": "Tracked changes, not accepted: 1 insertion, 1 deletion by Ada. Shown as [-deleted-] and {+inserted+}.\n"
+        "page 1 of 2": "Tracked changes, not accepted: 1 insertion, 1 deletion by Ada. Shown as [-deleted-] and {+inserted+}."
+        " On page 2.\n"
         "Header: Bee Institute\nFooter: Confidential\n\nIn a content control\n\n## Findings\n\nBees fly",
         "page 2 of 2": "- They rest[comment 0][^1]{+ well+}[- badly-]\n\n| Inner |\n\n"
         f"[comment 0]: Ada, {today}, on “They rest”: At night?\n[^1]: Seen in 2025",

@@ -8,6 +8,7 @@ from PIL import Image
 
 from tasks_app.workspace.folders import workspace_of
 from tests.tools_app.documents import pdf
+from tests.tools_app.office import CASES
 
 
 @pytest.fixture
@@ -39,6 +40,17 @@ def test_each_kind_of_file_is_shown(view, session, alices):
     picture = alices.get(f"{session.get_absolute_url()}page/2/a.pdf")
     assert picture.content.startswith(b"\x89PNG")
     assert "cannot be shown here" in view("a.bin", b"\x00\xff")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_slide_says_that_it_is_hidden_and_a_long_page_that_it_is_cut(view):
+    hidden = next(case.data for case in CASES if case.name == "a hidden slide")
+    assert '<span class="badge">hidden</span>' in view("deck.pptx", hidden)
+    (long := Document()).add_paragraph("word " * 60_000)
+    long.save(docx := BytesIO())
+    page = view("long.docx", docx.getvalue())
+    assert "Only the beginning is shown" in page
+    assert '<span class="badge">hidden</span>' not in page
 
 
 def test_other_users_get_404(view, session, browser, charlie):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from posixpath import basename
 
 from tools_app.documents.office import equation
@@ -61,9 +62,8 @@ class TextReader:
 
     def text(self, paragraph: Element) -> str:
         """Return the text of a paragraph with the targets of its links."""
-        pieces = list(self._pieces(paragraph))
         texts = []
-        for target, group in groupby(pieces, key=lambda piece: piece[1]):
+        for target, group in groupby(self._linked_texts(paragraph), key=itemgetter(1)):
             text = "".join(part for part, _ in group)
             texts.append(linked(text, target))
         return "".join(texts)
@@ -79,7 +79,7 @@ class TextReader:
             return f"to slide {self._numbers[relationship.target]}"
         return relationship.target if relationship.is_external else basename(relationship.target)
 
-    def _pieces(self, element: Element) -> Iterator[tuple[str, str]]:
+    def _linked_texts(self, element: Element) -> Iterator[tuple[str, str]]:
         """Yield texts with the targets of their links."""
         for child in element:
             name = local_name(child)
@@ -88,11 +88,11 @@ class TextReader:
             elif name == "oMath":
                 yield equation.linear(child), ""
             elif name == "AlternateContent":
-                yield from next(filter(None, (list(self._pieces(version)) for version in child)), [])
+                yield from next(filter(None, (list(self._linked_texts(version)) for version in child)), [])
             elif name in ("r", "fld"):
                 yield self._run(child), self.target(child.find("{*}rPr/{*}hlinkClick"))
             elif name not in ("pPr", "endParaRPr"):
-                yield from self._pieces(child)
+                yield from self._linked_texts(child)
 
     def _run(self, run: Element) -> str:
         properties, text = run.find("{*}rPr"), "".join(run.itertext("{*}t"))

@@ -61,14 +61,14 @@ class _PageReader:
 
     def read_pages(self, root: Element) -> list[list[str]]:
         """Return the lines of each page."""
-        surroundings = list(self._headers_and_footers(root))
+        headers = list(self._headers_and_footers(root))
         self._read(root)
         self._notes.remaining_comments()
         if self._path in self._package.damaged_parts:
             self._lines.append(DAMAGED)
         self._end_page()
         summary = self._summary()
-        self._pages[0][:0] = [*filter(None, [summary]), *surroundings, *([""] if summary or surroundings else [])]
+        self._pages[0][:0] = [*filter(None, [summary]), *headers, *([""] if summary or headers else [])]
         return self._pages
 
     def _summary(self) -> str:

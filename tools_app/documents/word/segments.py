@@ -102,18 +102,18 @@ class ChangeLog:
 
         Changes in `counted` are counted once for all calls: those of a table's row.
         """
-        pieces = [
+        groups = [
             (marks, "".join(part.text for part in parts)) for marks, parts in groupby(segments, lambda part: part.marks)
         ]
         texts = []
-        for position, (marks, text) in enumerate(pieces):
+        for position, (marks, text) in enumerate(groups):
             change = marks.change
             if change and text and (counted is None or change not in counted):
                 self.count(change)
                 if counted is not None:
                     counted.add(change)
             texts.append("".join(self._marked(marks, text)))
-            following = pieces[position + 1][0].change if position + 1 < len(pieces) else None
+            following = groups[position + 1][0].change if position + 1 < len(groups) else None
             if change and self._has_several and not _is_same_author(change, following):
                 texts.append(f"[by {change}]")
         return "".join(texts)
