@@ -109,6 +109,12 @@ def _cells_with_points(deck: object, slide: object) -> None:
     )
 
 
+def _comparison(deck: object, slide: object) -> None:
+    """Fill two columns of a head and a body each."""
+    for index, text in enumerate(("Pro", "cheap 5", "Contra", "slow 6"), 1):
+        slide.placeholders[index].text_frame.text = text  # type: ignore[attr-defined]
+
+
 CASES = [
     Case(
         name="a change of a change",
@@ -359,6 +365,24 @@ CASES = [
         name="a diagram with a text outside of its tree",
         data=deck_of(_long_diagram),
         shown=["- Start 1\n- Middle 2\n- End 3", "- Legend 4"],
+    ),
+    Case(
+        name="columns with a head each",
+        data=deck_of(_comparison, 4),
+        shown=["Pro\n- cheap 5\nContra\n- slow 6"],
+    ),
+    Case(
+        name="a range of pages with changes",
+        data=word(
+            "".join(
+                paragraph(
+                    (deleted(f"old {page}") if page in (2, 3, 4, 6) else run(f"new {page}"))
+                    + '<w:r><w:br w:type="page"/></w:r>'
+                )
+                for page in range(1, 8)
+            )
+        ),
+        shown=["4 deletions by L. Winter (2026-03-10)", "On pages 2 to 4, 6.", "[-old 6-]"],
     ),
     Case(
         name="numbered points in the cells of a slide",

@@ -57,7 +57,7 @@ CASES = [
         shown=[
             "[picture 1: image1.png, 640 × 480]",
             "See [picture 2: image2.jpeg, 32 × 20: Sales by region] above",
-            "[picture 3: image1.png (umsatz.png), 640 × 480](https://example.org/full)",
+            "[picture 3: image1.png, 640 × 480, umsatz.png](https://example.org/full)",
         ],
     ),
     Case(

@@ -136,11 +136,8 @@ class Pictures:
             details = [relationship.target]
         else:
             stored_name = basename(relationship.target)
-            is_renamed = "." in name and name != stored_name
-            details = [
-                f"{stored_name} ({name})" if is_renamed else stored_name,
-                self._size(relationship.target) or extent,
-            ]
+            original_name = name if "." in name and name != stored_name else ""
+            details = [stored_name, self._size(relationship.target) or extent, original_name]
         text = f"picture {self._count}: {', '.join(filter(None, details))}"
         return f"[{text}: {' '.join(description.split())}]" if description.strip() else f"[{text}]"
 

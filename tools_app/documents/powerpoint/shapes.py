@@ -1,7 +1,7 @@
 """The shapes of a slide (ISO 29500-1, 19.3.1) in reading order: rows from the top, in a row from the left."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from posixpath import basename
 
@@ -16,6 +16,7 @@ _TITLES = ("title", "ctrTitle")
 _UNREAD = ("ftr", "dt", "hdr", "sldNum", "sldImg")
 _MAX_CUT = 500  # shapes; more are sorted by their corners only
 _SHRUNK = 0.1  # of a box at each side, so that boxes that touch are apart
+_STACK_GAP = 100_000  # EMU, 2.8 mm
 _BACKGROUND = 0.6  # of the area of all shapes
 
 
@@ -70,7 +71,7 @@ class Shapes:
             if lines := [line for line in self._shape(shape) if line.strip()]:
                 left, top, width, height = self._place(shape)
                 blocks.append(_Block(lines=lines, left=left, top=top, right=left + width, bottom=top + height))
-        for block in _ordered(blocks):
+        for block in _ordered(_stacked(blocks)):
             yield from block.lines
 
     def _shape(self, shape: Element) -> Iterator[str]:
@@ -232,6 +233,22 @@ def _same_placeholder(parent: Element, placeholder: Element) -> Element | None:
         if kinds.get(other.get("type", "obj"), other.get("type")) == kinds.get(kind, kind)
     )
     return next(chain(by_index, by_kind), None)
+
+
+def _stacked(blocks: Sequence[_Block]) -> list[_Block]:
+    """Return the blocks, with those directly below one another in one column joined: a head and its text."""
+    stacks: list[_Block] = []
+    for block in sorted(blocks, key=lambda block: block.top) if len(blocks) < _MAX_CUT else blocks:
+        margin = (block.right - block.left) * _SHRUNK / 2
+        for index, stack in enumerate(stacks):
+            is_aligned = abs(stack.left - block.left) < margin and abs(stack.right - block.right) < margin
+            if is_aligned and abs(block.top - stack.bottom) < _STACK_GAP:
+                lines = [*stack.lines, *block.lines]
+                stacks[index] = replace(stack, lines=lines, bottom=max(stack.bottom, block.bottom))
+                break
+        else:
+            stacks.append(block)
+    return stacks
 
 
 def _ordered(blocks: Sequence[_Block]) -> list[_Block]:

@@ -5,6 +5,7 @@ break. Other programs write no marks: their documents are one page.
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from tools_app.documents.document import DAMAGED, ParsedDocument, pages_of, row
 from tools_app.documents.office.package import Package, Pictures
@@ -74,10 +75,10 @@ class _PageReader:
     def _summary(self) -> str:
         """Return the line about tracked changes, with their pages, or ""."""
         summary = self._changes.summary()
-        pages = [str(number) for number, lines in enumerate(self._pages, 1) if any(map(is_marked, lines))]
+        pages = [number for number, lines in enumerate(self._pages, 1) if any(map(is_marked, lines))]
         if not summary or len(self._pages) == 1:
             return summary
-        return f"{summary} On page{'s' if len(pages) > 1 else ''} {', '.join(pages)}."
+        return f"{summary} On page{'s' if len(pages) > 1 else ''} {', '.join(_ranges(pages))}."
 
     def _related(self, kind: str) -> Element | None:
         """Return the root of the part of this kind that the document relates to."""
@@ -157,3 +158,10 @@ class _PageReader:
             if text and f"{kind}: {text}" not in seen:
                 seen.add(f"{kind}: {text}")
                 yield f"{kind}: {text}"
+
+
+def _ranges(numbers: list[int]) -> Iterator[str]:
+    """Yield ascending numbers, those that follow one another as a range."""
+    for _, members in groupby(enumerate(numbers), lambda place: place[1] - place[0]):
+        first, *others = [number for _, number in members]
+        yield f"{first} to {others[-1]}" if len(others) > 1 else ", ".join(map(str, [first, *others]))

@@ -60,7 +60,7 @@ class Styles:
     def is_list(self, style_id: str) -> bool:
         """Return whether the style is a list by its name, for documents that define no numbers."""
         names = (value(style, "{*}name") for _, style in self.chain(style_id))
-        return next(names, style_id).startswith("List") and style_id != "ListParagraph"
+        return next(names, style_id).replace(" ", "").startswith(("ListBullet", "ListNumber"))
 
     def is_hidden(self, style_id: str) -> bool:
         """Return whether text in this style is hidden."""
