@@ -38,11 +38,13 @@ def test_word() -> None:
 
 def test_excel() -> None:
     assert parts(documents.costs()) == {
-        "sheet Costs": "|  | A | B |\n| 1 | Day | Euro |\n| 3 | 2026-02-03 | 2.5 |\n| 4 | 2026-02-03 04:05:00 | TRUE |\n"
-        "| 5 |  | =SUM(B3:B4) |\nFooter: Draft\nComment on A3: Carnival",
-        "sheet Secret (hidden)": "",
+        "sheet Costs: 5 rows × 2 columns": "[1 formula without a stored value, shown as formulas; "
+        'view="source" shows formulas and stored numbers]\n'
+        "|  | A | B |\n| 1 | Day | Euro |\n| 3 | 2026-02-03 | 2.5 |\n| 4 | 2026-02-03 4:05:00 | TRUE |\n"
+        "| 5 |  | =SUM(B3:B4) |\nFooter: Draft\nComment on A3 (Ada): Carnival",
+        "sheet Secret (hidden): empty": "",
     }
-    assert "| 5 |  | 3.5 |" in parts(documents.computed())["sheet Costs"]
+    assert "| 5 |  | 3.5 |" in parts(documents.computed())["sheet Costs: 5 rows × 2 columns"]
 
 
 def test_powerpoint() -> None:
@@ -108,7 +110,7 @@ def test_mail_with_attachments() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_tables_in_any_encoding(encoding: str) -> None:
     data = 'Käse;"a\nb"\r\nBrot;2,5\r\n'.encode(encoding)
-    assert parts(data, "x.csv") == {"sheet 1 of 1": "| 1 | Käse | a b |\n| 2 | Brot | 2,5 |"}
+    assert parts(data, "x.csv") == {"sheet 1 of 1: 2 rows × 2 columns": "| 1 | Käse | a b |\n| 2 | Brot | 2,5 |"}
 
 
 def test_notebook() -> None:

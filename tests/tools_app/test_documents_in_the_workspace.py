@@ -8,7 +8,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from tests.tools_app import documents
+from tests.tools_app import documents, workbooks
 from tests.tools_app.conftest import Call
 from tools_app.contract import ToolContext
 from tools_app.errors import ToolError
@@ -60,8 +60,9 @@ async def test_long_sheet_continues_within_itself(call: Call, workspace: Workspa
     assert (await call("file", action="read", path="a.csv", limit=1)).content.startswith("     1\trow 1,x")
     workspace.write_bytes("a.xlsx", documents.rows(600))
     contents = await followed(call, "a.xlsx")
-    assert "(Excel workbook, 1 sheet)\n--- sheet Sheet ---\n|  | A |\n| 1 | row 1 |" in contents[0]
-    assert [int(number) for number in re.findall(r"row (\d+)", "\n".join(contents))] == list(range(1, 601))
+    assert "(Excel workbook, 1 sheet)\n--- sheet Sheet: 600 rows × 1 column ---\n[Many rows: " in contents[0]
+    assert "|  | A |\n| 1 | row 1 |" in contents[0]
+    assert [int(number) for number in re.findall(r"row (\d+) \|", "\n".join(contents))] == list(range(1, 601))
 
 
 async def test_offset_and_limit_select_pages(call: Call, workspace: Workspace) -> None:
@@ -144,3 +145,36 @@ async def test_a_bomb_is_not_unpacked(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.xlsx", out.getvalue())
     with pytest.raises(ToolError, match="a.xlsx cannot be read. It is too large when unpacked"):
         await call("file", action="read", path="a.xlsx")
+
+
+async def test_a_workbook_is_read_as_shown_and_as_source(call: Call, workspace: Workspace) -> None:
+    values = {"A1": "total", "B1": (1234.5678, 1), "C1": "<f>B1*2</f><v>2469.1356</v>", "D1": "<f>B1+1</f>"}
+    sheet = workbooks.cells(values)  # type: ignore[arg-type]
+    workspace.write_bytes(
+        "a.xlsx", workbooks.xlsx({"S": sheet}, parts={"xl/styles.xml": workbooks.styles("0.00 [$€-407]")})
+    )
+    shown = (await call("file", action="read", path="a.xlsx")).content
+    assert "| 1 | total | 1234.57 € | 2469.1356 | =B1+1 |" in shown
+    assert "2 formulas, 1 of them without a stored value, shown as formulas" in shown
+    assert 'rounded by their formats; view="source"' in shown
+    source = "| 1 | total | 1234.5678 | =B1*2 → 2469.1356 | =B1+1 |"
+    assert source in (await call("file", action="read", path="a.xlsx", view="source")).content
+    assert source in (await call("file", action="read", path="a.xlsx", formulas=True)).content
+    workspace.write_bytes("a.docx", documents.word())
+    with pytest.raises(ToolError, match="a.docx cannot be read. It has no source to show: read it without view."):
+        await call("file", action="read", path="a.docx", view="source")
+
+
+async def test_a_long_source_continues_as_source(call: Call, workspace: Workspace) -> None:
+    rows = {f"A{number}": f"<f>{number}+1</f><v>{number + 1}</v>" for number in range(1, 601)}
+    workspace.write_bytes("a.xlsx", workbooks.xlsx({"S": workbooks.cells(rows)}))
+    result = await call("file", action="read", path="a.xlsx", view="source")
+    assert 'view="source"' in HINT.search(result.content)[0]  # type: ignore[index]
+
+
+async def test_cells_are_found_as_they_are_shown(call: Call, workspace: Workspace) -> None:
+    sheet = workbooks.cells({"A1": "zip", "B1": (1067, 1)})
+    workspace.write_bytes("in/a.xlsx", workbooks.xlsx({"S": sheet}, parts={"xl/styles.xml": workbooks.styles("00000")}))
+    found = (await call("match", action="grep", pattern="01067")).content
+    assert "in/a.xlsx offset=1 (sheet S)" in found
+    assert "| 1 | zip | 01067 |" in found

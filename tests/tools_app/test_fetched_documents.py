@@ -34,7 +34,10 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
         (documents.word(), ["“Bees”", "# On bees\n\nThey fly.\n\n| Kind | Weight |\n\nThey rest."]),
         (
             documents.excel(),
-            ["--- sheet Weights ---\n|  | A | B |\n| 1 | Kind | Grams |\n| 2 | Honey bee", "--- sheet Empty ---"],
+            [
+                "--- sheet Weights: 2 rows × 2 columns ---\n|  | A | B |\n| 1 | Kind | Grams |\n| 2 | Honey bee",
+                "--- sheet Empty: empty ---",
+            ],
         ),
         (
             documents.powerpoint(),
@@ -90,7 +93,7 @@ def archive(*names: str) -> bytes:
         (b"PK\x03\x04 broken", "damaged"),
         (archive("a.txt"), "It is an archive"),
         (archive("word/document.xml"), "damaged, or no Word"),
-        (archive("xl/workbook.xml"), "damaged, or no Excel"),
+        (archive("xl/workbook.xml"), "damaged: it has no sheets"),
         (archive("ppt/presentation.xml"), "damaged, or no PowerPoint"),
     ],
 )

@@ -1,13 +1,15 @@
 """The document model: parts with a title (pages, sheets, slides, chapters), each a sequence of lines."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from tools_app.documents.sheet import Sheet
 
 NO_TEXT = "[This page has no text: it is a picture, such as a scan. Look at it as a picture.]"
 DAMAGED = "[The file is damaged here: text can be missing.]"
 LONGEST_LINE = 1_000  # characters; a paragraph can fill a page, and the page of a tool's result ends at a line end
-_MAX_COLUMNS = 200  # of a table; a row of a sheet can have 16,384 cells
+_BAR = re.compile(r"(?<!\S)\||\|(?!\S)")  # one that would look like the end of a cell
 # Characters that readers do not see or databases do not store: control characters, lone surrogates, and invisible
 # characters that can carry hidden words (zero-width, direction marks, tags).
 _INVISIBLE = re.compile(
@@ -22,10 +24,16 @@ class DocumentParseError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedPart:
-    """A page, sheet, slide or chapter of a document. `lines` can be lazy and are iterated once."""
+    """A page, sheet, slide or chapter of a document. `lines` can be lazy and are iterated once.
+
+    `size` measures a sheet, for its title. `source` are its lines with formulas, and `sheet` its cells.
+    """
 
     title: str
     lines: Iterable[str]
+    size: Callable[[], str] | None = None
+    source: Iterable[str] | None = None
+    sheet: Sheet | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +53,8 @@ def pages_of(pages: Sequence[Iterable[str]], unit: str) -> list[ParsedPart]:
 
 def row(cells: Sequence[str]) -> str:
     """Return a row of a table. Each cell is reduced to one line."""
-    texts = [" ".join(cell.split()).replace("|", "¦") for cell in cells[:_MAX_COLUMNS]]
-    if len(cells) > _MAX_COLUMNS:
-        texts.append(f"… {len(cells) - _MAX_COLUMNS} more columns")
-    return f"| {' | '.join(texts)} |"
+    texts = (" ".join(cell.split()) for cell in cells)
+    return f"| {' | '.join(_BAR.sub('¦', text) if '|' in text else text for text in texts)} |"
 
 
 def visible(text: str) -> str:

@@ -30,7 +30,15 @@ class DocumentPage:
 
 
 async def document_page(
-    data: bytes, name: str, *, offset: int, skip: int, limit: int | None, room: int, next_call: NextCall
+    data: bytes,
+    name: str,
+    *,
+    offset: int,
+    skip: int,
+    limit: int | None,
+    room: int,
+    next_call: NextCall,
+    is_source: bool = False,
 ) -> DocumentPage:
     """Return the parts from number `offset` on, without its first `skip` lines, at most `limit` parts, in `room` bytes.
 
@@ -39,7 +47,8 @@ async def document_page(
     Raises: UnreadableDocument; ToolError if `offset` is beyond the end.
     """
     closing_bytes = size(next_call(offset, skip, limit)) + _CLOSING_BYTES
-    document = await read_document(data, name, part=offset, line=skip + 1, room=max(room - closing_bytes, room // 2))
+    room = max(room - closing_bytes, room // 2)
+    document = await read_document(data, name, part=offset, line=skip + 1, room=room, is_source=is_source)
     if offset > document.count or not document.parts:
         raise ToolError(f"There is no {document.unit} {offset}: {name} has {document.count}.")
     parts = document.parts[:limit]

@@ -26,12 +26,20 @@ class Format:
     module: str
 
 
+_CONTENT_TYPES = "[Content_Types].xml"
 _PDF = Format(kind="PDF", module="pdf")
 _BY_ENTRY = {  # ISO 29500-2: the parts of an Office file are in a folder named after the application
     "word/": Format(kind="Word document", module="word.reader"),
+    "xl/workbook.bin": Format(kind="Excel workbook", module="binary_spreadsheet"),
     "xl/": Format(kind="Excel workbook", module="spreadsheet"),
     "ppt/": Format(kind="PowerPoint presentation", module="powerpoint.reader"),
 }
+_BY_MAIN_TYPE = {  # a file whose parts are in other folders
+    b"wordprocessingml": _BY_ENTRY["word/"],
+    b"spreadsheetml.sheet.main": _BY_ENTRY["xl/"],
+    b"presentationml": _BY_ENTRY["ppt/"],
+}
+_OLD_WORKBOOK = Format(kind="Excel workbook", module="old_spreadsheet")
 _BY_MIMETYPE = {  # OpenDocument 1.3 part 2, 3.3 and EPUB 3.3, 4.2.6.2: the first entry, `mimetype`, is the type
     b"application/vnd.oasis.opendocument.": Format(kind="OpenDocument file", module="opendocument"),
     b"application/epub+zip": Format(kind="EPUB book", module="epub"),
@@ -50,7 +58,7 @@ _BY_SUFFIX = {
 _KINDS_BY_SUFFIX = {
     ".pdf": "PDF",
     ".docx": "Word document",
-    ".xlsx": "Excel workbook",
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xltx", ".xls"), "Excel workbook"),
     ".pptx": "PowerPoint presentation",
     ".odt": "OpenDocument text",
     ".ods": "OpenDocument spreadsheet",
@@ -106,10 +114,23 @@ def _format_of(body: bytes, name: str) -> Format:
         return _format_of_archive(body)
     if body.startswith(_CFB):
         encrypted = "EncryptedPackage".encode("utf-16-le") in body
+        if not encrypted and (by_stream := _format_by_stream(body)):
+            return by_stream
         raise DocumentParseError("It is encrypted and needs a password." if encrypted else _OLD_OFFICE_FILE)
     if by_suffix := _BY_SUFFIX.get(PurePosixPath(name).suffix.lower()):
         return by_suffix
     raise DocumentParseError("It is no document of a format that is known here.")
+
+
+def _format_by_stream(body: bytes) -> Format | None:
+    """Return the format of a compound file by its streams, or None if it is none that is read here."""
+    import olefile  # type: ignore[import-untyped]
+
+    try:
+        with olefile.OleFileIO(BytesIO(body)) as compound:
+            return _OLD_WORKBOOK if compound.exists("Workbook") or compound.exists("Book") else None
+    except OSError:
+        return None
 
 
 def _format_of_archive(body: bytes) -> Format:
@@ -117,8 +138,12 @@ def _format_of_archive(body: bytes) -> Format:
         with zipfile.ZipFile(BytesIO(body)) as archive:
             entries = archive.infolist()
             _check_entries(entries)
-            names = {entry.filename for entry in entries}
-            mimetype = archive.read("mimetype") if "mimetype" in names else b""
+            names = {entry.filename.replace("\\", "/").lstrip("/").lower(): entry for entry in entries}
+            mimetype = archive.read(names["mimetype"]) if "mimetype" in names else b""
+            if mimetype or any(name.startswith(folder) for folder in _BY_ENTRY for name in names):
+                types = b""
+            else:
+                types = archive.read(_CONTENT_TYPES) if _CONTENT_TYPES.lower() in names else b""
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise DocumentParseError("It is damaged.") from error
     for prefix, document_format in _BY_MIMETYPE.items():
@@ -126,6 +151,9 @@ def _format_of_archive(body: bytes) -> Format:
             return document_format
     for folder, document_format in _BY_ENTRY.items():
         if any(name.startswith(folder) for name in names):
+            return document_format
+    for name, document_format in _BY_MAIN_TYPE.items():
+        if name in types:
             return document_format
     raise DocumentParseError("It is an archive, not a document. Unpack it with the shell.")
 

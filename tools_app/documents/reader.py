@@ -22,10 +22,25 @@ class UnreadableDocument(ToolError):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TableExcerpt:
+    """Rows of a sheet with `last_row` and `last_column`, from 1. The merged ranges are (top, left, bottom, right).
+
+    A column has "number", "name" and "is_hidden", a row has "number", "is_hidden", "cells" and "are_numbers".
+    """
+
+    columns: Sequence[dict[str, Any]]
+    rows: Sequence[dict[str, Any]]
+    merged: Sequence[Sequence[int]]
+    last_row: int
+    last_column: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class PartExcerpt:
     """A page, sheet, slide or chapter, numbered from 1. `lines` are those from number `line` on, counted from 1.
 
     If it is not `whole`, the room ended before the part did. No line has more than `document.LONGEST_LINE` characters.
+    If it has a `table`, its rows begin with number `line`, and `lines` are the words around them.
     """
 
     number: int
@@ -33,30 +48,50 @@ class PartExcerpt:
     line: int
     lines: Sequence[str]
     whole: bool
+    table: TableExcerpt | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentExcerpt:
-    """A document with `count` parts called `unit` ("page"), and the requested `parts`. `kind` is its format ("PDF")."""
+    """A document with `count` parts called `unit` ("page"), and the requested `parts`. `kind` is its format ("PDF").
+
+    `names` are those of all sheets of a workbook.
+    """
 
     kind: str
     unit: str
     title: str
     count: int
     parts: Sequence[PartExcerpt]
+    names: Sequence[str] = ()
 
 
-async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1, room: int = ROOM) -> DocumentExcerpt:
+async def read_document(
+    data: bytes,
+    name: str,
+    *,
+    part: int = 1,
+    line: int = 1,
+    room: int = ROOM,
+    is_source: bool = False,
+    has_tables: bool = False,
+) -> DocumentExcerpt:
     """Return the parts from number `part` on, the first of them from `line` on, in about `room` bytes, at least one
     line. A negative `part` counts from the end.
 
-    `name` is used in messages, and identifies formats without a signature.
+    `name` is used in messages, and identifies formats without a signature. A workbook has a source: formulas, and
+    numbers as they are stored. With `has_tables`, a sheet has a table, and no other part follows it.
 
     Raises: UnreadableDocument.
     """
-    request = {"name": name, "part": part, "line": line, "room": room}
+    request = {"name": name, "part": part, "line": line, "room": room, "is_source": is_source, "has_tables": has_tables}
     answer = await _answer("tools_app.documents.child", request, data, name)
-    return DocumentExcerpt(**answer | {"parts": [PartExcerpt(**part) for part in answer["parts"]]})
+    return DocumentExcerpt(**answer | {"parts": [*map(_part, answer["parts"])]})
+
+
+def _part(values: dict[str, Any]) -> PartExcerpt:
+    table = TableExcerpt(**values["table"]) if values.get("table") else None
+    return PartExcerpt(**values | {"table": table})
 
 
 def part_heading(part: PartExcerpt) -> str:

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Judgement, Synonyms, Target, ToolContext, ToolResult, tool
 from tools_app.documents.document_page import document_page
-from tools_app.documents.formats import is_document
+from tools_app.documents.formats import has_signature, is_document
 from tools_app.documents.reader import MOST_BYTES, page_sheet, read_document
 from tools_app.editing import changes, patch
 from tools_app.editing.syntax_check import notes_on_syntax
@@ -79,8 +79,10 @@ class FileArguments(Arguments):
 
 def _fitted(values: dict[str, Any]) -> dict[str, Any]:
     """Return content that is a JSON value as its text, the root where a listing or a patch names no folder,
-    and the first line for line 0.
+    the first line for line 0, and the source of a workbook for its formulas.
     """
+    if values.get("formulas") is True and "view" not in values:
+        values = {name: value for name, value in values.items() if name != "formulas"} | {"view": "source"}
     if isinstance(content := values.get("content"), dict | list):
         values = {**values, "content": json.dumps(content, ensure_ascii=False)}
     if isinstance(values.get("path"), list):
@@ -199,6 +201,7 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
         skip=arguments.skip or 0,
         limit=arguments.limit,
         room=context.page_bytes,
+        is_source=arguments.view == "source",
         next_call=lambda offset, skip, limit: _next_page(
             arguments, limit, text_page.TextPosition(line=offset, offset=skip or 0)
         ),
@@ -294,6 +297,8 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
             return ToolResult(content=description, images=[arguments.path])
         sample = read_sample(stream)
         if arguments.view == "text" or (arguments.view is None and is_document(sample, arguments.path)):
+            return None
+        if arguments.view == "source" and has_signature(sample):
             return None
         if not (encoding := detect_encoding(sample)):
             kind = text_page.media_type(arguments.path)
