@@ -116,6 +116,7 @@ HOMES_DIR = VAR_DIR / "homes"  # home folders of the programs that agents run, o
 VERSIONS_DIR = VAR_DIR / "versions"  # histories of workspaces: earlier contents of their files
 STORAGES = environment.storage_settings()  # for files outside sessions, such as those of projects
 LIBRARY_DIR = VAR_DIR / "library"  # these files, unless they are in a bucket
+LIBRARY_FOLDERS_DIR = VAR_DIR / "library_folders"  # the same files by name, for reading in workspaces
 TRACES_DIR = VAR_DIR / "traces"  # output of file sinks
 SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, in addition to the shipped ones
 RUN_DIR = VAR_DIR / "run"

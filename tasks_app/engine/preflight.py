@@ -113,7 +113,9 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
     longest = _longest_instructions(context.settings.window)
     overview = context.workspace.overview()
     git = _git_lines(context, [""] if _REPOSITORY in found else _folders_with_git(overview.paths))
-    start = reminders.task_start(now, overview.text, instructions, notes, longest, git=git)
+    start = reminders.task_start(
+        now, overview.text, instructions, notes, longest, git=git, library=_library_line(context)
+    )
     delegation = [reminders.delegated()] if context.task.parent_call_id else []
     first_step, plan = workflow.first_step(context.task)
     shown_before = Task.objects.shown_tools_before(context.session.pk, context.task.pk)
@@ -129,6 +131,20 @@ def _begin_task(context: TaskContext, snapshot: TaskSnapshot) -> None:
         agent_version_id=context.agent_version_id,
         **plan,
     )
+
+
+def _library_line(context: TaskContext) -> str:
+    """Return where the files of the project's library are, or "" without any."""
+    workspace = context.workspace
+    if workspace.library:
+        find = ", and `library` finds passages to cite" if context.settings.has_library else ""
+        return f"`library/` has the files of the project's library: you can only read them{find}."
+    if workspace.shared_library:
+        return (
+            "The files of the project's library are not in `library/`, because the workspace has its own there: find "
+            "passages with the tool `library`."
+        )
+    return ""
 
 
 def _folders_with_git(paths: Sequence[str]) -> list[str]:

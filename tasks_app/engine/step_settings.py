@@ -17,6 +17,7 @@ from tasks_app.models import (
     Agent,
     AgentVersion,
     LibraryFile,
+    LibraryFolder,
     Limits,
     Loaded,
     LoadedKind,
@@ -60,6 +61,8 @@ def refresh(context: TaskContext, snapshot: TaskSnapshot) -> None:
     if context.settings.version != version:
         context.allowance.refresh()
         context.settings = read_settings(context.task, snapshot, version, sessions)
+        project = context.settings.project
+        context.workspace.shared_library = LibraryFolder(project.pk).update() if project else None
     if context.settings.routes is not None:
         context.settings.routes.refresh(snapshot.breakers)
 

@@ -5,7 +5,7 @@ from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.entry import Cause, ContextCut, ContextEntry, ContextType
 from tasks_app.models.filing import Filing, ImpossibleSearch, SessionSearch, file_session, format_tags, with_filing
 from tasks_app.models.inbox import IdempotencyKey, InboxMessage, Mode
-from tasks_app.models.library import LibraryFile, LibraryPassage, PassageVector
+from tasks_app.models.library import LibraryFile, LibraryFolder, LibraryPassage, PassageVector
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, Limits, Sample
 from tasks_app.models.project import Project, ProjectMember
@@ -54,6 +54,7 @@ __all__ = [
     "ImpossibleSearch",
     "InboxMessage",
     "LibraryFile",
+    "LibraryFolder",
     "LibraryPassage",
     "Limits",
     "Loaded",

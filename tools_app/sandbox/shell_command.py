@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import which
 
 from tools_app.errors import InvalidArguments, SandboxUnavailable, ToolError
-from tools_app.files.paths import VIEW
+from tools_app.files.paths import LIBRARY, VIEW
 from tools_app.sandbox.base import WORKSPACE, CommandLimits, ShellCommand
 
 MAX_TEXT = 120_000  # bytes; Linux accepts 128 KiB in one argument
@@ -126,3 +126,5 @@ def view_mounts(command: ShellCommand) -> Iterator[tuple[Path, str]]:
     for view in command.views:
         mount = f"{mount}/{VIEW}"
         yield view, mount
+    if command.library:
+        yield command.library, f"{WORKSPACE}/{LIBRARY}"

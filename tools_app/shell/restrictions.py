@@ -19,7 +19,7 @@ from tools_app.contract import Arguments
 from tools_app.contract.base import PATH_ARGUMENTS
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, paths
-from tools_app.files.paths import VIEW
+from tools_app.files.paths import LIBRARY, VIEW
 from tools_app.sandbox import Mask
 from tools_app.shell.danger import python_command
 from tools_app.shell.nesting import scripts_in, unwrapped_commands
@@ -81,7 +81,8 @@ class Restrictions:
             restricted, other_files = self._partition(root, prefix)
             hidden += tuple(prefix + path for path in (*restricted, *_same_files(root, restricted, other_files)))
         parents = {str(parent) for path in hidden for parent in PurePosixPath(path).parents} - {"."}
-        fixed = [path for path in parents if not (workspace.views and path.split("/")[0] == VIEW)]  # read-only already
+        read_only = [VIEW] * bool(workspace.views) + [LIBRARY] * (workspace.library is not None)
+        fixed = [path for path in parents if path.split("/")[0] not in read_only]
         return Mask(hidden=hidden, fixed=tuple(fixed))
 
     def _partition(self, root: Path, prefix: str) -> tuple[list[str], dict[int, list[str]]]:
@@ -164,10 +165,12 @@ UNRESTRICTED = Restrictions()
 
 
 def _roots(workspace: Workspace) -> Iterator[tuple[str, Path]]:
-    """Yield the root and the read-only views of a delegated task, each with the prefix of its paths."""
+    """Yield the root and the read-only views and library, each with the prefix of its paths."""
     yield "", workspace.root
     for level, view in enumerate(workspace.views, 1):
         yield f"{VIEW}/" * level, view
+    if library := workspace.library:
+        yield f"{LIBRARY}/", library
 
 
 def _entries(folder: Path) -> "list[os.DirEntry[str]]":

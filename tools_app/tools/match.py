@@ -102,9 +102,10 @@ async def files_like(pattern: str, context: ToolContext) -> list[str]:
 async def _request(arguments: MatchArguments, context: ToolContext, room: int) -> MatchRequest:
     root, names = await asyncio.to_thread(context.workspace.locate, arguments.path or ".")
     path_names = context.workspace.parts(arguments.path or ".")
+    outermost = context.workspace.outermost_of(root)
     return MatchRequest(
-        root=str(context.workspace.outermost),
-        workspace_names=root.relative_to(context.workspace.outermost).parts,
+        root=str(outermost),
+        workspace_names=root.relative_to(outermost).parts,
         target_names=names,
         view_prefix="".join(f"{name}/" for name in path_names[: len(path_names) - len(names)]),
         owner=context.workspace.owner,

@@ -54,6 +54,9 @@ def message(arguments: MessageArguments, context: ToolContext) -> ToolResult | C
     missing = [path for path in arguments.attachments or () if not context.workspace.is_file(path)]
     if missing:
         return ToolResult(content=f"Not sent: no such file in the workspace: {', '.join(missing)}.", status="failed")
+    if shared := [path for path in arguments.attachments or () if context.workspace.is_in_library(path)]:
+        content = f"Not sent: copy these files of the library into the workspace first: {', '.join(shared)}."
+        return ToolResult(content=content, status="failed")
     if arguments.type == "ask":
         return ToolResult(content="", effects=[WaitForReply(options=arguments.options or ())])
     if arguments.type == "result":

@@ -153,6 +153,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> ShellCommand:
         session=context.session,
         workspace=context.workspace.prepare_for_commands(),
         views=context.workspace.views,
+        library=context.workspace.library,
         home=context.workspace.make_home(),
         owner=context.workspace.owner,
         time_zone=context.time_zone,

@@ -46,15 +46,19 @@ def task_start(
     remembered: str = "",
     longest: int = LONGEST_INSTRUCTIONS,
     git: str = "",
+    library: str = "",
 ) -> Draft:
     """Give the date, the listing of the workspace and relevant notes, right after the message that starts a task.
 
+    `library` says where the files of the project's library are.
     `git` has the branch, the changed files and the last commits of a repository in the workspace.
     `instructions` are the workspace's, if any, of which `longest` characters are shown. `remembered` are notes that may
     be useful.
     """
     zone = getattr(now.tzinfo, "key", "UTC")
     text = f"It is {now:%A, %Y-%m-%d, %H:%M} {zone}. The workspace holds:\n{listing}"
+    if library:
+        text = f"{text}\n\n{library}"
     if git:
         text = f"{text}\n\n{git}"
     if instructions:
