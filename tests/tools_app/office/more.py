@@ -367,6 +367,16 @@ CASES = [
         shown=["- Start 1\n- Middle 2\n- End 3", "- Legend 4"],
     ),
     Case(
+        name="legal numbers with leading zeros",
+        data=word(
+            item("Name") + item("Other") + item("Scope", 1),
+            numbering=numbering(
+                level(0, "Article %1.", "upperRoman") + level(1, "Section %1.%2", "decimalZero", "<w:isLgl/>")
+            ),
+        ),
+        shown=["Article I. Name", "Article II. Other", "Section 2.01 Scope"],
+    ),
+    Case(
         name="columns with a head each",
         data=deck_of(_comparison, 4),
         shown=["Pro\n- cheap 5\nContra\n- slow 6"],

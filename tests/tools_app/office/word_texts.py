@@ -594,7 +594,8 @@ CASES = [
                 + run(" of CO")
                 + run("2", '<w:vertAlign w:val="subscript"/>')
             )
+            + paragraph(run("choosing 1 noted", '<w:vertAlign w:val="superscript"/>'))
         ),
-        shown=["Was ~~99 EUR~~ now 79 EUR", "10⁶ units, 1st of CO2"],
+        shown=["Was ~~99 EUR~~ now 79 EUR", "10⁶ units, 1st of CO2", "choosing 1 noted"],
     ),
 ]

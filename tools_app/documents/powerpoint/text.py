@@ -17,7 +17,8 @@ _CHECKS = set("✓✔✗✘☐☑☒→⇒")
 _AUTOMATIC = re.compile(r"(alphaLc|alphaUc|arabic|romanLc|romanUc)(ParenBoth|ParenR|Period|Plain)")
 _FORMS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
 _FRAMES = {"ParenBoth": "({})", "ParenR": "{})", "Period": "{}.", "Plain": "{}"}
-_RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+_RAISABLE = set("0123456789+-−=() ")
+_RAISED = str.maketrans("0123456789+-−=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾")
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2007": " ", "\u2011": "-", "\u00ad": None, "\v": "\n"})
 
 
@@ -104,7 +105,7 @@ class TextReader:
                 text = with_symbols(text, font.get("typeface", ""), has_letters=name == "sym" or len(text.strip()) > 2)
         text = text.translate(_SPACES)
         raised = properties.get("baseline", "0").removesuffix("%")
-        if raised.isdecimal() and int(raised) > 0 and not text.strip().isalpha():
+        if raised.isdecimal() and int(raised) > 0 and set(text) <= _RAISABLE:
             text = text.translate(_RAISED)
         is_struck = properties.get("strike", "noStrike") != "noStrike" and text.strip()
         return f"~~{text}~~" if is_struck else text

@@ -123,7 +123,8 @@ class Numbering:
             if one is None:
                 return ""
             number = counters[index]
-            return written(one.start if number is None else number, "decimal" if shown.is_legal else one.form)
+            form = "decimal" if shown.is_legal and one.form != "decimalZero" else one.form
+            return written(one.start if number is None else number, form)
 
         return shown.text if shown.form == "bullet" else _PLACEHOLDER.sub(counter, shown.text)
 

@@ -32,7 +32,8 @@ SKIPPED = {
 }
 _CHARACTERS = {"tab": "\t", "ptab": "\t", "noBreakHyphen": "-", "cr": "\n", "lastRenderedPageBreak": "\f"}
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2007": " ", "\u2011": "-", "\u00ad": None})
-_RAISED = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
+_RAISABLE = set("0123456789+-−=() ")
+_RAISED = str.maketrans("0123456789+-−=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾")
 CHANGES = {kind.value: kind for kind in ChangeKind}
 
 
@@ -108,7 +109,7 @@ class RunReader:
         text = element.text or ""
         text = with_symbols(text, font_of(run), has_letters=len(text.strip()) > 2).translate(_SPACES)
         position = run_property(run, "vertAlign")
-        if position is not None and attribute(position, "val") == "superscript" and not text.strip().isalpha():
+        if position is not None and attribute(position, "val") == "superscript" and set(text) <= _RAISABLE:
             text = text.translate(_RAISED)
         self._emit(text, marks)
 
