@@ -14,7 +14,7 @@ from tasks_app.run import UnitOfWork
 from tasks_app.text.languages import STOP_WORDS
 from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
 from tools_app.errors import ToolError
-from tools_app.files import Workspace
+from tools_app.files import Workspace, decode_text
 from tools_app.notes import Note, Passage, rendered
 
 MAX_RECALLED = 5  # items recalled at the start of a task
@@ -95,7 +95,7 @@ def recall(
 def text_file(workspace: Workspace, path: str, redactor: Redactor) -> str:
     """Return a redacted text file, or "" if it cannot be read. Redaction precedes any cutting."""
     try:
-        text = workspace.read_bytes(path).decode(errors="replace")
+        text = decode_text(workspace.read_bytes(path))
     except (ToolError, OSError):
         return ""
     return redactor.redacted(text[:MAX_FILE_CHARS])

@@ -24,6 +24,7 @@ from tasks_app.workspace.downloads import HEADERS
 from tasks_app.workspace.folders import workspace_of
 from tools_app.documents import PartExcerpt, TableExcerpt, is_document, is_pdf, page_picture, read_document
 from tools_app.errors import ToolError
+from tools_app.files import detect_encoding
 
 MAX_TEXT_BYTES = 200_000
 MAX_DOCUMENT_BYTES = 30 * 1000**2
@@ -89,16 +90,18 @@ def _document(session: Session, path: str, number: int, row: int) -> dict[str, A
     lines = part.lines if part else ()
     table = _table(session, part, part.table) if part and part.table else None
     is_office = document.kind.startswith(_OFFICE)
+    title = part.title if part and not table else ""
     text = redactor_of(session).redacted("\n".join(lines if has_pages or is_office else _with_tables(lines)))
     return {
         "kind": "document",
         "about": document.kind,
+        "title": "" if re.match(r"(page|slide|chapter|cell) \d", title) else redactor_of(session).redacted(title),
         "unit": document.unit,
         "count": document.count,
         "page": number,
         "before": number - 1,
         "after": number + 1 if number < document.count else 0,
-        "is_pdf": has_pages,
+        "is_pdf": has_pages and title.startswith("page "),
         "is_hidden": part is not None and not table and part.title.endswith("(hidden)"),
         "is_cut": part is not None and not part.whole and not table,
         "table": table,
@@ -173,24 +176,25 @@ def _with_tables(lines: Iterable[str]) -> Iterator[str]:
         previous_line = line
 
 
-def _decoded(head: bytes) -> str | None:
-    """Return the text, or None for binary data. The last character may be cut."""
-    try:
-        return None if b"\0" in head else head[:MAX_TEXT_BYTES].decode()
-    except UnicodeDecodeError as error:
-        is_cut = len(head) > MAX_TEXT_BYTES and error.start > MAX_TEXT_BYTES - 4
-        return head[: error.start].decode() if is_cut else None
+def _decoded(head: bytes) -> tuple[str, str] | None:
+    """Return the text and the encoding that was guessed, or None for binary data. The last character may be cut."""
+    is_cut = len(head) > MAX_TEXT_BYTES
+    head = head[:MAX_TEXT_BYTES]
+    encoding = detect_encoding(head[: head.rfind(b"\n") + 1] or head if is_cut else head)
+    if not encoding or (encoding.codec == "utf-8" and b"\0" in head):
+        return None
+    text = encoding.readable(head)
+    return (text.rstrip("\ufffd") if is_cut else text), str(encoding) if encoding.is_guess else ""
 
 
 def _text(session: Session, name: str, head: bytes) -> dict[str, Any]:
     """Return the context of a text: Markdown rendered, all else as code, highlighted if the language is known."""
-    text = _decoded(head)
-    if text is None:
+    if not (decoded := _decoded(head)):
         return {"kind": ""}
-    text = redactor_of(session).redacted(text)
+    text, guess = redactor_of(session).redacted(decoded[0]), decoded[1]
     suffix = name.rpartition(".")[2].lower()
     if suffix not in ("md", "markdown"):
         fence = "`" * (3 + max(map(len, re.findall("`+", text)), default=0))
         text = f"{fence}{suffix if suffix.isalnum() else ''}\n{text}\n{fence}"
     files = f"{session.get_absolute_url()}files/"
-    return {"kind": "text", "html": markdown(text, files), "is_cut": len(head) > MAX_TEXT_BYTES}
+    return {"kind": "text", "html": markdown(text, files), "is_cut": len(head) > MAX_TEXT_BYTES, "guess": guess}

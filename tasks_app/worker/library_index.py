@@ -21,6 +21,7 @@ from tools_app.documents import (
     read_document,
     tidy,
 )
+from tools_app.files import detect_encoding
 
 logger = logging.getLogger(__name__)
 HOLD = timedelta(seconds=150)  # longer than one round of reading can take
@@ -113,12 +114,8 @@ def _document(data: bytes, name: str, part: int, line: int) -> DocumentExcerpt:
 
 
 def _plain_text(data: bytes) -> str | None:
-    if has_signature(data):
-        return None
-    try:
-        return None if b"\0" in data else data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
+    encoding = None if has_signature(data) else detect_encoding(data)
+    return encoding.readable(data) if encoding and (encoding.codec != "utf-8" or b"\0" not in data) else None
 
 
 def _parts(text: str) -> Iterator[Sequence[str]]:

@@ -9,6 +9,8 @@ from typing import BinaryIO
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
+from tools_app.files import detect_encoding
+
 CHUNK = 256 * 1024  # bytes
 INERT_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "application/json")
 HEADERS = {
@@ -61,9 +63,12 @@ def text_download(data: bytes, name: str) -> HttpResponse:
 
 def preview(file: BinaryIO) -> StreamingHttpResponse:
     """Return an HTML page for display in a sandbox that allows it nothing. Closes the file."""
+    encoding = detect_encoding(file.read(CHUNK))
+    file.seek(0)
+    charset = encoding.label if encoding else "utf-8"
     chunks = Chunks(file)
     headers = HEADERS | PREVIEW | {"Content-Length": str(chunks.size)}
-    return StreamingHttpResponse(chunks, content_type="text/html; charset=utf-8", headers=headers)
+    return StreamingHttpResponse(chunks, content_type=f"text/html; charset={charset}", headers=headers)
 
 
 def _content_type(name: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.web.reader import decode_text
+from tools_app.files.encoding import decode_text
 
 
 @pytest.mark.parametrize(

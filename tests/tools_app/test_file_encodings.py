@@ -70,7 +70,10 @@ async def test_character_missing_in_the_encoding_is_refused(call: Call, workspac
         ("x" * (1024**2 - 1) + "é", "UTF-8"),  # the sample ends inside a character
         (bytes(range(256)) * 4, "None"),
         (b"\0", "None"),
-        ("日本語の文章".encode("shift_jis") * 50, "None"),  # not guessed, because wrong text would be worse
+        ("日本語の文章".encode("shift_jis") * 50, "Shift-JIS"),
+        ("Café".encode("latin-1"), "Latin-1"),  # no UTF-8 whose end is missing
+        ("20 % – 50 °C".encode("cp1252"), "Windows-1252"),
+        ("½ Liter ±3".encode("latin-1"), "Latin-1"),
         (b"\x1f\x8b\x08\x00" + bytes(range(128, 256)), "None"),
         (codecs.BOM_UTF16_LE + b"a\0b", "UTF-16"),
     ],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tools_app.documents.sheet import Sheet
 
-NO_TEXT = "[This page has no text: it is a picture, such as a scan. Look at it as a picture.]"
+NO_TEXT = "[This page has no text: it is a picture, such as a scan. Look at it as a picture (view: picture).]"
 DAMAGED = "[The file is damaged here: text can be missing.]"
 LONGEST_LINE = 1_000  # characters; a paragraph can fill a page, and the page of a tool's result ends at a line end
 _BAR = re.compile(r"(?<!\S)\||\|(?!\S)")  # one that would look like the end of a cell

@@ -10,6 +10,7 @@ from lxml import etree
 
 from tools_app.documents import html, opendocument
 from tools_app.documents.document import DocumentParseError, ParsedDocument, ParsedPart
+from tools_app.files.encoding import decode_text
 
 
 def open_document(body: bytes) -> ParsedDocument:
@@ -49,6 +50,6 @@ def _lines(archive: ZipFile, name: str) -> Iterator[str]:
         yield "[This chapter is missing.]"
         return
     try:
-        yield html.outline(html.parsed(archive.read(name))[1])
+        yield html.outline(html.parsed(decode_text(archive.read(name)))[1])
     except etree.ParserError:  # an empty chapter
         return

@@ -1,5 +1,6 @@
 """Detection of a document's format, by signature, or for text formats by file extension."""
 
+import re
 import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from io import BytesIO
 from pathlib import PurePosixPath
 
 from tools_app.documents.document import DocumentParseError, ParsedDocument
+from tools_app.files.encoding import detect_encoding
 
 _PDF_HEAD = 1024  # bytes; PDF readers accept other bytes before the signature
 # [MS-CFB] 2.2: Office 97–2003, and encrypted Office files ([MS-OFFCRYPTO] 2.3)
@@ -27,6 +29,7 @@ class Format:
 
 
 _CONTENT_TYPES = "[Content_Types].xml"
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")  # ESC starts shifts of some charsets
 _PDF = Format(kind="PDF", module="pdf")
 _BY_ENTRY = {  # ISO 29500-2: the parts of an Office file are in a folder named after the application
     "word/": Format(kind="Word document", module="word.reader"),
@@ -84,6 +87,12 @@ def is_document(head: bytes, name: str) -> bool:
     them.
     """
     return has_signature(head) or PurePosixPath(name).suffix.lower() in (".eml", ".ipynb")
+
+
+def is_plain_text(data: bytes) -> bool:
+    """Return whether these are words in some encoding, without control characters."""
+    encoding = detect_encoding(data)
+    return encoding is not None and not _CONTROLS.search(encoding.readable(data))
 
 
 def kind_by_name(name: str) -> str:

@@ -5,7 +5,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from tools_app.documents.document import ParsedDocument, pages_of
-from tools_app.files.encoding import UTF_8, detect_encoding
+from tools_app.files.encoding import decode_text
 
 _MAX_TITLE = 300
 _INVISIBLE_TAGS = ("script", "style", "template", "svg", "iframe", "object", "title")
@@ -25,20 +25,17 @@ _CELL_TAGS = {"td", "th"}
 
 
 def open_document(body: bytes) -> ParsedDocument:
-    encoding = detect_encoding(body) or UTF_8
-    is_guess = encoding.codec in ("latin-1", "cp1252")  # then the page's own declaration counts
-    title, page = parsed(body, "") if is_guess else parsed(encoding.readable(body).encode())
+    title, page = parsed(decode_text(body))
     return ParsedDocument(kind="HTML page", unit="page", title=title, parts=pages_of([[outline(page)]], "page"))
 
 
-def parsed(html: bytes, encoding: str = "utf-8") -> tuple[str, HtmlElement]:
-    """Return the title, and the page without hidden elements. With an empty `encoding`, the page's own declaration
-    counts.
+def parsed(html: str) -> tuple[str, HtmlElement]:
+    """Return the title, and the page without hidden elements.
 
     Raises: etree.ParserError for an empty page.
     """
-    parser = lxml.html.HTMLParser(encoding=encoding or None, remove_comments=True, remove_pis=True)
-    page = lxml.html.document_fromstring(html, parser=parser)
+    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    page = lxml.html.document_fromstring(html.encode(errors="replace"), parser=parser)
     title = " ".join((page.findtext(".//title") or "").split())[:_MAX_TITLE]
     _drop_invisible(page)
     return title, page

@@ -4,6 +4,7 @@ import base64
 import math
 from collections.abc import Mapping
 from io import BytesIO
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 from pypdfium2 import PdfDocument, PdfPage  # type: ignore[import-untyped]
@@ -15,10 +16,11 @@ _LONGER_EDGE = 1568  # pixels: larger pictures are scaled down before a model se
 _LABEL, _GAP = 28, 8  # pixels: the line with a page's number, and the space after a page of a sheet
 
 
-def answer(request: Mapping[str, int], body: bytes) -> dict[str, str | int]:
+def answer(request: Mapping[str, Any], body: bytes) -> dict[str, str | int]:
     """Return a page, counted from 1, or a sheet of several as a base64 PNG. It runs in a child process.
 
-    {"page", "pages"} → {"picture", "last", "total"}, the last page drawn and the number of all, or {"error"}
+    {"page", "pages", "region"} → {"picture", "last", "total"}, the last page drawn and the number of all, or {"error"}
+    The region of a single page is [left, top, right, bottom] in shares of it.
     """
     try:
         pdf, first = opened(body), request["page"]
@@ -28,10 +30,19 @@ def answer(request: Mapping[str, int], body: bytes) -> dict[str, str | int]:
         return {"error": str(error)}
     pdf.init_forms()  # otherwise the values of fields are not drawn
     last = min(first + request["pages"] - 1, len(pdf))
-    image = _drawing(pdf[first - 1], _LONGER_EDGE, _LONGER_EDGE) if first == last else _sheet(pdf, first, last)
+    image = _region(pdf[first - 1], *request["region"]) if first == last else _sheet(pdf, first, last)
     out = BytesIO()
     image.save(out, "PNG")
     return {"picture": base64.b64encode(out.getvalue()).decode(), "last": last, "total": len(pdf)}
+
+
+def _region(page: PdfPage, left: float, top: float, right: float, bottom: float) -> Image.Image:
+    """Return a part of a page as large as a model sees pictures."""
+    width, height = page.get_size()
+    scale = _LONGER_EDGE / max(width * (right - left), height * (bottom - top), 1)
+    crop = (left * width, (1 - bottom) * height, (1 - right) * width, top * height)
+    drawing: Image.Image = page.render(scale=scale, crop=crop).to_pil()
+    return drawing
 
 
 def _drawing(page: PdfPage, width: int, height: int) -> Image.Image:

@@ -99,6 +99,10 @@ def part_heading(part: PartExcerpt) -> str:
     return f"--- {part.title} ---"
 
 
+Region = tuple[float, float, float, float]  # left, top, right and bottom, as shares of a page
+WHOLE_PAGE: Region = (0, 0, 1, 1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class PageSheet:
     """Pages of a PDF as one PNG, the number of the last one of them, and the number of all pages."""
@@ -116,8 +120,8 @@ async def page_picture(data: bytes, name: str, page: int) -> bytes:
     return (await page_sheet(data, name, page, 1)).picture
 
 
-async def page_sheet(data: bytes, name: str, page: int, pages: int) -> PageSheet:
-    """Return as many pages of a PDF, from number `page` on, side by side, each with its number.
+async def page_sheet(data: bytes, name: str, page: int, pages: int, region: Region = WHOLE_PAGE) -> PageSheet:
+    """Return as many pages of a PDF, from number `page` on, side by side, each with its number; or a region of one.
 
     Raises: UnreadableDocument, also for any other format.
     """
@@ -126,7 +130,9 @@ async def page_sheet(data: bytes, name: str, page: int, pages: int) -> PageSheet
             f"{name} is no PDF: only pages of a PDF can be drawn here. Convert it to PDF first, "
             "with LibreOffice in the shell where it is installed."
         )
-    answer = await _answer("tools_app.documents.pdf_pictures", {"page": page, "pages": pages}, data, name)
+    answer = await _answer(
+        "tools_app.documents.pdf_pictures", {"page": page, "pages": pages, "region": region}, data, name
+    )
     return PageSheet(picture=base64.b64decode(answer["picture"]), last=answer["last"], total=answer["total"])
 
 

@@ -8,7 +8,7 @@ from tools_app.editing import diff
 from tools_app.editing.replacement import has_crlf, replace, with_crlf
 from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
-from tools_app.files.encoding import UTF_8, detect_encoding, read_sample
+from tools_app.files.encoding import UTF_8, Encoding, detect_encoding, read_sample
 
 
 def write(path: str, content: str, workspace: Workspace) -> ToolResult:
@@ -21,13 +21,15 @@ def write(path: str, content: str, workspace: Workspace) -> ToolResult:
     )
 
 
-def append(path: str, content: str, workspace: Workspace) -> ToolResult:
-    encoding, uses_crlf = UTF_8, False
+def append(path: str, content: str, workspace: Workspace, encoding: Encoding | None = None) -> ToolResult:
+    """Append text, in `encoding` or that of the file."""
+    uses_crlf = False
     if workspace.is_file(path):
         with workspace.open_for_read(path) as stream:
             sample = read_sample(stream)
-        encoding = detect_encoding(sample) or UTF_8
+        encoding = encoding or detect_encoding(sample) or UTF_8
         uses_crlf = has_crlf(encoding.readable(sample))
+    encoding = encoding or UTF_8
     data = encoding.encode(with_crlf(content) if uses_crlf else content)
     workspace.append(path, data)
     after = content_before(path, workspace)
@@ -35,9 +37,11 @@ def append(path: str, content: str, workspace: Workspace) -> ToolResult:
     return ToolResult(content=f"Appended {_size_text(content, len(data))} to {path}.{total}")
 
 
-def edit(path: str, old: str, new: str, workspace: Workspace, *, everywhere: bool) -> ToolResult:
+def edit(
+    path: str, old: str, new: str, workspace: Workspace, *, everywhere: bool, encoding: Encoding | None = None
+) -> ToolResult:
     before = workspace.read_bytes(path)
-    change = replace(before, old, new, everywhere=everywhere, limit=MAX_WHOLE)
+    change = replace(before, old, new, everywhere=everywhere, limit=MAX_WHOLE, encoding=encoding)
     workspace.write_bytes(path, change.data)
     positions = f"{change.count} places, the first in line" if change.count > 1 else "1 place, line"
     note = f"; {change.note}" if change.note else ""

@@ -23,7 +23,7 @@ from tools_app.editing.differences import (
     squeezed,
 )
 from tools_app.errors import ToolError
-from tools_app.files.encoding import UTF_8, detect_encoding
+from tools_app.files.encoding import UTF_8, Encoding, detect_encoding
 
 _MAX_LISTED = 5  # lines or positions in a message
 _MAX_OFFERED = 2000  # characters of the text to use instead
@@ -56,13 +56,15 @@ class _Places:
     note: str = ""
 
 
-def replace(data: bytes, old: str, new: str, *, everywhere: bool, limit: int) -> Edit:
+def replace(data: bytes, old: str, new: str, *, everywhere: bool, limit: int, encoding: Encoding | None = None) -> Edit:
     """Replace `old`, which must occur exactly once unless `everywhere`. Encoding and line ends are unchanged.
+
+    `encoding` is the data's, if it is not to be detected.
 
     Raises: ToolError, with the first difference or the positions for the model; also if the result is over `limit`
     bytes.
     """
-    encoding = detect_encoding(data) or UTF_8
+    encoding = encoding or detect_encoding(data) or UTF_8
     text = encoding.decode(data)
     before, after = _with_line_ends_of(text, old, new)
     first, note = text.find(before), ""

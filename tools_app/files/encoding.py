@@ -1,11 +1,17 @@
-"""Detection of the encoding of text files, and of picture types by their first bytes."""
+"""Detection of the encoding of text, and of picture types by their first bytes.
+
+Pages, e-mails, text files and tables are all decoded here: by a mark, as UTF-8, as declared, or by a guess.
+"""
 
 import codecs
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from tools_app.errors import ToolError
+from tools_app.files.charset_guess import guess, guess_utf_16, is_iso_2022_jp
+from tools_app.files.charsets import charset_name, codec_of, declared_codec
 
 SAMPLE = 1024**2  # bytes that are examined
 _HEAD = 8192  # bytes used to tell text from binary
@@ -16,7 +22,6 @@ _BOMS = {  # UTF-32 first, because its little-endian mark starts with that of UT
     codecs.BOM_UTF16_BE: "utf-16-be",
     codecs.BOM_UTF8: "utf-8",
 }
-_NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # never in text with one byte a character
 _MAX_FLAWS = 0.25  # of the characters beyond ASCII; a wrong encoding spoils nearly all of them, damage only some
 _MAX_NON_ASCII = 0.3  # of all bytes; no language in Latin letters has more bytes beyond ASCII
@@ -25,13 +30,19 @@ _REPLACEMENT = "\ufffd"
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """A Python codec, and the byte order mark at the start of the file."""
+    """A Python codec, and the byte order mark at the start of the file. `is_guess` means that nothing declares it."""
 
     codec: str
     bom: bytes = b""
+    is_guess: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        return _NAMES.get(self.codec) or self.codec.upper()[:6]
+        return charset_name(self.codec)
+
+    @property
+    def label(self) -> str:
+        """The name that browsers know."""
+        return "windows-1252" if self.codec == "latin-1" else str(self)
 
     @property
     def errors(self) -> str:
@@ -42,10 +53,15 @@ class Encoding:
 
         Raises: ToolError if the file is not valid in this encoding.
         """
+        body = data.removeprefix(self.bom)
         try:
-            return data.removeprefix(self.bom).decode(self.codec, self.errors)
-        except UnicodeDecodeError as error:
+            text = body.decode(self.codec, self.errors)
+            is_kept = self.codec == "utf-8" or text.encode(self.codec) == body
+        except UnicodeError as error:
             raise ToolError(f"It is not valid {self}. Convert it to UTF-8 with the shell first.") from error
+        if not is_kept:  # two sequences of bytes can mean one character
+            raise ToolError(f"As {self}, it would change elsewhere too. Convert it to UTF-8 with the shell first.")
+        return text
 
     def encode(self, text: str) -> bytes:
         """Return the bytes of a text, without the byte order mark.
@@ -73,20 +89,60 @@ def detect_encoding(data: bytes) -> Encoding | None:
         if sample.startswith(bom):
             return Encoding(codec=codec, bom=bom)
     if b"\0" in sample[:_HEAD]:
-        return _utf_16(sample[:_HEAD])
+        return Encoding(codec=codec, is_guess=True) if (codec := guess_utf_16(sample[:_HEAD])) else None
+    if sample.isascii():
+        return Encoding(codec="iso2022_jp", is_guess=True) if is_iso_2022_jp(sample) else UTF_8
     if _is_utf_8(sample):
         return UTF_8
+    if (codec := declared_codec(sample)) and _is_readable(sample, codec):
+        return Encoding(codec=codec)
+    if _CONTROL.search(sample):
+        flaws = sample[:_HEAD].decode(errors="replace").count(_REPLACEMENT)
+        return UTF_8 if flaws <= len(sample[:_HEAD]) / 10 else None
     beyond = len(sample) - len(sample.decode("ascii", "ignore"))
-    if beyond <= _MAX_NON_ASCII * len(sample) and not _CONTROL.search(sample):
-        return Encoding(codec=_single_byte(sample))
-    flaws = sample[:_HEAD].decode(errors="replace").count(_REPLACEMENT)
-    return UTF_8 if flaws <= len(sample[:_HEAD]) / 10 else None
+    codec = guess(sample)
+    if not codec and beyond > _MAX_NON_ASCII * len(sample):
+        return None
+    return Encoding(codec=_single_byte(sample) if codec in ("", "cp1252") else codec, is_guess=True)
+
+
+def decode_text(body: bytes, declared: str = "", *, truncated: bool = False) -> str:
+    """Decode a body without ever failing.
+
+    `declared` is the charset that a header names. `truncated` allows an incomplete character at the end.
+    """
+    candidates = list(_candidates(body, declared))
+    for flaws_allowed in (0, _MAX_FLAWS):
+        for codec in candidates:
+            text = body.decode(codec, errors="replace")
+            text = text.rstrip(_REPLACEMENT) if truncated else text
+            non_ascii_count = len(text) - len(text.encode("ascii", errors="ignore"))
+            if text.count(_REPLACEMENT) <= flaws_allowed * non_ascii_count:
+                return text
+    encoding = detect_encoding(body)
+    return body.decode(encoding.codec if encoding else "cp1252", errors="replace")
+
+
+def _candidates(body: bytes, declared: str) -> Iterator[str]:
+    """Yield possible codecs. Valid UTF-8 is UTF-8 whatever the header says, unless all bytes are ASCII."""
+    for bom, codec in _BOMS.items():
+        if body.startswith(bom):
+            yield "utf-8-sig" if codec == "utf-8" else codec.removesuffix("-le").removesuffix("-be")
+    if not body.isascii():
+        yield "utf-8"
+    yield from filter(None, (codec_of(declared), declared_codec(body)))
+
+
+def _is_readable(sample: bytes, codec: str) -> bool:
+    """Return whether a declared codec fits, up to a few damaged characters."""
+    text = sample.decode(codec, "replace")
+    return text.count(_REPLACEMENT) <= _MAX_FLAWS * (len(text) - len(text.encode("ascii", "ignore")))
 
 
 def _is_utf_8(sample: bytes) -> bool:
-    """Return whether this is UTF-8. The end may be incomplete, and some characters may be damaged."""
+    """Return whether this is UTF-8. Some characters may be damaged, and the end of a cut sample incomplete."""
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)
+        codecs.getincrementaldecoder("utf-8")().decode(sample, final=len(sample) < SAMPLE)
     except UnicodeDecodeError:
         text = sample.decode(errors="replace")
         beyond = len(text) - len(text.encode("ascii", "ignore"))
@@ -100,18 +156,6 @@ def _single_byte(sample: bytes) -> str:
         return "cp1252" if sample.decode("cp1252") != sample.decode("latin-1") else "latin-1"
     except UnicodeDecodeError:
         return "latin-1"
-
-
-def _utf_16(head: bytes) -> Encoding | None:
-    """Detect UTF-16 without a mark: in text with Latin letters, every second byte is NUL."""
-    even, odd = head[::2].count(0), head[1::2].count(0)
-    for codec, nuls, other_nuls in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        encoding = Encoding(codec=codec)
-        text = encoding.readable(head[: len(head) // 2 * 2])
-        likely = nuls > len(head) / 4 and other_nuls < nuls / 20
-        if likely and text and _REPLACEMENT not in text and not _CONTROL.search(text.encode()):
-            return encoding
-    return None
 
 
 def read_sample(file: BinaryIO) -> bytes:

@@ -20,12 +20,17 @@ from tools_app.editing import changes, patch
 from tools_app.editing.syntax_check import notes_on_syntax
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type, text_page
-from tools_app.files.encoding import detect_encoding, read_sample
+from tools_app.files.charsets import codec_of
+from tools_app.files.encoding import Encoding, detect_encoding, read_sample
 from tools_app.paging import LONG_ENOUGH, fitting_items, next_call, size
 from tools_app.shell.secrets import with_secrets
 from tools_app.tools.match import files_like
 
 _REQUIRED_ACTIONS = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
+_VIEW = re.compile(r"text|source|(?P<picture>picture)(?P<places>(?: (?:top|middle|bottom|left|center|right)){0,2})")
+# Shares of a page, which overlap: a line at the edge of one is complete in the next.
+_ROWS = {"top": (0.0, 0.55), "middle": (0.225, 0.775), "bottom": (0.45, 1.0)}
+_COLUMNS = {"left": (0.0, 0.55), "center": (0.225, 0.775), "right": (0.45, 1.0)}
 _FRAME_BYTES = 120  # bytes around the call for the next page
 _MAX_NAMED_PATHS = 3  # paths in a reason
 _WILDCARD = re.compile(r"[*?\[{]")
@@ -56,9 +61,7 @@ class FileArguments(Arguments):
     offset: int | None = Field(None, description="The first line, page or entry; -20: the last 20.")
     skip: int | None = Field(None, ge=0, description="As the call for a next page says.")
     limit: int | None = Field(None, ge=1, description="The most lines or pages.")
-    view: Literal["text", "source", "picture"] | None = Field(
-        None, description="HTML as text, e-mail as source, PDF pages as a picture."
-    )
+    view: str | None = Field(None, description="text (of HTML), source (of e-mail), picture (PDF pages), or a charset.")
     to: str | None = Field(None, description="For move: the new path.")
 
     @model_validator(mode="after")
@@ -74,7 +77,20 @@ class FileArguments(Arguments):
                 raise ValueError(f"{name} belongs to {' and '.join(actions)}")
         if self.action == "edit" and (not self.old or self.old == self.new):
             raise ValueError("old must not be empty, and new must differ from it")
+        if self.view and not _VIEW.fullmatch(self.view) and not codec_of(self.view):
+            raise ValueError("view is text, source, picture, picture top left (…), or a charset such as Windows-1251")
         return self
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """The encoding that the model names."""
+        return None if not self.view or _VIEW.fullmatch(self.view) else Encoding(codec=codec_of(self.view))
+
+    @property
+    def places(self) -> Sequence[str] | None:
+        """The part of a page to draw, such as ["top", "left"]; none for all of it; None if no picture is meant."""
+        match = _VIEW.fullmatch(self.view or "")
+        return match["places"].split() if match and match["picture"] else None
 
 
 def _fitted(values: dict[str, Any]) -> dict[str, Any]:
@@ -109,6 +125,7 @@ _SYNONYMS = Synonyms(
         **dict.fromkeys(("lines", "numlines", "maxlines", "linecount"), "limit"),
         **dict.fromkeys(("replaceall", "all", "global"), "replace_all"),
         **dict.fromkeys(("command", "operation", "mode", "type", "op"), "action"),
+        **dict.fromkeys(("encoding", "charset"), "view"),
     },
     values={
         "action": {
@@ -188,12 +205,13 @@ async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
 
 
 async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
-    if arguments.view != "picture" and (plain := await asyncio.to_thread(_read_plain, arguments, context)):
+    places = arguments.places
+    if places is None and (plain := await asyncio.to_thread(_read_plain, arguments, context)):
         return plain
     data = await asyncio.to_thread(context.workspace.read_bytes, arguments.path, MOST_BYTES)
     offset = arguments.offset or 1
-    if arguments.view == "picture":
-        return await _pictured(data, arguments, context.workspace)
+    if places is not None:
+        return await _pictured(data, arguments, places, context.workspace)
     page = await document_page(
         data,
         arguments.path,
@@ -209,18 +227,23 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
     return ToolResult(content=str(page), cut="none", summary=page.position)
 
 
-async def _pictured(data: bytes, arguments: FileArguments, workspace: Workspace) -> ToolResult:
-    """Return a page of a PDF as a picture, or a sheet with several."""
+async def _pictured(data: bytes, arguments: FileArguments, places: Sequence[str], workspace: Workspace) -> ToolResult:
+    """Return a page of a PDF as a picture, a part of it in full resolution, or a sheet with several pages."""
+    top, bottom = next((_ROWS[place] for place in places if place in _ROWS), (0.0, 1.0))
+    left, right = next((_COLUMNS[place] for place in places if place in _COLUMNS), (0.0, 1.0))
     first = arguments.offset or 1
     if first < 0:
         first = max(1, first + (await read_document(data, arguments.path, room=1)).count + 1)
-    sheet = await page_sheet(data, arguments.path, first, min(arguments.limit or 1, _MAX_SHEET))
-    name, pages = f"{first}", f"page {first}"
+    pages_shown = 1 if places else min(arguments.limit or 1, _MAX_SHEET)
+    sheet = await page_sheet(data, arguments.path, first, pages_shown, (left, top, right, bottom))
+    name, pages = "-".join([f"{first}", *places]), f"{' '.join(places)} of page {first}" if places else f"page {first}"
     if sheet.last > first:
         name, pages = f"{first}-{sheet.last}", f"pages {first} to {sheet.last}"
     path = f"{RESULTS}/{PurePosixPath(arguments.path).stem}-{name}.png"
     await asyncio.to_thread(workspace.write_bytes, path, sheet.picture)
     content = f"{path} shows {pages} of {arguments.path}."
+    if pages_shown == 1 and not places:
+        content += " Small print is larger in a part: view='picture top left', or bottom, middle, right."
     if arguments.limit and sheet.last < sheet.total:
         content += f"\n[{pages} of {sheet.total:,}; the next one is offset={sheet.last + 1}]"
     return ToolResult(content=content, images=[path], summary=f"{pages} of {sheet.total:,}")
@@ -300,7 +323,7 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
             return None
         if arguments.view == "source" and has_signature(sample):
             return None
-        if not (encoding := detect_encoding(sample)):
+        if not (encoding := arguments.encoding or detect_encoding(sample)):
             kind = text_page.media_type(arguments.path)
             return ToolResult(content=f"{arguments.path} is binary ({kind}, {in_units(size)}): no text to show.")
         stream.seek(len(encoding.bom))
@@ -310,15 +333,17 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
             arguments = arguments.model_copy(update={"offset": first})
             text.detach().seek(len(encoding.bom))
             text = TextIOWrapper(stream, encoding.codec, "replace", newline="\n")
-        return _page(text, arguments, context.page_bytes)
+        return _page(text, arguments, context.page_bytes, guess=str(encoding) if encoding.is_guess else "")
 
 
-def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResult:
+def _page(stream: TextIO, arguments: FileArguments, page_bytes: int, guess: str) -> ToolResult:
     """Return whole lines, and the call for the next page."""
     begin = text_page.TextPosition(line=arguments.offset or 1, offset=arguments.skip or 0)
     frame_bytes = size(_next_page(arguments, arguments.limit, begin)) + _FRAME_BYTES
     page = text_page.read_text_page(stream, begin, arguments.limit, max(page_bytes - frame_bytes, page_bytes // 2))
     lines = [*page.lines, *_closing(arguments, page)]
+    if guess and begin.line == 1:
+        lines.append(f"[read as {guess}, a guess: where words look wrong, name another charset as view]")
     if clipped.is_clipped(arguments.path):
         lines.append("[this file is not all of the output: its middle was not kept, where a line says so]")
     return ToolResult(content="\n".join(lines) or "(empty file)", cut="none", summary=_range(arguments, page))
@@ -375,9 +400,16 @@ def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
 
 _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
     "write": lambda arguments, workspace: changes.write(arguments.path, arguments.content or "", workspace),
-    "append": lambda arguments, workspace: changes.append(arguments.path, arguments.content or "", workspace),
+    "append": lambda arguments, workspace: changes.append(
+        arguments.path, arguments.content or "", workspace, arguments.encoding
+    ),
     "edit": lambda arguments, workspace: changes.edit(
-        arguments.path, arguments.old or "", arguments.new or "", workspace, everywhere=arguments.replace_all
+        arguments.path,
+        arguments.old or "",
+        arguments.new or "",
+        workspace,
+        everywhere=arguments.replace_all,
+        encoding=arguments.encoding,
     ),
     "patch": lambda arguments, workspace: patch.patch(
         arguments.path, arguments.content or "", workspace, partial=arguments.partial

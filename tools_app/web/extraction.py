@@ -14,7 +14,7 @@ _MIN_MAIN_TEXT = 200  # characters
 def answer(request: Mapping[str, str], html: bytes) -> dict[str, str]:
     """Return the main text of a page, or its entire text if there is no main part. `html` is UTF-8."""
     try:
-        title, page = parsed(html)
+        title, page = parsed(html.decode())
     except etree.ParserError:  # an empty page
         return {"title": "", "text": ""}
     page.make_links_absolute(request["url"], handle_failures="ignore")

@@ -1,10 +1,8 @@
 """Conversion of a response to text: HTML becomes Markdown, JSON is indented, other text is unchanged."""
 
 import asyncio
-import codecs
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tools_app.child_process.parent import NoAnswer, answer_of
@@ -12,6 +10,7 @@ from tools_app.contract import ReaderService
 from tools_app.documents.document import visible
 from tools_app.documents.formats import has_signature
 from tools_app.errors import FetchFailed
+from tools_app.files.encoding import decode_text
 from tools_app.network import FetchedResponse, NetworkPolicy, parse_url
 from tools_app.network.fetch import fetch
 
@@ -25,25 +24,6 @@ _SNIFF_BYTES = 2_000  # bytes examined of a body without a type
 # Control characters that text never contains. ESC is allowed, because it starts shifts of some charsets.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
-_META_BYTES = 4096  # bytes searched for a page's charset; the HTML standard says 1024
-_META = re.compile(
-    rb"<meta[^<>]+?charset\s*+=\s*+[\"']?+\s*+([a-z0-9_:.-]+)|<\?xml[^<>]+encoding=[\"']([a-z0-9_:.-]+)", re.I
-)
-# Accepted charset names. Python's other codecs are not charsets, and some ("punycode") take quadratic time.
-_CHARSET = re.compile(
-    r"(utf-?(8|16|32)|us-ascii$|ascii$|iso|latin|windows-|cp\d|koi8|gb|big5|euc|shift|sjis|tis|mac|hz|ks_c)", re.I
-)
-# The superset that browsers use for a name (encoding.spec.whatwg.org).
-_BROWSER_CHARSETS = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "iso8859-1": "cp1252",
-}
-_BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_REPLACEMENT = "\ufffd"
-_MAX_FLAWS = 0.25  # of the characters beyond ASCII; a wrong charset spoils nearly all, a fault of the page only some
 _NOT_DOCUMENTS = ("text/", "application/java-archive", "application/vnd.android")
 
 # Text formats that are documents, and the file suffix by which the document reader recognizes them.
@@ -119,42 +99,6 @@ def _indent_json(text: str) -> str:
     return "".join(chunks)
 
 
-def decode_text(body: bytes, declared: str = "", *, truncated: bool = False) -> str:
-    """Decode a body without ever failing.
-
-    `declared` is the charset of the HTTP header. `truncated` allows an incomplete character at the end.
-    """
-    charsets = list(_candidate_charsets(body, declared))
-    for flaws_allowed in (0, _MAX_FLAWS):
-        for charset in charsets:
-            text = body.decode(charset, errors="replace")
-            text = text.rstrip(_REPLACEMENT) if truncated else text
-            non_ascii_count = len(text) - len(text.encode("ascii", errors="ignore"))
-            if text.count(_REPLACEMENT) <= flaws_allowed * non_ascii_count:
-                return text
-    return body.decode("cp1252", errors="replace")
-
-
-def _candidate_charsets(body: bytes, declared: str) -> Iterator[str]:
-    """Yield possible charsets. Valid UTF-8 is UTF-8 whatever the header says, unless all bytes are ASCII."""
-    yield from (charset for mark, charset in _BOMS.items() if body.startswith(mark))
-    if not body.isascii():
-        yield "utf-8"
-    match = _META.search(body[:_META_BYTES])
-    in_page = (match[1] or match[2]).decode() if match else ""
-    yield from (
-        _BROWSER_CHARSETS.get(name, name) for name in (_codec_name(declared), _codec_name(in_page), "utf-8") if name
-    )
-
-
-def _codec_name(name: str) -> str:
-    """Return Python's name of an accepted charset, otherwise ''."""
-    try:
-        return codecs.lookup(name).name if _CHARSET.match(name) else ""
-    except LookupError:
-        return ""
-
-
 async def extract_page(html: str, url: str) -> dict[str, str]:
     """Return "title" and "text" of a page as Markdown. `url` is the base of relative links.
 
@@ -204,4 +148,4 @@ async def read_by_service(service: ReaderService, url: str, policy: NetworkPolic
     )
     if fetched.status != 200:
         raise FetchFailed(f"The reader service answered with HTTP status {fetched.status}.")
-    return WebPage(title="", text=visible(fetched.body.decode(errors="replace")))
+    return WebPage(title="", text=visible(decode_text(fetched.body, fetched.charset)))

@@ -1,5 +1,7 @@
 """The page of a workspace file: nothing in it runs, and only users of the session see it."""
 
+import html
+import re
 from io import BytesIO
 
 import pytest
@@ -9,6 +11,7 @@ from PIL import Image
 from tasks_app.workspace.folders import workspace_of
 from tests.tools_app.documents import pdf
 from tests.tools_app.office import CASES
+from tests.tools_app.texts import MAILS, UNDECLARED
 
 
 @pytest.fixture
@@ -57,3 +60,28 @@ def test_other_users_get_404(view, session, browser, charlie):
     view("notes.md", b"Mine.")
     assert browser(charlie).get(f"{session.get_absolute_url()}view/notes.md").status_code == 404
     assert browser(charlie).get(f"{session.get_absolute_url()}page/1/notes.md").status_code == 404
+
+
+def test_words_in_all_encodings_are_shown(view, alices, session):
+    for name, (codec, text) in UNDECLARED.items():
+        page = html.unescape(re.sub(r"<[^>]+>", "", view("a.txt", text.encode(codec))))
+        assert all(line in page for line in text.splitlines()), name
+    assert "KOI8-R" in view("a.txt", "Договор аренды".encode("koi8_r"))
+    view("a.html", b"<meta charset=windows-1251>" + "Договор".encode("cp1251"))
+    preview = alices.get(f"{session.get_absolute_url()}preview/a.html")
+    assert preview["Content-Type"] == "text/html; charset=Windows-1251"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_words_of_mails_are_shown(view):
+    for name in (
+        "unknown-8bit, KOI8",
+        "winmail.dat",
+        "nested message",
+        "attached text in cp1252",
+        "gb2312 in a header",
+    ):
+        mail, words = MAILS[name]
+        pages = "".join(view("a.eml", mail, f"?page={number}") for number in (1, 2, 3))
+        pages = html.unescape(re.sub(r"<[^>]+>", "", pages))
+        assert all(word.removeprefix("Subject: ") in pages for word in words if word not in ("winmail.dat",)), name
