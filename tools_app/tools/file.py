@@ -16,21 +16,17 @@ from tools_app.contract import Arguments, Danger, Judgement, Synonyms, Target, T
 from tools_app.documents.document_page import document_page
 from tools_app.documents.formats import has_signature, is_document
 from tools_app.documents.reader import MOST_BYTES, page_sheet, read_document
+from tools_app.documents.view import HINT_ON_PLACES, checked_view, encoding_of, places_of, region_of
 from tools_app.editing import changes, patch
 from tools_app.editing.syntax_check import notes_on_syntax
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type, text_page
-from tools_app.files.charsets import codec_of
-from tools_app.files.encoding import Encoding, detect_encoding, read_sample
+from tools_app.files.encoding import detect_encoding, read_sample
 from tools_app.paging import LONG_ENOUGH, fitting_items, next_call, size
 from tools_app.shell.secrets import with_secrets
 from tools_app.tools.match import files_like
 
 _REQUIRED_ACTIONS = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
-_VIEW = re.compile(r"text|source|(?P<picture>picture)(?P<places>(?: (?:top|middle|bottom|left|center|right)){0,2})")
-# Shares of a page, which overlap: a line at the edge of one is complete in the next.
-_ROWS = {"top": (0.0, 0.55), "middle": (0.225, 0.775), "bottom": (0.45, 1.0)}
-_COLUMNS = {"left": (0.0, 0.55), "center": (0.225, 0.775), "right": (0.45, 1.0)}
 _FRAME_BYTES = 120  # bytes around the call for the next page
 _MAX_NAMED_PATHS = 3  # paths in a reason
 _WILDCARD = re.compile(r"[*?\[{]")
@@ -77,20 +73,8 @@ class FileArguments(Arguments):
                 raise ValueError(f"{name} belongs to {' and '.join(actions)}")
         if self.action == "edit" and (not self.old or self.old == self.new):
             raise ValueError("old must not be empty, and new must differ from it")
-        if self.view and not _VIEW.fullmatch(self.view) and not codec_of(self.view):
-            raise ValueError("view is text, source, picture, picture top left (…), or a charset such as Windows-1251")
+        checked_view(self.view)
         return self
-
-    @property
-    def encoding(self) -> Encoding | None:
-        """The encoding that the model names."""
-        return None if not self.view or _VIEW.fullmatch(self.view) else Encoding(codec=codec_of(self.view))
-
-    @property
-    def places(self) -> Sequence[str] | None:
-        """The part of a page to draw, such as ["top", "left"]; none for all of it; None if no picture is meant."""
-        match = _VIEW.fullmatch(self.view or "")
-        return match["places"].split() if match and match["picture"] else None
 
 
 def _fitted(values: dict[str, Any]) -> dict[str, Any]:
@@ -205,7 +189,7 @@ async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
 
 
 async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
-    places = arguments.places
+    places = places_of(arguments.view)
     if places is None and (plain := await asyncio.to_thread(_read_plain, arguments, context)):
         return plain
     data = await asyncio.to_thread(context.workspace.read_bytes, arguments.path, MOST_BYTES)
@@ -229,21 +213,17 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
 
 async def _pictured(data: bytes, arguments: FileArguments, places: Sequence[str], workspace: Workspace) -> ToolResult:
     """Return a page of a PDF as a picture, a part of it in full resolution, or a sheet with several pages."""
-    top, bottom = next((_ROWS[place] for place in places if place in _ROWS), (0.0, 1.0))
-    left, right = next((_COLUMNS[place] for place in places if place in _COLUMNS), (0.0, 1.0))
     first = arguments.offset or 1
     if first < 0:
         first = max(1, first + (await read_document(data, arguments.path, room=1)).count + 1)
     pages_shown = 1 if places else min(arguments.limit or 1, _MAX_SHEET)
-    sheet = await page_sheet(data, arguments.path, first, pages_shown, (left, top, right, bottom))
+    sheet = await page_sheet(data, arguments.path, first, pages_shown, region_of(places))
     name, pages = "-".join([f"{first}", *places]), f"{' '.join(places)} of page {first}" if places else f"page {first}"
     if sheet.last > first:
         name, pages = f"{first}-{sheet.last}", f"pages {first} to {sheet.last}"
     path = f"{RESULTS}/{PurePosixPath(arguments.path).stem}-{name}.png"
     await asyncio.to_thread(workspace.write_bytes, path, sheet.picture)
-    content = f"{path} shows {pages} of {arguments.path}."
-    if pages_shown == 1 and not places:
-        content += " Small print is larger in a part: view='picture top left', or bottom, middle, right."
+    content = f"{path} shows {pages} of {arguments.path}.{'' if places or pages_shown > 1 else HINT_ON_PLACES}"
     if arguments.limit and sheet.last < sheet.total:
         content += f"\n[{pages} of {sheet.total:,}; the next one is offset={sheet.last + 1}]"
     return ToolResult(content=content, images=[path], summary=f"{pages} of {sheet.total:,}")
@@ -323,7 +303,7 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
             return None
         if arguments.view == "source" and has_signature(sample):
             return None
-        if not (encoding := arguments.encoding or detect_encoding(sample)):
+        if not (encoding := encoding_of(arguments.view) or detect_encoding(sample)):
             kind = text_page.media_type(arguments.path)
             return ToolResult(content=f"{arguments.path} is binary ({kind}, {in_units(size)}): no text to show.")
         stream.seek(len(encoding.bom))
@@ -401,7 +381,7 @@ def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
 _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
     "write": lambda arguments, workspace: changes.write(arguments.path, arguments.content or "", workspace),
     "append": lambda arguments, workspace: changes.append(
-        arguments.path, arguments.content or "", workspace, arguments.encoding
+        arguments.path, arguments.content or "", workspace, encoding_of(arguments.view)
     ),
     "edit": lambda arguments, workspace: changes.edit(
         arguments.path,
@@ -409,7 +389,7 @@ _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
         arguments.new or "",
         workspace,
         everywhere=arguments.replace_all,
-        encoding=arguments.encoding,
+        encoding=encoding_of(arguments.view),
     ),
     "patch": lambda arguments, workspace: patch.patch(
         arguments.path, arguments.content or "", workspace, partial=arguments.partial
