@@ -227,6 +227,21 @@ def test_failed_field_names_those_before_it(use: Use, site: Site, monkeypatch: p
     assert "Ada" in use("view").content
 
 
+def test_reference_of_no_field_says_what_it_is(use: Use, site: Site) -> None:
+    site.pages["/form"] = FORM.replace("<form", "<a href=/>Heading</a><form")
+    seen = use("visit", url=site.url("/form"))
+    name, heading = ref(seen, '"Name"'), ref(seen, '"Heading"')
+    reason = (
+        rf"^{heading} was not filled in: it is a <a>\. Take the ref of a field, as a textbox, from the newest view\."
+    )
+    with pytest.raises(ToolError, match=reason + r"$"):
+        use("input", ref=heading, text="x")
+    with pytest.raises(ToolError, match=rf"{reason} These fields are filled in: {name}\.$"):
+        use("input", fields=[{"ref": name, "text": "Ada"}, {"ref": heading, "text": "x"}])
+    with pytest.raises(ToolError, match=rf"{reason} No field is filled in\.$"):
+        use("input", fields=[{"ref": heading, "text": "x"}, {"ref": name, "text": "Ada"}])
+
+
 def test_picture_comes_with_the_view(use: Use, site: Site, context: ToolContext) -> None:
     site.pages["/form"] = FORM
     seen = use("visit", url=site.url("/form"), screenshot=True)

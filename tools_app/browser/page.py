@@ -105,23 +105,24 @@ class OpenPage:
     async def input(self, texts: Mapping[str, str], *, submit: bool) -> None:
         """Fill in fields by their references, and press Enter in the last one if `submit`.
 
-        Raises: ToolError, which names the fields that were filled in before.
+        Raises: ToolError, which names the field, and the fields that were filled in before.
         """
         filled: list[str] = []
         for ref, text in texts.items():
             try:
                 element = await self._element(ref)
-                await self._fill(element, text)
+                await self._fill(ref, element, text)
                 filled.append(ref)
                 if submit and len(filled) == len(texts):
                     await self._perform(element.press("Enter"))
             except ToolError as error:
-                if not filled or isinstance(error, PageLost):
+                if len(texts) == 1 or isinstance(error, PageLost):
                     raise
-                raise ToolError(f"{error} These fields are filled in: {', '.join(filled)}.") from error
+                done = f"These fields are filled in: {', '.join(filled)}." if filled else "No field is filled in."
+                raise ToolError(f"{error} {done}") from error
         await self._wait_until_idle()
 
-    async def _fill(self, element: Locator, text: str) -> None:
+    async def _fill(self, ref: str, element: Locator, text: str) -> None:
         """Fill in a field, select an option by its text, or check a box."""
         try:
             kind = await element.evaluate("element => String(element.type)", timeout=ACTION_S * 1000)
@@ -133,7 +134,14 @@ class OpenPage:
             else:
                 await element.fill(text)
         except Error as error:
-            raise action_error(error) from error
+            reason = action_error(error)
+            if isinstance(reason, PageLost):
+                raise reason from error
+            if "Element is not" in error.message:
+                with suppress(Error):
+                    tag = await element.evaluate("element => element.localName.slice(0, 30)", timeout=ACTION_S * 1000)
+                    reason = ToolError(f"it is a <{tag}>. Take the ref of a field, as a textbox, from the newest view.")
+            raise ToolError(f"{ref} was not filled in: {reason}") from error
 
     async def scroll(self, ref: str, direction: Literal["up", "down"]) -> None:
         """Scroll to an element, or by most of a screen."""

@@ -34,11 +34,11 @@ from tools_app.shell.terminal import TerminalStream, render_terminal
 DEFAULT_TIMEOUT_S = 120
 LONGEST_JOB_S = 24 * 3600
 _LEFT_RUNNING = (  # short, because only a bounded last line of a result is never cut
-    "read it, write to it or kill it with the tool job; it ends when none of the session has been used for half an "
+    "read it, write to it or kill it with the tool job; it ends once no job of the session was used for half an "
     "hour. What it serves is at localhost:PORT for commands, at http://sandbox:PORT/ for fetch_url, browser and links "
     "to the person, who must be told that such a link ends with it"
 )
-_LAST_WORDS = 100  # characters at the end of long output, for its summary
+_LAST_WORDS = 100  # characters of the last lines of long output, for its summary
 
 
 class ShellArguments(Arguments):
@@ -218,7 +218,7 @@ async def _run(command: ShellCommand, context: ToolContext) -> ToolResult:
         cut="middle",
         notes=[f"[{hint}]"] if hint else [],
         status="failed" if outcome.was_killed else "succeeded",
-        summary=f"{ended}: …{output.strip()[-_LAST_WORDS:]}" if len(output) > _LAST_WORDS else "",
+        summary=f"{ended}: …{_last_words(output)}" if len(output) > _LAST_WORDS else "",
         metadata={"exit_code": outcome.exit_code, "seconds": seconds, "truncated": outcome.truncated},
     )
 
@@ -262,9 +262,20 @@ async def _run_python(arguments: ShellArguments, command: ShellCommand, context:
         cut="middle",
         notes=[f"[{hint}]"] if hint else [],
         status="succeeded" if ending.isdecimal() else "failed",
-        summary=f"{state}: …{output.strip()[-_LAST_WORDS:]}" if len(output) > _LAST_WORDS else "",
+        summary=f"{state}: …{_last_words(output)}" if len(output) > _LAST_WORDS else "",
         metadata={"exit_code": exit_code, "seconds": seconds, "truncated": taken.truncated},
     )
+
+
+def _last_words(output: str) -> str:
+    """Return the last lines, as many as are short together, or the beginning of a long last line."""
+    *others, last = output.strip().splitlines()
+    words = last.strip()[:_LAST_WORDS]
+    for line in reversed(others):
+        if len(words) + len(line) >= _LAST_WORDS:
+            break
+        words = f"{line}\n{words}"
+    return words
 
 
 def _left(outcome: CommandOutcome) -> str:

@@ -258,10 +258,10 @@ def window(newest: Mapping[str, ContextEntry], cut: int) -> Draft | None:
     if previous is not None and previous.metadata["cut"] == cut:
         return None
     text = (
-        "Your window is nearly full. Soon the beginning of this conversation is cut to an outline: of each step, the "
-        "sentence beside your call (its first 300 characters) and the call stay, but hardly anything of the result. "
-        "Write down now what you must not lose (findings, figures, decisions, open points): beside your next call, or "
-        "in a file if it is long. Then go on."
+        "At this point your window is nearly full: soon the beginning of this conversation is cut to an outline, "
+        "where of each step the sentence beside your call (its first 300 characters) and the call stay, but hardly "
+        "anything of the result. With the call right after this, write down what you must not lose (findings, "
+        "figures, decisions, open points): beside it, or in a file if it is long. Then go on."
     )
     draft = reminder(text, "window")
     return replace(draft, metadata={**draft.metadata, "cut": cut})

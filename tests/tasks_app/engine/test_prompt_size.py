@@ -81,7 +81,7 @@ def test_limits_in_the_prompt_are_true(play):
         in prompt
     )
     assert "background" in shell.ShellArguments.model_fields
-    assert "none of the session has been used for half an hour" in shell._LEFT_RUNNING
+    assert "no job of the session was used for half an hour" in shell._LEFT_RUNNING
     assert background_jobs.IDLE_S == 1800
 
 

@@ -1,5 +1,6 @@
 """A tool's one-line summary of its result: in the outline, in the answer's steps and as the session's summary."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -108,4 +109,12 @@ def test_a_long_output_of_a_command_is_summed_up_by_how_it_ended(play):
     assert run.advance().state == "done"
     (entry,) = [entry for entry in run.entries if entry.metadata.get("exit_code") == 3]
     assert entry.metadata["summary"].startswith("exit code 3")
-    assert entry.metadata["summary"].endswith("500")
+    begin, *lines = entry.metadata["summary"].partition("…")[2].splitlines()
+    assert [begin, *lines] == [str(number) for number in range(500 - len(lines), 501)], "whole lines"
+
+
+def test_a_long_last_line_is_summed_up_by_its_beginning(play):
+    run = play(call("shell", command="seq 1 500; seq 1 500 | tr '\\n' ' '; exit 3"), result())
+    assert run.advance().state == "done"
+    (entry,) = [entry for entry in run.entries if entry.metadata.get("exit_code") == 3]
+    assert re.search(r"^exit code 3, .*: …1 2 3 ", entry.metadata["summary"])
