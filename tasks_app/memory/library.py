@@ -49,7 +49,11 @@ def search(unit: UnitOfWork, question: str, run: Runner) -> list[CitedPassage]:
     terms = significant_terms(question) or terms_of(question)
     candidates = list(passages.with_any_term(terms)[:MAX_CANDIDATES])
     by_words = bm25(terms, candidates, lambda row: terms_of(f"{row.file.name} {row.text}"), MAX_RANKED)
-    best_passages = reciprocal_rank_fusion([by_words, _by_meaning(unit, passages, question, run)], MAX_RESULTS)
+    rankings = [by_words, _by_meaning(unit, passages, question, run)]
+    pages: dict[tuple[int, int], LibraryPassage] = {}  # the best passage of each
+    for row in reciprocal_rank_fusion(rankings, 2 * MAX_RANKED):
+        pages.setdefault((row.file_id, row.page), row)
+    best_passages = list(pages.values())[:MAX_RESULTS]
     return [
         CitedPassage(file=row.file_id, name=row.file.name, unit=row.file.unit, page=row.page, text=row.text)
         for row in best_passages

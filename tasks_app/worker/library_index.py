@@ -1,6 +1,7 @@
 """Background reading of library files, page by page. Another process continues what a killed one has begun."""
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
@@ -27,7 +28,8 @@ logger = logging.getLogger(__name__)
 HOLD = timedelta(seconds=150)  # longer than one round of reading can take
 MOST_TRIES = 3
 ROOM = 200_000  # bytes of text in a round; progress is stored after each
-PASSAGE = 1_000  # characters, or a little more
+PASSAGE = 1_000  # characters
+_SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n(?=\n)")
 MOST_PASSAGES = 20_000  # in a file
 _PART = 4_000  # characters, in a text without pages
 State = LibraryFile.State
@@ -131,16 +133,23 @@ def _parts(text: str) -> Iterator[Sequence[str]]:
 
 
 def _passages(file: LibraryFile, part: PartExcerpt) -> Iterator[LibraryPassage]:
-    texts: list[str] = []
-    for line in part.lines:
-        if texts and len(texts[-1]) + len(line) < PASSAGE:
-            texts[-1] += f"\n{line}"
-        else:
-            texts.append(line)
-    for text in (storable(text).strip() for text in texts):
+    for text in (storable(text).strip() for text in _cut_at_sentences("\n".join(part.lines))):
         if text and text != NO_TEXT:
             terms = " ".join(dict.fromkeys(terms_of(f"{file.name} {text}")))
             yield LibraryPassage(file=file, page=part.number, text=text, terms=terms)
+
+
+def _cut_at_sentences(text: str) -> Iterator[str]:
+    """Yield parts of up to PASSAGE characters that end with a sentence, or else with a line or a word."""
+    begin = 0
+    while len(text) - begin > PASSAGE:
+        window = text[begin : begin + PASSAGE]
+        ends = [match.end() for match in _SENTENCE_END.finditer(window)]
+        ends = [end for end in [*ends[-1:], window.rfind("\n") + 1, window.rfind(" ") + 1] if end > PASSAGE // 3]
+        end = begin + (ends[0] if ends else PASSAGE)
+        yield text[begin:end]
+        begin = end
+    yield text[begin:]
 
 
 def _store(file: LibraryFile, passages: Sequence[LibraryPassage], pages_read: int, document: DocumentExcerpt) -> bool:
