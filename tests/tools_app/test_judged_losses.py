@@ -1,7 +1,8 @@
 """Tests that approvals go by what a command loses: hidden losses are asked about, everyday commands are not.
 
-`commands/evasions.jsonl` has commands that people reported, `commands/further.jsonl` more of the same kinds. Each line
-says whether the command loses files of this workspace that its history does not hold.
+`commands/evasions.jsonl` has commands that people reported, `commands/further.jsonl` more of the same kinds,
+`commands/by_agents.jsonl` scripts and code as agents write them. Each line says whether the command loses files of
+this workspace that its history does not hold.
 """
 
 import json
@@ -24,7 +25,7 @@ LARGE = ("important.db", "src/model.bin", "data/big.bin", "build/large.o")
 
 CASES = [
     pytest.param(case["command"], case["asks"], id=f"{name}-{number}: {case['command'][:40]}")
-    for name in ("evasions", "further")
+    for name in ("evasions", "further", "by_agents")
     for number, case in enumerate(map(json.loads, (COMMANDS / f"{name}.jsonl").read_text().splitlines()), 1)
 ]
 # Each loses important.db, src/model.bin or .git.

@@ -242,6 +242,7 @@ def test_python_does_not_run_in_the_background() -> None:
     [("open('a').read()", Danger.MODERATE), ("import shutil; shutil.rmtree('src')", Danger.DANGEROUS)],
 )
 def test_code_is_judged_like_a_command_with_it(code: str, danger: Danger, workspace: Workspace) -> None:
+    workspace.write_bytes("src/main.py", b"x")
     definition = registry.get("shell")
     arguments = base.validate(definition, {"command": code, "python": True})
     assert definition.judgement(arguments, workspace).danger is danger

@@ -30,7 +30,7 @@ from tools_app.shell.options import operands, option_values
 from tools_app.shell.restorable import Holdings
 from tools_app.shell.rules import SERVICE_DELETIONS, rules_of
 from tools_app.shell.script import SimpleCommand
-from tools_app.shell.surroundings import Surroundings, SurroundingsReader
+from tools_app.shell.surroundings import HOME, Surroundings, SurroundingsReader
 from tools_app.shell.syntax import parse_script
 
 FORK_BOMB = "starts processes without end"
@@ -44,6 +44,7 @@ _MAX_NAMED_PATHS = 3  # paths in the reason
 _FORK_BOMB_PATTERN = re.compile(r"([\w:.-]{1,30})\s*\(\s*\)\s*\{[^}]{0,200}?(?<![\w:.-])\1\s*\|\s*\1\s*&")
 _NOT_LITERAL = re.compile(r"[$*?{\[]")
 _REMOTE = {"ssh", "docker", "podman", "kubectl", "chroot", "nsenter"}  # wrappers that run a command on other files
+_REPEATING = {"xargs", "find", "parallel", "fd", "fdfind"}
 _RELOCATING_OPTIONS = ("-C", "-D", "-R", "--ch")  # options of wrappers that change the folder
 _TEXT_WRITERS = {"cat", "echo", "printf", "tee"}
 _LOSSES_ANYWHERE = {DELETES_FOLDER, DELETES_MANY}  # dangerous also where the files are not known
@@ -62,7 +63,7 @@ def judgement(text: str, workspace: Workspace | None = None) -> Judgement:
     """
     holdings = Holdings(workspace) if workspace else None
     scripts: dict[tuple[str, Surroundings], _Script] = {}
-    queue = deque([(text, Surroundings(folders=frozenset([WORKSPACE])))])
+    queue = deque([(text, Surroundings(folders=frozenset([WORKSPACE]), variables={"HOME": (HOME,)}))])
     while queue and len(scripts) < _MAX_SCRIPTS:
         key = queue.popleft()
         if key not in scripts:
@@ -104,9 +105,11 @@ class _Script:
         """Yield the scripts that the commands pass to other shells, each with its surroundings."""
         for outer, inner, around in self._commands:
             prefix = _prefix(outer, inner)
-            is_repeated = around.is_repeated or bool({"xargs", "find", "parallel"} & {*prefix, _program(inner)})
+            is_repeated = around.is_repeated or not _REPEATING.isdisjoint([*prefix, _program(inner)])
             folders = None if _is_relocated(prefix) else around.folders
-            start = Surroundings(folders=folders, is_repeated=is_repeated)
+            is_same_shell = _program(inner) in ("trap", "eval")
+            variables = {n: values for n, values in around.variables.items() if is_same_shell or n == "HOME"}
+            start = Surroundings(folders=folders, variables=variables, is_repeated=is_repeated)
             written = self._written_text(outer, inner, around)
             texts = [*scripts_in(inner), written or "", *self._resolved(inner, around)]
             yield from ((text, start) for text in texts if text.strip())

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|R?script|tclsh|osascript|pwsh)[\d.]*")
 _OF_FOLDERS = re.compile(
-    r"\brmtree\b|\brimraf\b|\brm_rf?\b|\brm\s+-\w*[rR]|['\"](?:/bin/)?rm['\"]\s*,|\bremove_tree\b|\bremove_entry"
+    r"\brmtree\b|\brimraf\b|\brm_rf?\b|(?P<words>\brm\s+-\w*[rR])|['\"](?:/bin/)?rm['\"]\s*,|\bremove_tree\b|\bremove_entry"
     r"|\bremovedirs\b|\b(?:remove|rm|rmdir)Sync\b|\bfs\.(?:promises\.)?rm(?:dir)?\b|\bDeno\.remove|\bRemove-Item\b"
 )
 _OF_FILES = re.compile(
-    r"\bunlink(?:Sync)?\b|(?<![.\w])remove\s*\(|\bos\.remove\b|\bfile\.remove\b|\bFile\.delete\b|\bfile delete\b"
-    r"|\btruncate(?:Sync)?\b|\bFileUtils\.rm\b"
+    r"\bunlink(?:Sync)?\b(?!\s*/)|(?<![.\w])remove\s*\(|\bos\.remove\b|\bfile\.remove\b|\bFile\.delete\b"
+    r"|\bfile delete\b|\btruncate(?:Sync)?\b|\bFileUtils\.rm\b"
 )
 # Calls that delete or empty one file, named literally.
 _LITERAL = re.compile(r"\s*+\(?\s*+(['\"])([^-'\"$`{}\n][^'\"$`{}\n]{0,500})\1\s*+(?:\)|,|;|$)")
@@ -30,6 +30,10 @@ _DECODES = re.compile(
     r"b64|base64|fromhex|\bhex\b|\bdecode\b|\bchr\b|urlopen|\brequests\b|\bstdin\b|\batob\b|\bunpack\b|\bmarshal\b"
     r"|\bzlib\b|rot13|\[::-1\]|\\x[0-9a-f]{2}|'\s*\+\s*'|\"\s*\+\s*\"|\bLWP\b|\bfetch\("
 )
+_RUNS_COMMANDS = re.compile(
+    r"system|popen|subprocess|exec|eval|spawn|\bcall\b|\brun\b|passthru|proc_open|getattr|__import__|\bsh\b|\bqx\b|[`$|%&]",
+    re.IGNORECASE,
+)
 _CONTEXT = 520  # characters before a method that name its file
 
 
@@ -41,13 +45,20 @@ class Deletion:
     is_folder: bool
 
 
-def deletions(program: str) -> Iterator[Deletion]:
-    """Yield the deletions in the code of a program."""
+def deletions(program: str, *, runs_commands: bool = True) -> Iterator[Deletion]:
+    """Yield the deletions in the code of a program. Without `runs_commands`, words such as rm -rf are only text."""
     for pattern, is_folder in ((_OF_FOLDERS, True), (_OF_FILES, False)):
         for call in pattern.finditer(program):
+            if is_folder and call["words"] and not runs_commands:
+                continue
             method = _PATH_METHOD.search(program, max(0, call.start() - _CONTEXT), call.start())
             literal = method or _LITERAL.match(program, call.end())
             yield Deletion(paths=[literal[2]] if literal else [], is_folder=is_folder)
+
+
+def runs_commands(program: str) -> bool:
+    """Return whether code may run other programs or other code."""
+    return bool(_RUNS_COMMANDS.search(program))
 
 
 def overwritten(program: str) -> list[str]:

@@ -17,11 +17,12 @@ OVERWRITES = "overwrites what the file history does not keep"
 MOVES_AWAY = "moves what the file history does not keep out of the workspace"
 LOCKS = "takes away the rights to what the file history does not keep"
 
-_AGAIN = ("xargs", "parallel")  # they run a command with operands that they read
+_AGAIN = ("xargs", "parallel", "fd", "fdfind")  # they run a command with operands that they read
 _FIND_OUTPUTS = ("-fprint", "-fprint0", "-fprintf", "-fls")
 _FIND_ENDS = (";", "+")  # of a command within find
 _OTHER_ROOTS = {"-L", "-H", "-follow", "-files0-from"}  # options of find
-_OTHER_NAMES = {"-o", "-or", ",", "-regex"}  # with these, find has more than one pattern
+_ALTERNATIVES = {"-o", "-or"}  # of find
+_NEGATIONS = {"!", "-not"}
 # Patterns of names that files in a folder of git may have.
 _GIT_NAME = re.compile(r"[\w*?-]*|.*(?:[*?\]]|\.(?:pack|idx|rev|lock|sample|bitmap|keep))")
 _OUTSIDE_GIT = re.compile(r"(?:\./|\*/|\*)?\.git/\*")
@@ -31,6 +32,7 @@ _EDITORS = {"ed", "ex", "vi", "vim", "nvim"}
 _ARCHIVED_AWAY = {"--remove-files", "-sdel", "--move"}
 _AWK = re.compile(r"[gmn]?awk")
 _AWK_OUTPUT = re.compile(r">\s*\"([^\"\n]{1,500})\"")
+_SQLITE_OUTPUT = re.compile(r"\.(?:backup|save|output|once|clone)\s+(?:main\s+)?['\"]?([^\s'\"]{1,500})")
 _SED_OUTPUT = re.compile(r"(?<![\w/.-])w\s([^\s;}]{1,500})")
 
 
@@ -38,14 +40,14 @@ _SED_OUTPUT = re.compile(r"(?<![\w/.-])w\s([^\s;}]{1,500})")
 class Loss:
     """Files that a command may lose: its `operands`, and with `is_tree` everything below them.
 
-    With `names`, a pattern, only files of these names count. Files that move to a `target` in the workspace are no
+    With `names`, patterns, only files of these names count. Files that move to a `target` in the workspace are no
     loss. `skips_git` leaves out the folders of git.
     """
 
     rule: str
     operands: Sequence[str]
     is_tree: bool = False
-    names: str = ""
+    names: Sequence[str] = ()
     target: str = ""
     skips_git: bool = False
 
@@ -62,15 +64,33 @@ def losses_of(command: SimpleCommand, outer: SimpleCommand) -> list[Loss]:
     if "find" in prefix:
         return [_with_files(loss, outer.words[prefix.index("find") + 1 :]) for loss in losses]
     if any(name in prefix for name in _AGAIN):
-        source = outer.piped_from
-        if source and source.words[0] == "find":
-            found = [(loss, _found(_rule_of_many(loss), source.words[1].split())) for loss in losses]
+        source = outer.piped_from.words if outer.piped_from else ["", ""]
+        arguments = source[1].split()
+        if source[0] == "find":
+            found = [(loss, _found(_rule_of_many(loss), arguments)) for loss in losses]
             return [replace(new, operands=[*old.operands, *new.operands]) for old, new in found]
-        return [_with_read_operands(loss, outer.words) for loss in losses]
+        names = _listed_names(source[0], arguments)
+        return [replace(_with_read_operands(loss, outer.words, is_tree=bool(names)), names=names) for loss in losses]
     return losses
 
 
-def _with_read_operands(loss: Loss, words: Sequence[str]) -> Loss:
+def _listed_names(name: str, arguments: Sequence[str]) -> list[str]:
+    """Return the patterns of the names that a program lists, such as `git ls-files` or `grep -l`; none if unknown."""
+    if name in _SEARCHES:
+        return list(option_values(arguments, "--include", "-g", "--glob"))
+    verb, arguments = subcommand([name, *arguments])
+    paths = (
+        operands(arguments)
+        if verb == "ls-files"
+        else arguments[arguments.index("--") + 1 :]
+        if "--" in arguments
+        else []
+    )
+    are_names = verb in ("ls-files", "grep") and all(path.startswith("*.") and "/" not in path for path in paths)
+    return paths if are_names else []
+
+
+def _with_read_operands(loss: Loss, words: Sequence[str], *, is_tree: bool) -> Loss:
     """Return the loss of a command that gets further operands at run time, at its end or in place of a mark."""
     mark = next(option_values(words, "-I", "--replace"), "{}")
     operands = [word.replace(mark, SUBSTITUTION_MARK) for word in loss.operands]
@@ -78,7 +98,7 @@ def _with_read_operands(loss: Loss, words: Sequence[str]) -> Loss:
         loss,
         rule=_rule_of_many(loss),
         operands=operands if operands != loss.operands else [*operands, SUBSTITUTION_MARK],
-        is_tree=loss.rule not in (OVERWRITES, MOVES_AWAY),
+        is_tree=is_tree or loss.rule not in (OVERWRITES, MOVES_AWAY),
     )
 
 
@@ -96,22 +116,34 @@ def _rule_of_many(loss: Loss) -> str:
 
 def _found(rule: str, arguments: Sequence[str]) -> Loss:
     """Return the loss of all files that find finds."""
-    patterns = [index for index, word in enumerate(arguments[:-1]) if word in ("-name", "-iname")]
-    is_single = len(patterns) == 1 and not _OTHER_NAMES & {*arguments}
-    is_single = is_single and arguments[patterns[0] - 1] not in ("!", "-not")
     excluded = (arguments[index + 1] for index, word in enumerate(arguments[:-1]) if word in ("-path", "-wholename"))
     return Loss(
         rule=rule,
         operands=_roots(arguments),
         is_tree=True,
-        names=arguments[patterns[0] + 1] if is_single else "",
-        skips_git=not {"-o", "-or", ","} & {*arguments} and any(map(_OUTSIDE_GIT.fullmatch, excluded)),
+        names=_found_names(arguments),
+        skips_git=not {*_ALTERNATIVES, ","} & {*arguments} and any(map(_OUTSIDE_GIT.fullmatch, excluded)),
     )
 
 
-def can_be_in_git(names: str) -> bool:
-    """Return whether a pattern of names may match files in a folder of git."""
-    return not names or bool(_GIT_NAME.fullmatch(names))
+def _found_names(arguments: Sequence[str]) -> list[str]:
+    """Return the patterns of names that find has, one for each alternative at least; none if some file needs none."""
+    names: list[str] = []
+    has_name = False
+    for before, word, after in zip(["", *arguments], arguments, arguments[1:], strict=False):
+        if word in (",", "-regex") or (word in _NEGATIONS and after == "(") or (word in _ALTERNATIVES and not has_name):
+            return []
+        if word in _ALTERNATIVES:
+            has_name = False
+        elif word in ("-name", "-iname") and before not in _NEGATIONS:
+            names.append(after)
+            has_name = True
+    return names if has_name else []
+
+
+def can_be_in_git(names: Sequence[str]) -> bool:
+    """Return whether patterns of names may match files in a folder of git."""
+    return any(map(_GIT_NAME.fullmatch, names))
 
 
 def _roots(arguments: Sequence[str]) -> list[str]:
@@ -128,8 +160,11 @@ def _losses_by_code(command: SimpleCommand) -> Iterator[Loss]:
     if not interpreted.INTERPRETER.fullmatch(name):
         return
     source = command.piped_from.words[-1:] if command.piped_from else []
-    for program in (*arguments, command.text, *source):
-        for deletion in interpreted.deletions(program):
+    programs = [*arguments, command.text, *source]
+    is_inline = not arguments or (arguments[0].startswith("-") and arguments[0] != "-m")
+    runs_commands = not is_inline or any(map(interpreted.runs_commands, programs))
+    for program in programs:
+        for deletion in interpreted.deletions(program, runs_commands=runs_commands):
             rule = DELETES_FOLDER if deletion.is_folder else DELETES
             is_tree = deletion.is_folder or not deletion.paths
             yield Loss(rule=rule, operands=deletion.paths or [SUBSTITUTION_MARK], is_tree=is_tree)
@@ -143,6 +178,8 @@ def _losses_by_program(command: SimpleCommand) -> Iterator[Loss]:
     name, *arguments = command.words or [""]
     if name == "git":
         yield from _losses_by_git(command)
+    elif name == "rsync" and not has_option(arguments, "n", "--dry-run"):
+        yield from _losses_by_rsync(arguments, operands(arguments))
     elif name in ("mv", "cp", "install", "ln"):
         yield from _losses_by_copy(name, arguments, operands(arguments))
     elif (paths := _overwritten(name, arguments)) is not None:
@@ -177,10 +214,6 @@ def _deletions(name: str, arguments: Sequence[str], named: Sequence[str]) -> Ite
                 yield _found(DELETES_MANY, arguments)
             if paths := [*option_values(arguments, *_FIND_OUTPUTS)]:
                 yield Loss(rule=OVERWRITES, operands=paths)
-        case "rsync" if any(word.startswith("--del") for word in arguments):
-            yield Loss(rule=DELETES_FOLDER, operands=named[-1:], is_tree=True)
-        case "rsync" if "--remove-source-files" in arguments:
-            yield Loss(rule=MOVES_AWAY, operands=named[:-1], is_tree=True, target=named[-1] if named else "")
         case "rclone" if named[:1] in (["sync"], ["move"]):
             yield Loss(rule=DELETES_FOLDER, operands=named[1:], is_tree=True)
         case "tar" | "7z" | "zip" if _ARCHIVED_AWAY & {*arguments} or (name == "zip" and has_option(arguments, "m")):
@@ -196,8 +229,8 @@ def _overwritten(name: str, arguments: Sequence[str]) -> list[str] | None:
         return [word[3:] for word in arguments if word.startswith("of=")]
     if name in _EDITORS_IN_PLACE and has_option(arguments, "i", "--in-place"):
         return _edited_files(arguments)
-    if name in ("sed", "gsed") or _AWK.fullmatch(name):
-        pattern = _SED_OUTPUT if "sed" in name else _AWK_OUTPUT
+    if name in ("sed", "gsed", "sqlite3") or _AWK.fullmatch(name):
+        pattern = _SED_OUTPUT if "sed" in name else _SQLITE_OUTPUT if name == "sqlite3" else _AWK_OUTPUT
         paths = [match[1] for program in arguments for match in pattern.finditer(program)]
         return paths + (named if "inplace" in arguments else []) or None
     if name == "tar" and arguments and "c" in arguments[0] and not _ARCHIVED_AWAY & {*arguments}:
@@ -229,6 +262,14 @@ def _losses_by_copy(name: str, arguments: Sequence[str], named: Sequence[str]) -
     yield Loss(rule=OVERWRITES, operands=[path for path in targets if path])
     if name == "mv":
         yield Loss(rule=MOVES_AWAY, operands=sources, is_tree=True, target=target)
+
+
+def _losses_by_rsync(arguments: Sequence[str], named: Sequence[str]) -> Iterator[Loss]:
+    yield from _losses_by_copy("rsync", arguments, named)
+    if any(word.startswith("--del") for word in arguments):
+        yield Loss(rule=DELETES_FOLDER, operands=named[-1:], is_tree=True)
+    if "--remove-source-files" in arguments:
+        yield Loss(rule=MOVES_AWAY, operands=named[:-1], is_tree=True, target=named[-1] if named else "")
 
 
 def _losses_by_git(command: SimpleCommand) -> Iterator[Loss]:

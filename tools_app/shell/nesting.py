@@ -40,11 +40,15 @@ _WRAPPERS = {
     *("parallel", "hyperfine", "daemonize", "expect", "at", "batch", "rlwrap", "tini", "sem", "nodemon"),
 }
 _FIND_ACTIONS = ("-exec", "-execdir", "-ok", "-okdir")
+_FD_ACTIONS = ("-x", "--exec", "-X", "--exec-batch")
 _XARGS_OPTIONS_WITH_VALUE = {"-n", "-I", "-P", "-L", "-d", "-a", "-s", "-E"}
 # Programs whose own language can run commands.
 _LANGUAGES = re.compile(
-    r"[gmn]?awk|g?sed|vim?|nvim|view|ex|ed|emacs|less|man|make|gmake|sqlite3|psql|tclsh|tar|tmux|screen|env|expect|gdb"
+    r"[gmn]?awk|vim?|nvim|view|ex|ed|emacs|less|man|make|gmake|tclsh|tar|tmux|screen|env|expect|gdb"
 )
+_SED_EXECUTION = re.compile(r"(?:^|[\s;{}/$\d!])e[ \t]+([^\n]+)")
+_SED_FLAG = re.compile(r"[/|#,@:!][gpiImM\d]*+e[gpiImM\d]*+\s*+(?:[;}]|$)")  # runs the result of a substitution
+_SQL_CLIENT_COMMAND = re.compile(r"\.s[hy]|[|!]|\bprogram\b", re.IGNORECASE)  # .shell, \!, \copy to program
 _READ_COMMANDS = {"ed", "ex", "vi", "vim", "nvim", "at", "batch", "make", "gmake", "parallel", "crontab", "sqlite3"}
 _GIT_PROGRAMS = ("-x", "--exec", "-O", "--open-files-in-pager", "--upload-pack", "--receive-pack", "--extcmd")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
@@ -67,6 +71,8 @@ def unwrapped_commands(command: SimpleCommand) -> Iterator[SimpleCommand]:
         starts = range(1, min(len(words), _MAX_WRAPPED))
     elif words[0] == "find":
         starts = [index + 1 for index, word in enumerate(words) if word in _FIND_ACTIONS][:_MAX_WRAPPED]
+    elif words[0] in ("fd", "fdfind"):
+        starts = [index + 1 for index, word in enumerate(words) if word in _FD_ACTIONS][:1]
     elif words[0] == "xargs":
         starts = _start_in_xargs(words)
     elif words[0] == "git" and ("foreach" in words or "run" in words):
@@ -228,8 +234,15 @@ def _words_with_commands(name: str, arguments: Sequence[str]) -> Iterator[str]:
             yield from option_values(arguments, *_GIT_PROGRAMS)
         if verb == "submodule" or verb.startswith("filter"):
             yield from arguments
+    elif name in ("sed", "gsed"):
+        for program in arguments:
+            yield from (match[1] for match in _SED_EXECUTION.finditer(program))
+            if _SED_FLAG.search(program):
+                yield from re.split(r"[/|#,@:!]", program)
+    elif name in ("sqlite3", "psql"):
+        yield from filter(_SQL_CLIENT_COMMAND.search, arguments)
     elif _LANGUAGES.fullmatch(name) or name == "php":
-        yield from (word for word in arguments if not (name in ("sed", "gsed") and re.match(r"s\W|\d*+,?\d*+p", word)))
+        yield from arguments
 
 
 def _without_prefixes(words: Sequence[str]) -> list[str]:

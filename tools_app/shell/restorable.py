@@ -6,6 +6,8 @@ Such a path counts as any path of the workspace.
 
 import posixpath
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -89,6 +91,8 @@ class Holdings:
             return []
         if len(loss.operands) > _MAX_OPERANDS:
             return self._anything(loss)
+        names = [value for name in loss.names for value in surroundings.expand(name) or ["*"]]
+        loss = replace(loss, names=names)
         lost: dict[str, None] = {}
         for operand in loss.operands:
             losses = self._losses_of_operand(operand, loss, surroundings, command)
@@ -118,7 +122,7 @@ class Holdings:
         if values is None:
             return self._unknown(operand, loss, surroundings)
         found: list[list[str] | None] = []
-        for value in values:
+        for value in filter(None, values):
             if value.startswith("/") or surroundings.folders is not None:
                 paths = [posixpath.join(folder, value) for folder in surroundings.folders or {WORKSPACE}]
                 found += [self._losses_at(path, loss, command) for path in paths]
@@ -156,11 +160,11 @@ class Holdings:
         """Return the files outside of the history whose names fit."""
         if not loss.names and not loss.skips_git:
             return self._unheld
-        skips_folders = loss.skips_git or loss.names in GENERATED or not can_be_in_git(loss.names)
+        skips_folders = loss.skips_git or not can_be_in_git([name for name in loss.names if name not in GENERATED])
         return [
             entry
             for entry in self._unheld
-            if (not skips_folders if entry.endswith("/") else _has_name(entry, loss.names or "*"))
+            if (not skips_folders if entry.endswith("/") else _has_name(entry, loss.names))
         ]
 
     def _losses_at(self, path: str, loss: Loss, command: SimpleCommand) -> list[str] | None:
@@ -256,5 +260,6 @@ def _matches(entry: str, key: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) and (not name.startswith(".") or pattern.startswith("."))
 
 
-def _has_name(entry: str, pattern: str) -> bool:
-    return fnmatchcase(posixpath.basename(entry).lower(), pattern.lower())
+def _has_name(entry: str, patterns: Sequence[str]) -> bool:
+    name = posixpath.basename(entry).lower()
+    return not patterns or any(fnmatchcase(name, pattern.lower()) for pattern in patterns)

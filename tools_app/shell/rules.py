@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tools_app.sandbox.base import TEMPORARY, WORKSPACE
 from tools_app.shell.git import subcommand
+from tools_app.shell.interpreted import INTERPRETER
 from tools_app.shell.options import has_option, operands
 from tools_app.shell.script import SimpleCommand
 from tools_app.shell.surroundings import Surroundings
@@ -21,6 +22,11 @@ _SQL_CLIENTS = {
     *("mongo", "cockroach", "usql", "cqlsh"),
 }
 
+_SQL_CALL = re.compile(r"execute|query|\.exec\b|\.run\b|\.prepare\b|\bsql\b", re.IGNORECASE)
+_SQL_VALUE = re.compile(r"(?:=|\blike\b)\s*+'[^']*'", re.IGNORECASE)
+_FILE_DATABASES = {"sqlite3", "duckdb"}
+_OTHER_DATABASE = re.compile(r"\battach\b|\.(?:open|read|restore)\b", re.IGNORECASE)
+_TEXT_PROGRAMS = {"git", "sed", "gsed", "awk", "gawk", "jq", "pytest"}
 _SEARCHES = {"grep", "egrep", "fgrep", "rg", "ag", "ack"}
 _POWER_COMMANDS = {"shutdown", "reboot", "halt", "poweroff", "telinit"}
 _WRITES_LAST_ARGUMENT = {"cp", "mv", "install", "ln"}
@@ -118,16 +124,31 @@ def _changes_schedule(command: SimpleCommand) -> bool:
 
 def _drops_data(command: SimpleCommand) -> bool:
     name, *arguments = command.words or [""]
-    if name in _SEARCHES:
+    is_only_text = name in _TEXT_PROGRAMS or (name in ("echo", "printf") and not command.runs_aside)
+    if name in _SEARCHES or is_only_text:
         return False
     reads = "" if name in ("cat", "tee") else command.text
     text = f"{' '.join(arguments)} {reads}"
-    if name not in _SQL_CLIENTS:
-        return name == "dropdb" or bool(_SQL_DROP.search(text))
     piped = command.piped_from.words[-1] + command.piped_from.text if command.piped_from else ""
+    if INTERPRETER.fullmatch(name) and _SQL_CALL.search(text + piped):
+        if text.count("connect(") == text.count(":memory:") > 0:
+            return False
+    elif name not in _SQL_CLIENTS:
+        return name == "dropdb" or bool(_SQL_DROP.search(text))
     beginning, *others = f"{text} {piped}".split("/*")
     statements = " ".join([beginning, *(other.partition("*/")[2] for other in others)])
+    if name in _FILE_DATABASES and _is_scratch(arguments) and not _OTHER_DATABASE.search(statements):
+        return False
+    if name in _SQL_CLIENTS:
+        statements = _SQL_VALUE.sub("''", statements)
     return bool(_SQL_DELETION.search(statements) or _SQL_DROP.search(statements))
+
+
+def _is_scratch(arguments: Sequence[str]) -> bool:
+    """Return whether a database is in memory, a temporary file, or opened for reading only."""
+    database = next(iter(operands(arguments)), ":memory:")
+    is_temporary = _normalized(database).startswith(f"{TEMPORARY}/")
+    return database == ":memory:" or is_temporary or "-readonly" in arguments
 
 
 _CHECKS_BY_RULE: dict[str, Callable[[SimpleCommand], bool]] = {
@@ -155,7 +176,7 @@ def _writes_outside(command: SimpleCommand, surroundings: Surroundings) -> bool:
         not _is_device(path) and any(is_outside(path, folder) for folder in folders or [WORKSPACE])
         for target in targets
         if folders or target.startswith("/")
-        for path in surroundings.expand(target) or [target]
+        for path in surroundings.with_set_variables().expand(target) or [target]
     )
 
 

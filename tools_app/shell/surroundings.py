@@ -30,13 +30,15 @@ _FOLDER_CHANGES = {"cd", "pushd", "popd"}
 _OTHER_FOLDERS = {"CDPATH", "OLDPWD", "alias", "enable", "lastpipe", "chroot", "mount"}
 _OWN_NAMES = {"PWD", "IFS", "HOME", "TMPDIR"}  # a shell changes or uses them itself
 _LOOPS = {"for", "while", "until", "select"}
+_DEFAULT = re.compile(r"\$\{([A-Za-z_]\w*):?=")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """The possible folders of a command, None if they are unknown, and the variables known to it.
 
-    With `is_repeated`, a loop or another program may run it on many files.
+    With `is_repeated`, a loop or another program may run it on many files. The value "" stands for a variable that may
+    not be set yet.
     """
 
     folders: frozenset[str] | None
@@ -55,6 +57,10 @@ class Surroundings:
         if "HOME" in self.variables:
             values = [HOME + value[1:] if value == "~" or value.startswith("~/") else value for value in values]
         return None if any(UNKNOWN.search(value) for value in values) else values
+
+    def with_set_variables(self) -> "Surroundings":
+        """Return the surroundings of the command if it runs after all assignments."""
+        return replace(self, variables={n: tuple(filter(None, values)) for n, values in self.variables.items()})
 
     def _replaced(self, value: str) -> Iterator[str]:
         """Yield `value` with its first variable or list in braces replaced by each of its values."""
@@ -104,23 +110,47 @@ class SurroundingsReader:
         self._commands, self._is_folder = commands, is_folder
         names = Counter(_NAME.findall(text))
         self._scopes = Counter(command.scope for command in commands)
-        redefined = {word for c in commands if c.is_definition or c.words[:1] == ["function"] for word in c.words[:2]}
+        redefined = {word for c in commands if c.is_definition or c.words[:1] == ["function"] for word in c.words}
         has_loop = any(word in _LOOPS for c in commands for word in c.words[:2])
         knows_folders = _OTHER_FOLDERS.isdisjoint(names) and _FOLDER_CHANGES.isdisjoint(redefined)
-        has_usual_home = not {"HOME", "TMPDIR"} & names.keys() and not _QUOTED_HOME.search(text)
+        has_usual_home = "HOME" in start.variables and not {"HOME", "TMPDIR"} & names.keys()
+        has_usual_home = has_usual_home and not _QUOTED_HOME.search(text)
         assigned = Counter(name for command in commands for name, _ in _assignments(command))
         self._known_names = {name for name, count in assigned.items() if names[name] == count} - _OWN_NAMES
+        self._known_names -= {*_DEFAULT.findall(text)}
+        inherited = {n: values for n, values in start.variables.items() if n not in names and n != "HOME"}
         self._start = replace(
             start,
             folders=start.folders if knows_folders else None,
-            variables={"HOME": (HOME,)} if has_usual_home else {},
+            variables={**inherited, "HOME": (HOME,)} if has_usual_home else inherited,
             is_repeated=start.is_repeated or has_loop,
         )
         self._can_know_folders = knows_folders
         self._shells: dict[tuple[int, ...], _Shell] = {}
+        # A command in a function, loop or trap may run after later assignments.
+        self._runs_later = has_loop or bool(redefined) or any("trap" in c.words[:2] for c in commands)
+        self._values_by_name: dict[str, tuple[str, ...] | None] = {}  # of the entire script; None: some are unknown
 
     def read(self) -> list[Surroundings]:
         """Return the surroundings of each command."""
+        surroundings = self._read_in_order()
+        if self._runs_later:
+            self._shells = {}
+            surroundings = self._read_in_order()
+        return list(map(self._at_any_time, surroundings))
+
+    def _at_any_time(self, now: Surroundings) -> Surroundings:
+        """Return surroundings with the values of assignments that may come before a command in another order."""
+        variables = {**now.variables}
+        for name, values in self._values_by_name.items():
+            known = variables.get(name, ("",))
+            if values and (self._runs_later or name not in variables):
+                variables[name] = tuple(dict.fromkeys([*known, *values]))
+            elif values is None and self._runs_later:
+                variables.pop(name, None)
+        return replace(now, variables=variables)
+
+    def _read_in_order(self) -> list[Surroundings]:
         surroundings = []
         for index, command in enumerate(self._commands):
             shell = self._shell_of(command)
@@ -179,8 +209,13 @@ class SurroundingsReader:
             is_loop = "for" in command.words[:2]
             is_certain = is_loop or not (command.is_conditional or command.operator in ("&&", "||"))
             values = [value for word in words for value in self._values(shell, index, word) or [""]]
-            known = name in self._known_names and values and all(values) and (is_certain or earlier)
-            if known and len(values) <= _MAX_VALUES and len(variables) < _MAX_VARIABLES:
+            is_known = name in self._known_names and bool(values) and all(values)
+            others = self._values_by_name.get(name, ())
+            is_short = is_known and others is not None and len(others) + len(values) <= _MAX_VALUES
+            self._values_by_name[name] = (
+                tuple(dict.fromkeys([*others, *values])) if others is not None and is_short else None
+            )
+            if is_known and (is_certain or earlier) and len(values) <= _MAX_VALUES and len(variables) < _MAX_VARIABLES:
                 shell.now = replace(shell.now, variables={**variables, name: (*earlier, *values)})
             elif earlier:
                 shell.now = replace(shell.now, variables={n: v for n, v in variables.items() if n != name})
@@ -189,7 +224,7 @@ class SurroundingsReader:
         """Return the values of an assigned word; None if they are unknown, or a shell would split them."""
         if word == SUBSTITUTION_MARK and self._is_temporary(index):
             return [f"{TEMPORARY}/mktemp.{index}"]
-        values = shell.now.expand(word)
+        values = (self._at_any_time(shell.now) if self._runs_later else shell.now).expand(word)
         return None if values is None or any(map(_SEPARATED.search, values)) else values
 
     def _is_temporary(self, index: int) -> bool:
