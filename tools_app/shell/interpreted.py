@@ -16,11 +16,14 @@ _OF_FILES = re.compile(
 # Calls that delete or empty one file, named literally.
 _LITERAL = re.compile(r"\s*+\(?\s*+(['\"])([^-'\"$`{}\n][^'\"$`{}\n]{0,500})\1\s*+(?:\)|,|;|$)")
 _PATH_METHOD = re.compile(r"\bPath\(\s*(['\"])([^'\"\n]{1,500})\1\s*\)\.$")
-_OPENED = re.compile(r"\bopen\s*\(\s*(['\"])([^'\"\n]{1,500})\1\s*,\s*(?:mode\s*=\s*)?['\"][wx]")
+_OPENED = re.compile(r"\b(?:open|(?:Zip|Tar)?File)\s*\(\s*(['\"])([^'\"\n]{1,500})\1\s*,\s*(?:mode\s*=\s*)?['\"][wx]")
 _OPENED_BY_PERL = re.compile(r"\bopen\b[^,;\n]{1,80},\s*['\"]\+?>['\"]\s*,\s*(['\"])([^'\"\n]{1,500})\1")
+# Calls that write a file: of fs and Deno, pandas, NumPy, Pillow, matplotlib and others. Any existing file counts.
 _WRITTEN = re.compile(
-    r"\b(?:writeFile(?:Sync)?|file_put_contents|File\.write|IO\.write)\s*\(\s*(['\"])([^'\"\n]{1,500})\1"
+    r"\b(?:\w{0,30}[wW]rite\w{0,30}+|to_[a-z]{1,20}+|tofile|save\w{0,30}+|file_put_contents)\s*+\(\s*+"
+    r"(['\"])([^'\"\n{}$`*?\[]{1,500})\1"
 )
+_RENAMED_PATH = re.compile(r"\.(?:rename|replace)\s*+\(\s*+(['\"])([^'\"\n]{1,500})\1\s*+\)")
 _WRITTEN_PATH = re.compile(r"\bPath\(\s*(['\"])([^'\"\n]{1,500})\1\s*\)\.write_(?:text|bytes)\b")
 _MOVED = re.compile(
     r"\b(?:rename(?:Sync)?|replace|move|copy\w*+)\s*+\(?\s*+(['\"])([^'\"\n]{1,500})\1\s*,\s*(['\"])([^'\"\n]{1,500})\3"
@@ -63,7 +66,7 @@ def runs_commands(program: str) -> bool:
 
 def overwritten(program: str) -> list[str]:
     """Return the files, named literally, that the code of a program overwrites."""
-    patterns = (_OPENED, _OPENED_BY_PERL, _WRITTEN, _WRITTEN_PATH)
+    patterns = (_OPENED, _OPENED_BY_PERL, _WRITTEN, _WRITTEN_PATH, _RENAMED_PATH)
     written = [match[2] for pattern in patterns for match in pattern.finditer(program)]
     return written + [target for _, target in moved(program)]
 

@@ -25,6 +25,7 @@ _ALTERNATIVES = {"-o", "-or"}  # of find
 _NEGATIONS = {"!", "-not"}
 # Patterns of names that files in a folder of git may have.
 _GIT_NAME = re.compile(r"[\w*?-]*|.*(?:[*?\]]|\.(?:pack|idx|rev|lock|sample|bitmap|keep))")
+_LETTERS = re.compile(r"\[(\w+)\]")
 _OUTSIDE_GIT = re.compile(r"(?:\./|\*/|\*)?\.git/\*")
 _SEARCHES = {"grep", "egrep", "fgrep", "rg", "ag", "ack"}
 _EDITORS_IN_PLACE = {"sed", "gsed", "perl", "ruby"}
@@ -143,7 +144,9 @@ def _found_names(arguments: Sequence[str]) -> list[str]:
 
 def can_be_in_git(names: Sequence[str]) -> bool:
     """Return whether patterns of names may match files in a folder of git."""
-    return any(map(_GIT_NAME.fullmatch, names))
+    letters = ((name, _LETTERS.search(name)) for name in names)
+    variants = (name.replace(m[0], letter) if m else name for name, m in letters for letter in (m[1] if m else "-"))
+    return any(map(_GIT_NAME.fullmatch, variants))
 
 
 def _roots(arguments: Sequence[str]) -> list[str]:
@@ -223,8 +226,14 @@ def _deletions(name: str, arguments: Sequence[str], named: Sequence[str]) -> Ite
 def _overwritten(name: str, arguments: Sequence[str]) -> list[str] | None:
     """Return the files that a program overwrites; None if it overwrites none."""
     named = operands(arguments)
-    if name == "truncate" or name in _EDITORS or (name == "tee" and not has_option(arguments, "a", "--append")):
+    if (
+        name in ("truncate", "sponge")
+        or name in _EDITORS
+        or (name == "tee" and not has_option(arguments, "a", "--append"))
+    ):
         return named
+    if name == "ffmpeg":
+        return named[-1:]
     if name == "dd":
         return [word[3:] for word in arguments if word.startswith("of=")]
     if name in _EDITORS_IN_PLACE and has_option(arguments, "i", "--in-place"):
@@ -237,7 +246,7 @@ def _overwritten(name: str, arguments: Sequence[str]) -> list[str] | None:
         return [next(option_values(arguments, "-f", "--file"), "".join(named[1:2]))]
     if name in _SEARCHES or name == "find":
         return None
-    return [*option_values(arguments, "-o", "-O", "--output", "--output-document")] or None
+    return [*option_values(arguments, "-o", "-O", "-out", "--output", "--output-document")] or None
 
 
 def _edited_files(arguments: Sequence[str]) -> list[str]:

@@ -14,7 +14,8 @@ from tools_app.shell.surroundings import Surroundings
 _HARMLESS_DEVICES = re.compile(r"/dev/(null|zero|full|tty|stdin|stdout|stderr|fd/\d+|shm/.+)")
 _SQL_DROP = re.compile(r"\bdrop\s+(table|database|schema)\b|\btruncate\s+table\b|\bdropDatabase\b", re.IGNORECASE)
 _SQL_DELETION = re.compile(
-    r"\bdelete\s+from\s+[\w.\"`\[\]]{1,200}\s*+(?![\s\w])|\btruncate\s+\w|\bdrop\s+\w|\.drop\(|\bdeleteMany\(\s*\{\s*\}",
+    r"\bdelete\s+from\s+[\w.\"`\[\]]{1,200}\s*+(?![\s\w])|\btruncate\s+\w|\bdrop\s+\w|\.drop\("
+    r"|\bupdate\s+[\w.\"`\[\]]{1,200}+\s+set\b(?![^;]{0,1000}\bwhere\b)|\bdeleteMany\(\s*\{\s*\}",
     re.IGNORECASE,
 )
 _SQL_CLIENTS = {
@@ -134,7 +135,8 @@ def _drops_data(command: SimpleCommand) -> bool:
         if text.count("connect(") == text.count(":memory:") > 0:
             return False
     elif name not in _SQL_CLIENTS:
-        return name == "dropdb" or bool(_SQL_DROP.search(text))
+        recreates = name == "pg_restore" and has_option(arguments, "c", "--clean")
+        return name == "dropdb" or recreates or bool(_SQL_DROP.search(text))
     beginning, *others = f"{text} {piped}".split("/*")
     statements = " ".join([beginning, *(other.partition("*/")[2] for other in others)])
     if name in _FILE_DATABASES and _is_scratch(arguments) and not _OTHER_DATABASE.search(statements):
