@@ -377,6 +377,25 @@ CASES = [
         shown=["Article I. Name", "Article II. Other", "Section 2.01 Scope"],
     ),
     Case(
+        name="a diagram whose texts are only drawn",
+        data=word(
+            paragraph(graphic('<dgm:relIds r:dm="d"/>')),
+            targets={"d": ("diagramData", "diagrams/data1.xml"), "x": ("diagramDrawing", "diagrams/drawing1.xml")},
+            parts={
+                "word/diagrams/data1.xml": root(
+                    "dgm:dataModel",
+                    '<dgm:ptLst/><dgm:extLst><a:ext><x:dataModelExt xmlns:x="urn:x" relId="x"/></a:ext></dgm:extLst>',
+                ),
+                "word/diagrams/drawing1.xml": root(
+                    "d:drawing",
+                    "<d:sp><d:txBody><a:p><a:r><a:t>Drawn 61</a:t></a:r></a:p></d:txBody></d:sp>",
+                    'xmlns:d="urn:d"',
+                ),
+            },
+        ),
+        shown=["Diagram:", "- Drawn 61"],
+    ),
+    Case(
         name="columns with a head each",
         data=deck_of(_comparison, 4),
         shown=["Pro\n- cheap 5\nContra\n- slow 6"],

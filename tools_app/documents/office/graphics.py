@@ -192,8 +192,17 @@ def graphic_lines(package: Package, path: str, element: Element) -> list[str] | 
     """Return the lines of a chart or diagram that an element of the part refers to, or None for another element."""
     name = local_name(element)
     key = attribute(element, "dm") if name == "relIds" else attribute(element, "id") if name == "chart" else ""
-    relationship = package.relationships(path).get(key) if key else None
     if not key:
         return None
-    target = relationship.target if relationship is not None else ""
-    return list(diagram_lines(package, target) if name == "relIds" else chart_lines(package, target))
+    relationships = package.relationships(path)
+    target = relationships[key].target if key in relationships else ""
+    if name == "chart":
+        return list(chart_lines(package, target))
+    lines = list(diagram_lines(package, target))
+    data = package.xml(target) if len(lines) == 1 else None
+    drawn = data.find(".//{*}dataModelExt") if data is not None else None
+    drawing = relationships.get(drawn.get("relId", "")) if drawn is not None else None
+    shapes = package.xml(drawing.target) if drawing is not None else None
+    if shapes is not None:  # the diagram as it was last drawn ([MS-ODRAWXML] 2.5)
+        lines += [f"- {text}" for shape in shapes.iter("{*}sp") if (text := _point_text(shape))]
+    return lines
