@@ -1,48 +1,26 @@
 """A deck as one HTML file without scripts and external resources. Printed, each slide is a page."""
 
-from dataclasses import dataclass
-from functools import cache
+import base64
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
+from tools_app.documents.deck.blocks import parser
+from tools_app.documents.deck.chart import svg
+from tools_app.documents.deck.deck import Slide
+from tools_app.documents.deck.layout import HEIGHT, TITLE, WIDTH, Box, Layout
 
 _STYLESHEET = Path(__file__).with_name("style.css")
 _CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Image:
-    """A picture from the workspace. `data` is base64."""
-
-    name: str
-    media_type: str
-    data: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slide:
-    """A slide. `body` is Markdown."""
-
-    title: str
-    body: str = ""
-    notes: str = ""
-    image: Image | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deck:
-    title: str
-    slides: tuple[Slide, ...]
-
-
-def page(deck: Deck) -> str:
+def page(title: str, slides: Sequence[tuple[Slide, Layout]], pictures: dict[int, bytes]) -> bytes:
     """Return the HTML of the deck. All text is escaped, and nothing can be loaded."""
-    title, number = escape(deck.title), len(deck.slides)
+    title = escape(title)
     sections = [f'<section class="cover"><h1>{title}</h1></section>']
-    sections += [_section(slide, f"{position} / {number}") for position, slide in enumerate(deck.slides, 1)]
+    sections += [
+        _section(slide, layout, pictures.get(position), position + 1) for position, (slide, layout) in enumerate(slides)
+    ]
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html><head><meta charset="utf-8">',
@@ -52,23 +30,25 @@ def page(deck: Deck) -> str:
             *sections,
             "</body></html>\n",
         ]
-    )
+    ).encode()
 
 
-def _section(slide: Slide, number: str) -> str:
-    image = slide.image
-    picture = f'<img src="data:{image.media_type};base64,{image.data}" alt="{escape(image.name)}">' if image else ""
+def _section(slide: Slide, layout: Layout, picture: bytes | None, number: int) -> str:
+    shown = ""
+    if picture and slide.image and layout.picture:
+        source = f"data:{slide.image.media_type};base64,{base64.b64encode(picture).decode()}"
+        shown = f'<img src="{source}" alt="{escape(slide.image.name)}" style="{_place(layout.picture)}">'
+    elif slide.chart and layout.picture:
+        shown = f'<div class="chart" style="{_place(layout.picture)}">{svg(slide.chart)}</div>'
     notes = f"<aside>{escape(slide.notes)}</aside>" if slide.notes else ""
     return (
-        f'<section class="{"with-image" if image else "plain"}"><h2>{escape(slide.title)}</h2>\n'
-        f'<div class="body">{_markdown().render(slide.body)}</div>{picture}{notes}<span class="number">{number}</span>'
-        "</section>"
+        f'<section><h2 style="--size: {layout.title_size}; {_place(TITLE)}">{escape(slide.title)}</h2>\n'
+        f'<div class="body" style="--size: {layout.size}; {_place(layout.text)}">{parser().render(slide.body)}</div>'
+        f'{shown}{notes}<span class="number">{number}</span></section>'
     )
 
 
-@cache
-def _markdown() -> "MarkdownIt":
-    """Return a parser without HTML and without images, which could be loaded from anywhere."""
-    from markdown_it import MarkdownIt  # imported with the first deck: it takes memory
-
-    return MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough").disable("image")
+def _place(box: Box) -> str:
+    left, width = (f"{value / WIDTH:.3%}" for value in (box.left, box.width))
+    top, height = (f"{value / HEIGHT:.3%}" for value in (box.top, box.height))
+    return f"left: {left}; top: {top}; width: {width}; height: {height}"
