@@ -20,11 +20,17 @@ from tools_app.notes import Note, Passage, rendered
 MAX_RECALLED = 5  # items recalled at the start of a task
 MAX_CANDIDATES = 500  # notes with any word of the question, newest first
 MAX_QUESTION_CHARS = 4000  # characters
+MAX_ALWAYS_BYTES = 2000  # about 500 tokens: notes of up to this size together are all recalled
 MAX_FILE_CHARS = 200_000  # characters that are searched
 PASSAGE_CHARS = 800  # characters
-_MINOR_WORDS = frozenset(
-    ["a", "an", "i", "me", "my", "we", "us", "our", "in", "on", "at", "by", "do", "how", "be", "or", "if", "so", "as"]
-)
+_MINOR_WORDS = """
+    a an i me my we us our he him his she her its they them their who whom whose when where why how in on at by into
+    than then but do does did done has had was were been be am will would should could may might or if so as all any
+    some let about want need make get give tell show also just now here these those other more
+    am im um an bei aus nach vor von vom zum zur als wenn dann wie wer wo hat habe haben wird werden kann soll muss mal
+    doch nur aber oder so mir mich dir dich uns euch ihr er man mein meine dein deine einen einem einer eines
+"""
+_IGNORED_TERMS = frozenset(terms_of(" ".join([_MINOR_WORDS, *STOP_WORDS])))  # as terms, without a plural s
 
 
 def is_shared(task: Task) -> bool:
@@ -66,11 +72,15 @@ def recall(
 ) -> str:
     """Return notes and passages of workspace files near a person's message, up to `max_bytes`, or "".
 
-    Excludes texts that the model still sees. `unread` is the part of the instructions that the reminder omits.
+    Few notes are all returned, since standing preferences hold for messages that do not mention them. Excludes texts
+    that the model still sees. `unread` is the part of the instructions that the reminder omits.
     """
-    if unit.session.off_record or not (terms := significant_terms(question)):
+    if unit.session.off_record:
         return ""
-    notes = _visible_notes(unit.task)
+    terms, notes = significant_terms(question), _visible_notes(unit.task)
+    always = _few_notes(notes)
+    if not terms and not always:
+        return ""
     heartbeat = text_file(workspace, "HEARTBEAT.md", unit.secrets.redactor)
     candidates: list[Note | Passage] = [*_candidates(notes, terms)]
     candidates += [Passage(path="HEARTBEAT.md", text=text) for text in _passages(heartbeat)]
@@ -81,7 +91,7 @@ def recall(
     reminder_texts = [
         entry.content for entry in unit.history.entries if entry.context_type == ContextType.SYSTEM_REMINDER
     ]
-    best = reciprocal_rank_fusion(rankings, MAX_RECALLED)
+    best = list(dict.fromkeys([*reciprocal_rank_fusion(rankings, MAX_RECALLED), *always]))
     new = [item for item in best if not any(str(item) in text for text in reminder_texts)]
     fitting: list[Note | Passage] = []
     for item in new:  # longer ones remain available through the tool `memory`
@@ -104,12 +114,20 @@ def text_file(workspace: Workspace, path: str, redactor: Redactor) -> str:
 def significant_terms(question: str) -> list[str]:
     """Return the significant terms of a question."""
     unique_terms = dict.fromkeys(terms_of(question[:MAX_QUESTION_CHARS]))
-    return [term for term in unique_terms if term not in STOP_WORDS and term not in _MINOR_WORDS]
+    return [term for term in unique_terms if term not in _IGNORED_TERMS]
 
 
 def as_note(row: MemoryNote) -> Note:
     scope: Any = "person" if row.owner_id else "team" if row.team else "project"
     return Note(number=row.pk, text=row.text, of=scope, written=row.changed_at.date())
+
+
+def _few_notes(notes: MemoryNoteQuerySet) -> list[Note]:
+    """Return all the notes, newest first, or none if they are too long together."""
+    if notes.query.is_empty():
+        return []
+    items = [as_note(row) for row in notes[: MAX_ALWAYS_BYTES // len("<note>")]]
+    return items if sum(len(str(item).encode()) for item in items) <= MAX_ALWAYS_BYTES else []
 
 
 def _candidates(notes: MemoryNoteQuerySet, terms: Sequence[str]) -> list[Note]:

@@ -4,9 +4,16 @@ import pytest
 
 from llm_app.models import Blob, LLMLog, Secret
 from tasks_app import services
+from tasks_app.memory import search as memory_search
 from tasks_app.models import MemoryNote
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
+
+
+@pytest.fixture(autouse=True)
+def _search_also_few_notes(monkeypatch):
+    """Search as if there were too many notes to give them all."""
+    monkeypatch.setattr(memory_search, "MAX_ALWAYS_BYTES", 0)
 
 
 def remember(text):

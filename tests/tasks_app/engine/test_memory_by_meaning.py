@@ -8,6 +8,7 @@ from django.db import connection
 from llm_app.models import Budget, LLMLog, Reservation, Secret, Spending
 from tasks_app import services
 from tasks_app.memory import embedder as embedder_module
+from tasks_app.memory import search as memory_search
 from tasks_app.models import MemoryNote, NoteVector
 from tasks_app.replay import verification
 from tests import factories, provider
@@ -18,6 +19,12 @@ from tests.tasks_app.engine.test_memory import ask, start_of
 __all__ = ["ask"]
 MEANINGS = (("car", "automobile", "vehicle"), ("invoice", "bill"), ("tea", "coffee"))
 REFUSED = Reply(status=400, chunks=[b"no"], content_type="text/plain")
+
+
+@pytest.fixture(autouse=True)
+def _search_also_few_notes(monkeypatch):
+    """Search as if there were too many notes to give them all."""
+    monkeypatch.setattr(memory_search, "MAX_ALWAYS_BYTES", 0)
 
 
 def vector_of(text):
