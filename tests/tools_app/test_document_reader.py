@@ -82,9 +82,32 @@ def test_opendocument_text() -> None:
 def test_opendocument_spreadsheet_that_repeats_cells_without_end() -> None:
     empty = '<table:table-row table:number-rows-repeated="1048574"><table:table-cell table:number-columns-repeated="16384"/></table:table-row>'
     row = "<table:table-row><table:table-cell><text:p>Day</text:p></table:table-cell></table:table-row>"
-    assert parts(
-        documents.opendocument("spreadsheet", f'<table:table table:name="Costs">{empty}{row}</table:table>')
-    ) == {"sheet Costs": "| 1048575 | Day |"}
+    read = parts(documents.opendocument("spreadsheet", f'<table:table table:name="Costs">{empty}{row}</table:table>'))
+    assert "|  | A |\n| 1048575 | Day |" in read["sheet Costs: 1,048,575 rows × 1 column"]
+
+
+def test_opendocument_spreadsheet_with_hidden_and_merged_parts_and_formulas() -> None:
+    cell = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>"
+    title = cell.format(' table:number-columns-spanned="3" table:number-rows-spanned="1"', "Title")
+    share = cell.format(' office:value-type="percentage" table:formula="of:=[.A1]/8"', "12.50 %")
+    noted = "<office:annotation><text:p>Why?</text:p></office:annotation>"
+    rows = (
+        f'<table:table-row>{title}<table:covered-table-cell table:number-columns-repeated="2"/></table:table-row>',
+        f'<table:table-row table:visibility="collapse">{cell.format("", "a|b")}{cell.format("", "x")}</table:table-row>',
+        f"<table:table-row>{share}<table:table-cell>{noted}<text:p>z</text:p></table:table-cell></table:table-row>",
+    )
+    columns = '<table:table-column/><table:table-column table:visibility="collapse" table:number-columns-repeated="2"/>'
+    body = f'<table:table table:name="Plan" table:style-name="t1">{columns}{"".join(rows)}</table:table>'
+    style = '<style:style style:name="t1"><style:table-properties table:display="false"/></style:style>'
+    styles = f"<office:automatic-styles>{style}</office:automatic-styles><office:body>"
+    data = documents.opendocument("spreadsheet", body)
+    data = documents._with(data, "content.xml", b"<office:body>", styles.encode())
+    assert parts(data) == {
+        "sheet Plan (hidden): 3 rows × 2 columns": "[A1:C1 merged]\n"
+        '[1 formula; view="source" shows formulas and stored numbers]\n'
+        "|  | A | B (hidden) |\n| 1 | Title |\n| 2 (hidden) | a|b | x |\n| 3 | 12.50 % | z |\nComment on B3: Why?"
+    }
+    assert "| 3 | =[.A1]/8 → 12.50 % | z |" in "".join(parts(data, is_source=True).values())
 
 
 def test_opendocument_presentation() -> None:

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 from lxml import etree
 
-from tools_app.documents.document import DocumentParseError, ParsedDocument, ParsedPart, pages_of, row
+from tools_app.documents.document import DocumentParseError, ParsedDocument, pages_of, row
 
 Element = Any  # lxml has no types
 
@@ -85,10 +85,9 @@ def open_document(body: bytes) -> ParsedDocument:
     title = (meta.findtext(".//{http://purl.org/dc/elements/1.1/}title") or "") if meta is not None else ""
     inner = body_element[0]
     if (kind := local_name(inner)) == "spreadsheet":
-        sheets = [
-            ParsedPart(title=f"sheet {attribute(table, 'name')}", lines=_sheet(table))
-            for table in inner.iterchildren("{*}table")
-        ]
+        from tools_app.documents.open_sheet import sheet_parts  # it imports this module
+
+        sheets = sheet_parts(content, inner)
         return ParsedDocument(kind="OpenDocument spreadsheet", unit="sheet", title=title, parts=sheets)
     if kind == "presentation":
         slides = [_blocks(slide) for slide in inner.iterchildren("{*}page")]
@@ -162,18 +161,6 @@ def _headers_and_footers(styles: Element | None) -> Iterator[str]:
         if text := " ".join(" ".join(element.itertext()).split()):
             lines[f"{local_name(element)[:6].capitalize()}: {text}"] = None
     yield from lines
-
-
-def _sheet(table: Element) -> Iterator[str]:
-    number = 0
-    for table_row in table.iter("{*}table-row"):
-        cells = _cells(table_row)
-        repeated = int(attribute(table_row, "number-rows-repeated") or 1)
-        for position in range(1, min(repeated, _MAX_REPEATED) + 1) if cells else ():
-            yield row([str(number + position), *cells])
-        number += repeated
-    for comment in table.iter("{*}annotation"):
-        yield f"Comment: {' '.join(_text(block) for block in comment if local_name(block) in _TEXT_BLOCKS)}"
 
 
 def _cells(table_row: Element) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 
 from tasks_app.workspace.folders import workspace_of
 from tests.tools_app import workbooks
+from tests.tools_app.documents import opendocument
 from tests.tools_app.workbooks import cells, styles, xlsx
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -104,6 +105,13 @@ def test_all_rows_of_a_long_sheet_can_be_reached(view):
 def test_text_with_delimiters_is_a_table(view, data, rows):
     shown = rows_of(view("a.csv", data))
     assert [row[1:] for row in shown[1:]] == rows
+
+
+def test_an_opendocument_sheet_is_as_wide_as_its_widest_row(view):
+    cell = "<table:table-cell><text:p>{}</text:p></table:table-cell>"
+    rows = f"<table:table-row>{cell.format('Title')}</table:table-row><table:table-row>{cell.format('a')}{cell.format('b')}</table:table-row>"
+    data = opendocument("spreadsheet", f'<table:table table:name="S">{rows}</table:table>')
+    assert rows_of(view("a.ods", data)) == [["", "A", "B"], ["1", "Title", ""], ["2", "a", "b"]]
 
 
 def test_a_binary_workbook_and_an_old_one(view):
