@@ -14,10 +14,11 @@ from tools_app.files.encoding import detect_encoding
 _PDF_HEAD = 1024  # bytes; PDF readers accept other bytes before the signature
 # [MS-CFB] 2.2: Office 97–2003, and encrypted Office files ([MS-OFFCRYPTO] 2.3)
 _CFB = bytes.fromhex("d0cf11e0a1b11ae1")
+_RTF = b"{\\rtf"
 _MAX_UNPACKED = 500 * 1000**2  # bytes; a larger archive is a bomb
 # an entry over so many bytes that is compressed to less than a 200th is a bomb, too
 _LARGE_ENTRY, _MAX_RATIO = 10 * 1000**2, 200
-_OLD_OFFICE_FILE = "It is an Office file of before 2007 (.doc, .xls, .ppt). Save it as .docx, .xlsx or .pptx."
+_OLD_OFFICE_FILE = "It is a file of before 2007 that cannot be read here. Save it as .docx, .xlsx or .pptx."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,14 @@ _BY_MAIN_TYPE = {  # a file whose parts are in other folders
     b"spreadsheetml.sheet.main": _BY_ENTRY["xl/"],
     b"presentationml": _BY_ENTRY["ppt/"],
 }
-_OLD_WORKBOOK = Format(kind="Excel workbook", module="old_spreadsheet")
+_BY_STREAM = {  # of a compound file
+    "Workbook": Format(kind="Excel workbook", module="old_spreadsheet"),
+    "Book": Format(kind="Excel workbook", module="old_spreadsheet"),
+    "WordDocument": Format(kind="Word document", module="old_word"),
+    "PowerPoint Document": Format(kind="PowerPoint presentation", module="old_powerpoint"),
+    "__properties_version1.0": Format(kind="Outlook message", module="outlook"),
+}
+_RICH_TEXT = Format(kind="rich text", module="rich_text")
 _BY_MIMETYPE = {  # OpenDocument 1.3 part 2, 3.3 and EPUB 3.3, 4.2.6.2: the first entry, `mimetype`, is the type
     b"application/vnd.oasis.opendocument.": Format(kind="OpenDocument file", module="opendocument"),
     b"application/epub+zip": Format(kind="EPUB book", module="epub"),
@@ -60,9 +68,11 @@ _BY_SUFFIX = {
 
 _KINDS_BY_SUFFIX = {
     ".pdf": "PDF",
-    ".docx": "Word document",
+    **dict.fromkeys((".docx", ".doc"), "Word document"),
+    ".rtf": "rich text",
+    ".msg": "e-mail",
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xltx", ".xls"), "Excel workbook"),
-    ".pptx": "PowerPoint presentation",
+    **dict.fromkeys((".pptx", ".ppt"), "PowerPoint presentation"),
     ".odt": "OpenDocument text",
     ".ods": "OpenDocument spreadsheet",
     ".odp": "OpenDocument presentation",
@@ -79,7 +89,7 @@ def is_pdf(head: bytes) -> bool:
 
 def has_signature(head: bytes) -> bool:
     """Return whether the file can be a document by its first bytes. An archive can also contain something else."""
-    return is_pdf(head) or head.startswith((b"PK\x03\x04", _CFB))
+    return is_pdf(head) or head.startswith((b"PK\x03\x04", _CFB, _RTF))
 
 
 def is_document(head: bytes, name: str) -> bool:
@@ -126,6 +136,8 @@ def _format_of(body: bytes, name: str) -> Format:
         if not encrypted and (by_stream := _format_by_stream(body)):
             return by_stream
         raise DocumentParseError("It is encrypted and needs a password." if encrypted else _OLD_OFFICE_FILE)
+    if body.startswith(_RTF):
+        return _RICH_TEXT
     if by_suffix := _BY_SUFFIX.get(PurePosixPath(name).suffix.lower()):
         return by_suffix
     raise DocumentParseError("It is no document of a format that is known here.")
@@ -137,7 +149,7 @@ def _format_by_stream(body: bytes) -> Format | None:
 
     try:
         with olefile.OleFileIO(BytesIO(body)) as compound:
-            return _OLD_WORKBOOK if compound.exists("Workbook") or compound.exists("Book") else None
+            return next((kind for stream, kind in _BY_STREAM.items() if compound.exists(stream)), None)
     except OSError:
         return None
 
