@@ -289,7 +289,7 @@ async def test_missing_sandbox_is_reported_with_the_reason(tool_context: ToolCon
         await definition.handler(arguments, replace(tool_context, sandbox=NoSandbox("namespaces are off")))
 
 
-@pytest.mark.parametrize(("command", "danger"), [("ls", Danger.MODERATE), ("rm -rf build", Danger.DANGEROUS)])
+@pytest.mark.parametrize(("command", "danger"), [("ls", Danger.MODERATE), ("git push --force", Danger.DANGEROUS)])
 def test_danger_is_that_of_the_command(command: str, danger: Danger, workspace: Workspace) -> None:
     definition = registry.get("shell")
     assert definition.judgement(base.validate(definition, {"command": command}), workspace).danger is danger

@@ -12,6 +12,7 @@ from tests.processes import below
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import until
 from tools_app import held_resources
+from tools_app.files import snapshot
 from tools_app.sandbox.session_sandboxes import sandboxes
 from tools_app.shell.python_process import pythons
 
@@ -72,7 +73,8 @@ def test_secrets_are_values_in_the_code_and_placeholders_everywhere_else(play, o
 
 
 def test_code_that_deletes_a_folder_waits_for_a_person(play, owner):
-    run = play(python("import os; os.makedirs('src/a')"), python("import shutil; shutil.rmtree('src')"), result())
+    fills = f"import os; os.makedirs('src'); open('src/a', 'wb').write(bytes({snapshot.MAX_FILE_BYTES + 1}))"
+    run = play(python(fills), python("import shutil; shutil.rmtree('src')"), result())
     task = run.advance()
     assert (run.task.session.workspace_path / "src").exists()
     assert (task.state, task.waiting_for) == ("executing_tool", "approval")
