@@ -1,7 +1,7 @@
 """The start of the next task when one ends, in the same transaction, and the tasks that wait for a person."""
 
-from collections.abc import Sequence
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
 from django.db import transaction
@@ -12,6 +12,7 @@ from tasks_app.models import Approval, ContextEntry, ContextType, InboxMessage, 
 from tasks_app.record import Draft, StoredPicture, append_entries
 from tasks_app.runtime import broadcast
 from tasks_app.runtime.wakeup import wake
+from tasks_app.workspace.folders import files_of
 from tools_app.documents import kind_by_name
 
 LONGEST_TITLE = 60  # characters of an automatic title
@@ -66,7 +67,7 @@ def deliver(session: Session, task: Task, messages: list[InboxMessage]) -> list[
 def user_message(message: InboxMessage) -> Draft:
     return Draft(
         context_type=ContextType.USER_MESSAGE,
-        content=with_files(message.content, message.attachments),
+        content=with_files(message),
         images=[StoredPicture(**image) for image in message.images],
         metadata={"author": message.author.get_username(), "attachments": message.attachments},
     )
@@ -78,14 +79,25 @@ def title_of(text: str) -> str:
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
-def with_files(text: str, attachments: Sequence[str]) -> str:
+def with_files(message: InboxMessage) -> str:
     """Return a person's words as a model reads them, with their attached files and how to read those."""
     lines = []
-    for path in attachments:
+    for path in message.attachments:
         kind = kind_by_name(path)
         how_to_read = f", {kind}: read it with the tool file, page by page" if kind else ""
-        lines.append(f"[attached file: {path}{how_to_read}]")
-    return "\n".join([text, "", *lines]) if lines else text
+        lines.append(f"[attached file: {path}{how_to_read}{_about_earlier(message.session, path)}]")
+    return "\n".join([message.content, "", *lines]) if lines else message.content
+
+
+def _about_earlier(session: Session, path: str) -> str:
+    """Return a remark on the earlier file if one of the same name got a number when it was uploaded, or ""."""
+    file = PurePosixPath(path)
+    stem, _, number = file.stem.rpartition("-")
+    if not stem or not number.isdecimal() or int(number[:9]) < 2:
+        return ""
+    earlier = f"{stem}{file.suffix}" if int(number) == 2 else f"{stem}-{int(number) - 1}{file.suffix}"
+    is_kept = files_of(session).is_file(earlier)
+    return f" (newer than the earlier {earlier}, which is kept unchanged under that name)" if is_kept else ""
 
 
 def tasks_waiting_for(user: Any) -> QuerySet[Task]:

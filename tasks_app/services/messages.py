@@ -110,7 +110,7 @@ def _deliver(task: Task, message: InboxMessage) -> Delivered:
         raise WorkflowTooLate(field="workflow")
     if task.waiting_for == WaitingFor.REPLY:
         pictures = [StoredPicture(**image) for image in message.images]
-        text = next_task.with_files(message.content, message.attachments)
+        text = next_task.with_files(message)
         answer(task, message.author, text, images=pictures)
         return Delivered(task=task, delivered_as="reply")
     _save_to_inbox(message)

@@ -39,6 +39,20 @@ def test_attached_document_says_how_to_read_it(say, session):
     assert session.entries.get().content == f"Look.\n\n{hint}"
 
 
+def test_a_file_handed_again_says_what_became_of_the_earlier_one(say, session):
+    workspace_of(session).write_bytes("a.txt", b"old")
+    say(content="Look.", files=[upload("a.txt", b"new")])
+    remark = "[attached file: a-2.txt (newer than the earlier a.txt, which is kept unchanged under that name)]"
+    assert session.entries.get().content == f"Look.\n\n{remark}"
+    assert workspace_of(session).read_bytes("a.txt") == b"old"
+    assert workspace_of(session).read_bytes("a-2.txt") == b"new"
+
+
+def test_a_name_with_a_number_alone_says_nothing_of_an_earlier_file(say, session):
+    say(content="Look.", files=[upload("a-2.txt")])
+    assert session.entries.get().content.endswith("[attached file: a-2.txt]")
+
+
 def test_answer_with_files(say, session, asking):
     say(content="This one.", files=[upload("a.txt")])
     assert session.entries.last().content == "This one.\n\n[attached file: a.txt]"
