@@ -12,7 +12,7 @@ from tools_app.contract import Danger, Judgement, ToolContext, base, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files import FileHistory, Workspace
-from tools_app.tools.file import FileArguments
+from tools_app.tools.file_arguments import FileArguments
 
 
 async def test_written_file_is_read_with_line_numbers(call: Call) -> None:

@@ -1,22 +1,20 @@
 """The tool `file`, which reads and changes files of the workspace."""
 
 import asyncio
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import TextIOWrapper
+from itertools import dropwhile
 from pathlib import PurePosixPath
-from typing import Any, Literal, TextIO
+from typing import TextIO
 
-from pydantic import Field, model_validator
-
-from tools_app.contract import Arguments, Danger, Judgement, Synonyms, Target, ToolContext, ToolResult, tool
+from tools_app.contract import Danger, Judgement, Target, ToolContext, ToolResult, tool
 from tools_app.documents.document_page import document_page
 from tools_app.documents.formats import has_signature, is_document
 from tools_app.documents.reader import MOST_BYTES, page_sheet, read_document
-from tools_app.documents.view import HINT_ON_PLACES, checked_view, encoding_of, places_of, region_of
+from tools_app.documents.view import HINT_ON_PLACES, encoding_of, places_of, region_of
 from tools_app.editing import changes, patch
 from tools_app.editing.syntax_check import notes_on_syntax
 from tools_app.errors import ToolError
@@ -24,106 +22,18 @@ from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type,
 from tools_app.files.encoding import detect_encoding, read_sample
 from tools_app.paging import LONG_ENOUGH, fitting_items, next_call, size
 from tools_app.shell.secrets import with_secrets
+from tools_app.tools.file_arguments import SYNONYMS, FileArguments
 from tools_app.tools.match import files_like
 
-_REQUIRED_ACTIONS = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
 _FRAME_BYTES = 120  # bytes around the call for the next page
 _MAX_NAMED_PATHS = 3  # paths in a reason
 _WILDCARD = re.compile(r"[*?\[{]")
 _HEADING = "==> {} <=="  # of one of several files
-_LEAST_PART = 600  # bytes of a page for one of several files
-_MAX_NAMED_FILES = 20  # files without a part, named at the end
+_LEAST_PART = 300  # bytes of a page for one of several files
+_MAX_REST_BYTES = 300  # bytes of the names of files that come on the next pages
 _MAX_PICTURES = 4  # of several files
 _MAX_SHEET = 9  # pages in one picture
 _MAX_SUMMARY = 300  # characters
-
-
-class FileArguments(Arguments):
-    action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
-        description="read: lines, a picture, or pages of a document (PDF, Office …). write: create or replace. append: "
-        "add to the end. edit: replace old by new. patch: several places or files, all or nothing unless `partial`. "
-        "move: path to `to`. delete: a person is asked where it is final."
-    )
-    path: str = Field("", description="In the workspace; . is its root. For patch: its folder.")
-    paths: list[str] | None = Field(None, description="For read: files or globs, in place of path.")
-    content: str | None = Field(
-        None,
-        description="The text; for patch a unified diff, or *** Begin Patch to *** End Patch.",
-    )
-    old: str | None = Field(None, description="For edit: the text to replace; occurs once.")
-    new: str | None = Field(None, description="For edit: its replacement.")
-    replace_all: bool = Field(False, description="For edit: each occurrence.")
-    partial: bool = Field(False, description="For patch.")
-    offset: int | None = Field(None, description="The first line, page or entry; -20: the last 20.")
-    skip: int | None = Field(None, ge=0, description="As the call for a next page says.")
-    limit: int | None = Field(None, ge=1, description="The most lines or pages.")
-    view: str | None = Field(None, description="text (of HTML), source (of e-mail), picture (PDF pages), or a charset.")
-    to: str | None = Field(None, description="For move: the new path.")
-
-    @model_validator(mode="after")
-    def _belong_together(self) -> "FileArguments":
-        if self.paths and self.action != "read":
-            raise ValueError("paths belongs to read")
-        if not self.path and not self.paths:
-            raise ValueError("path: name a file, or several to read as paths")
-        for name, actions in _REQUIRED_ACTIONS.items():
-            if self.action in actions and getattr(self, name) is None:
-                raise ValueError(f"{name} is required for {self.action}")
-            if self.action not in actions and getattr(self, name):
-                raise ValueError(f"{name} belongs to {' and '.join(actions)}")
-        if self.action == "edit" and (not self.old or self.old == self.new):
-            raise ValueError("old must not be empty, and new must differ from it")
-        checked_view(self.view)
-        return self
-
-
-def _fitted(values: dict[str, Any]) -> dict[str, Any]:
-    """Return content that is a JSON value as its text, the root where a listing or a patch names no folder,
-    the first line for line 0, and the source of a workbook for its formulas.
-    """
-    if values.get("formulas") is True and "view" not in values:
-        values = {name: value for name, value in values.items() if name != "formulas"} | {"view": "source"}
-    if isinstance(content := values.get("content"), dict | list):
-        values = {**values, "content": json.dumps(content, ensure_ascii=False)}
-    if isinstance(values.get("path"), list):
-        values = {name: value for name, value in values.items() if name != "path"} | {"paths": values["path"]}
-    if isinstance(values.get("paths"), str):
-        values = {**values, "paths": [values["paths"]]}
-    if "path" not in values and values.get("action") in ("list", "patch"):
-        values = {"path": ".", **values}
-    if values.get("offset") == 0:
-        values = {**values, "offset": 1}
-    return values
-
-
-_SYNONYMS = Synonyms(
-    arguments={
-        **dict.fromkeys(("filepath", "filename", "file", "targetfile", "absolutepath", "relativepath", "dir"), "path"),
-        **dict.fromkeys(("directory", "folder", "uri", "notebookpath"), "path"),
-        **dict.fromkeys(("oldstring", "oldstr", "oldtext", "search", "find", "oldcontent"), "old"),
-        **dict.fromkeys(("newstring", "newstr", "newtext", "replace", "replacement", "newcontent"), "new"),
-        **dict.fromkeys(("text", "filetext", "contents", "body", "data", "diff", "patch", "patchtext"), "content"),
-        **dict.fromkeys(("files", "filepaths", "pathlist"), "paths"),
-        **dict.fromkeys(("destination", "newpath", "target", "dest", "topath"), "to"),
-        **dict.fromkeys(("startline", "start", "line", "page", "linestart"), "offset"),
-        **dict.fromkeys(("lines", "numlines", "maxlines", "linecount"), "limit"),
-        **dict.fromkeys(("replaceall", "all", "global"), "replace_all"),
-        **dict.fromkeys(("command", "operation", "mode", "type", "op"), "action"),
-        **dict.fromkeys(("encoding", "charset"), "view"),
-    },
-    values={
-        "action": {
-            **dict.fromkeys(("view", "open", "cat", "show", "get", "readfile"), "read"),
-            **dict.fromkeys(("create", "save", "overwrite", "writefile"), "write"),
-            **dict.fromkeys(("strreplace", "replace", "editfile", "modify"), "edit"),
-            **dict.fromkeys(("applypatch", "applydiff"), "patch"),
-            **dict.fromkeys(("ls", "dir", "listdir", "listfiles"), "list"),
-            **dict.fromkeys(("rename", "mv"), "move"),
-            **dict.fromkeys(("remove", "rm", "unlink"), "delete"),
-        }
-    },
-    fitted=_fitted,
-)
 
 
 def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
@@ -156,10 +66,10 @@ def _loss(path: str, workspace: Workspace) -> str:
     danger=Danger.SAFE,
     judge=judge,
     target=Target.ENGINE,
-    compact_template="file {action} {path}{paths}[ → {to}][ from {offset}][ and {skip} on][, at most {limit}]"
+    compact_template="file {action}[ {path}][ {paths}][ → {to}][ from {offset}][ and {skip} on][, at most {limit}]"
     "[: {content}]",
     activity={
-        "read": "read {path}{paths}|read # files",
+        "read": "read {path}[ {paths}]|read # files",
         "write": "wrote {path}",
         "append": "added to {path}",
         "edit": "edited {path}",
@@ -170,14 +80,14 @@ def _loss(path: str, workspace: Workspace) -> str:
     },
     takes_secrets=True,
     shows_plan_step=True,
-    synonyms=_SYNONYMS,
+    synonyms=SYNONYMS,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
     arguments = with_secrets(arguments, context.secrets, "content", "old", "new")
     if arguments.action == "read":
         is_pattern = _WILDCARD.search(arguments.path) and not context.workspace.is_file(arguments.path)
         if arguments.paths or is_pattern:
-            return await _read_several([*filter(None, [arguments.path]), *(arguments.paths or ())], arguments, context)
+            return await _read_several(arguments, context)
         return await _read(arguments, context)
     if arguments.action == "list":
         return await asyncio.to_thread(_list, arguments, context)
@@ -208,7 +118,7 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
             arguments, limit, text_page.TextPosition(line=offset, offset=skip or 0)
         ),
     )
-    return ToolResult(content=str(page), cut="none", summary=page.position)
+    return ToolResult(content=str(page), cut="none", summary=page.position, metadata=_goes_on(arguments, page.has_more))
 
 
 async def _pictured(data: bytes, arguments: FileArguments, places: Sequence[str], workspace: Workspace) -> ToolResult:
@@ -229,58 +139,81 @@ async def _pictured(data: bytes, arguments: FileArguments, places: Sequence[str]
     return ToolResult(content=content, images=[path], summary=f"{pages} of {sheet.total:,}")
 
 
-async def _read_several(paths: Sequence[str], arguments: FileArguments, context: ToolContext) -> ToolResult:
-    """Return several files, each under its name, in fair parts of a page: a short file leaves its rest to the others.
+async def _read_several(arguments: FileArguments, context: ToolContext) -> ToolResult:
+    """Return several files, each under its name, in their order until the page is full, and the call that reads on.
 
-    A file that cannot be read says so in its part. Files without a part are named at the end.
+    A file that cannot be read says so in its part. `limit`, and an offset from the end, are for each file.
     """
-    names = await _named_files(paths, context)
-    count = max(1, context.page_bytes // _LEAST_PART)
-    shown, others, closing = names[:count], names[count:], ""
-    if others:
-        more = f" and {len(others) - _MAX_NAMED_FILES} more" if len(others) > _MAX_NAMED_FILES else ""
-        closing = f"[not shown: {next_call('file', action='read', paths=others[:_MAX_NAMED_FILES])}{more}]"
-    room, results = context.page_bytes - size(closing), dict[str, ToolResult]()
-    lengths = {path: await asyncio.to_thread(_length, path, context.workspace) for path in shown}
-    for index, path in enumerate(sorted(shown, key=lengths.__getitem__)):
-        part = room // (len(shown) - index) - size(_HEADING.format(path)) - 2
-        one = arguments.model_copy(update={"path": path, "paths": None})
-        results[path] = await _read_or_reason(one, replace(context, page_bytes=max(part, _LEAST_PART // 2)))
-        room -= size(_HEADING.format(path)) + size(results[path].content) + 2
-    texts = [f"{_HEADING.format(path)}\n{results[path].content}" for path in shown]
-    images = [image for path in shown for image in results[path].images]
+    files = await _named_files(arguments.paths or [arguments.path], context)
+    if arguments.paths and arguments.path:
+        if arguments.offset and arguments.path in files:  # a next page: the files before it are read
+            files = dict(dropwhile(lambda item: item[0] != arguments.path, files.items()))
+        else:
+            files = await _named_files([arguments.path], context) | files
+    is_of_each = arguments.limit is not None or (arguments.offset or 0) < 0
+    names, lengths = list(files), await asyncio.to_thread(_lengths, list(files), context.workspace)
+    room, results, closing = context.page_bytes, dict[str, ToolResult](), list[str]()
+    for index, name in enumerate(names):
+        rest = names[index + 1 :]
+        one = arguments.model_copy(update={"path": name, "paths": list(dict.fromkeys(map(files.get, rest))) or None})
+        if index and not is_of_each:
+            one = one.model_copy(update={"offset": None, "skip": None})
+        call = _next_page(one, one.limit, text_page.TextPosition(line=one.offset or 1))
+        part = room - size(_HEADING.format(name)) - size(_to_come(rest, lengths)) - 3
+        if is_of_each:
+            one, part = one.model_copy(update={"paths": None}), part - size(call)
+        is_small = part < max(_LEAST_PART, context.page_bytes // 4)
+        if index and (part < 0 or (is_small and lengths[name] > part * 2 // 3)):
+            closing = [f"[Next page: {call}]", _to_come(names[index:], lengths)]
+            break
+        result = await _read_or_reason(one, replace(context, page_bytes=max(part, _LEAST_PART)))
+        results[name] = result
+        room -= size(_HEADING.format(name)) + size(result.content) + 2
+        if result.metadata.get("goes_on"):
+            closing = [_to_come(rest, lengths)]
+            break
+    texts = [f"{_HEADING.format(name)}\n{result.content}" for name, result in results.items()]
+    images = [image for result in results.values() for image in result.images]
     if len(images) > _MAX_PICTURES:
         texts.append(f"[only the first {_MAX_PICTURES} pictures are shown: read the others alone]")
     return ToolResult(
-        content="\n".join([*texts, *filter(None, [closing])]),
+        content="\n".join([*texts, *closing]),
         status="succeeded" if any(result.status == "succeeded" for result in results.values()) else "failed",
         cut="none",
         images=images[:_MAX_PICTURES],
-        summary="; ".join(f"{path}: {results[path].summary or results[path].status}" for path in shown)[:_MAX_SUMMARY],
+        summary="; ".join(f"{name}: {each.summary or each.status}" for name, each in results.items())[:_MAX_SUMMARY],
     )
 
 
-async def _named_files(paths: Sequence[str], context: ToolContext) -> list[str]:
-    """Return the files that paths and patterns name, each once.
+def _to_come(names: Sequence[str], lengths: Mapping[str, int]) -> str:
+    """Return a line with the files that come on the next pages, or ""."""
+    named = fitting_items(names, _MAX_REST_BYTES)
+    more = f" and {len(names) - len(named)} more" if len(names) > len(named) else ""
+    return f"[to come: {', '.join(named)}{more}, {in_units(sum(map(lengths.__getitem__, names)))}]" if names else ""
+
+
+async def _named_files(paths: Sequence[str], context: ToolContext) -> dict[str, str]:
+    """Return the files that paths and patterns name, each once, with the path or pattern.
 
     Raises: ToolError if a pattern matches no file.
     """
-    names: dict[str, None] = {}
+    files: dict[str, str] = {}
     for path in paths:
+        names = [path]
         if _WILDCARD.search(path) and not context.workspace.is_file(path):
-            matches = await files_like(path, context)
-            if not matches:
+            names = list(await files_like(path, context))
+            if not names:
                 raise ToolError(f"No file matches {path}.")
-            names |= dict.fromkeys(matches)
-        else:
-            names[path] = None
-    return list(names)
+        files |= {name: path for name in names if name not in files}
+    return files
 
 
-def _length(path: str, workspace: Workspace) -> int:
-    with suppress(ToolError), workspace.open_for_read(path) as stream:
-        return stream.seek(0, 2)
-    return 0
+def _lengths(names: Sequence[str], workspace: Workspace) -> dict[str, int]:
+    lengths = dict.fromkeys(names, 0)
+    for name in names:
+        with suppress(ToolError), workspace.open_for_read(name) as stream:
+            lengths[name] = stream.seek(0, 2)
+    return lengths
 
 
 async def _read_or_reason(arguments: FileArguments, context: ToolContext) -> ToolResult:
@@ -326,7 +259,13 @@ def _page(stream: TextIO, arguments: FileArguments, page_bytes: int, guess: str)
         lines.append(f"[read as {guess}, a guess: where words look wrong, name another charset as view]")
     if clipped.is_clipped(arguments.path):
         lines.append("[this file is not all of the output: its middle was not kept, where a line says so]")
-    return ToolResult(content="\n".join(lines) or "(empty file)", cut="none", summary=_range(arguments, page))
+    content, metadata = "\n".join(lines) or "(empty file)", _goes_on(arguments, page.next is not None)
+    return ToolResult(content=content, cut="none", summary=_range(arguments, page), metadata=metadata)
+
+
+def _goes_on(arguments: FileArguments, has_more: bool) -> dict[str, bool]:
+    """Return the metadata of a file in a set of several: whether its next page comes before the other files."""
+    return {"goes_on": has_more} if arguments.paths else {}
 
 
 def _range(arguments: FileArguments, page: text_page.TextPage) -> str:
@@ -355,7 +294,7 @@ def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str
 
 def _next_page(arguments: FileArguments, limit: int | None, begin: text_page.TextPosition) -> str:
     parameters = {"offset": begin.line, "skip": begin.offset or None, "limit": limit, "view": arguments.view}
-    return next_call("file", action="read", path=arguments.path, **parameters)
+    return next_call("file", action="read", path=arguments.path, paths=arguments.paths or None, **parameters)
 
 
 def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
