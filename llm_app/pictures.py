@@ -10,20 +10,25 @@ from dataclasses import asdict, dataclass
 from io import BytesIO
 from typing import Any
 
-from PIL import (  # only these four formats: loading all plugins takes longer than decoding
+from PIL import (  # only these formats: loading all plugins takes longer than decoding
+    AvifImagePlugin,  # noqa: F401
+    BmpImagePlugin,  # noqa: F401
     GifImagePlugin,  # noqa: F401
+    IcoImagePlugin,  # noqa: F401
     Image,
     ImageOps,
+    Jpeg2KImagePlugin,  # noqa: F401
     JpegImagePlugin,  # noqa: F401
     PngImagePlugin,  # noqa: F401
+    TiffImagePlugin,  # noqa: F401
     WebPImagePlugin,  # noqa: F401
 )
 
 LONGEST_EDGE = 1568  # pixels; providers scale larger pictures down, and charge for the full size
 LARGEST = 3_750_000  # bytes; 5 MB as base64, Anthropic's limit for one picture
 MOST_PIXELS = 16_000_000  # decoded pixels: 64 MB
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
-_LOSSLESS = ("PNG", "GIF")  # mostly drawings and screenshots
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "ICO", "JPEG2000", "AVIF")
+_LOSSLESS = ("PNG", "GIF", "BMP", "ICO")  # mostly drawings and screenshots
 _QUALITY = 85
 _TOO_MANY_PIXELS = f"it has more than {MOST_PIXELS // 10**6} million pixels; make it smaller"
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -66,7 +71,7 @@ def encode(data: bytes) -> EncodedPicture:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError) as error:
         raise UndecodablePicture(_TOO_MANY_PIXELS) from error
     except Exception as error:  # damaged data makes decoders raise anything
-        raise UndecodablePicture("it is damaged, too large, or no PNG, JPEG, WebP or GIF") from error
+        raise UndecodablePicture("it is damaged, too large, or no picture of a usual format") from error
 
 
 def _without_damaged_chunks(data: bytes) -> bytes:

@@ -18,7 +18,7 @@ from tasks_app.models import ContextEntry
 from tasks_app.runtime import event_loop
 from tools_app.child_process import ChildLimits, NoAnswer, answer_of
 from tools_app.errors import ToolError
-from tools_app.files import Workspace, picture_type
+from tools_app.files import Workspace, convertible_type
 
 MAX_PICTURES = 10  # pictures per entry
 MAX_FILE_BYTES = 20 * 1000**2  # bytes
@@ -123,6 +123,6 @@ def _stored(picture: Picture) -> StoredPicture:
 def _is_picture(workspace: Workspace, path: str) -> bool:
     try:
         with workspace.open_for_read(path) as file:
-            return bool(picture_type(file))
+            return bool(convertible_type(file))
     except ToolError:
         return False

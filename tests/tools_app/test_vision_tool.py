@@ -75,7 +75,7 @@ async def test_one_picture_and_a_question_are_required(call: Call, arguments: di
 
 async def test_other_files_reach_no_model(call: Call, workspace: Workspace, asked: list[object]) -> None:
     workspace.write_bytes("notes.png", b"text")
-    with pytest.raises(ToolError, match=r"notes\.png is no PNG"):
+    with pytest.raises(ToolError, match=r"notes\.png is no picture"):
         await call("vision", path="notes.png", question="?")
     with pytest.raises(ToolError, match="no such|There is no"):
         await call("vision", path="missing.png", question="?")

@@ -1,7 +1,7 @@
 """Workspace files: safe access, listings, pages of text, history and quota."""
 
 from tools_app.files import clipped, paths, safe_open, workspace_copy
-from tools_app.files.encoding import decode_text, detect_encoding, picture_type
+from tools_app.files.encoding import convertible_type, decode_text, detect_encoding, picture_type
 from tools_app.files.history import FileHistory, HistoryBounds, HistoryState
 from tools_app.files.listing import FolderEntry, in_units
 from tools_app.files.names import UNWRITABLE, as_text, folded, to_stored
@@ -30,6 +30,7 @@ __all__ = [
     "as_text",
     "bytes_held",
     "clipped",
+    "convertible_type",
     "decode_text",
     "detect_encoding",
     "differences",

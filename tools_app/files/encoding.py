@@ -173,6 +173,15 @@ _PICTURE_SIGNATURES = {
 }
 
 
+_OTHER_PICTURES = {  # formats that are converted before a model sees them
+    b"II*\0": "image/tiff",
+    b"MM\0*": "image/tiff",
+    b"\0\0\1\0": "image/x-icon",
+    b"\0\0\0\x0cjP  ": "image/jp2",
+}
+_BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)  # bytes
+
+
 def picture_type(file: BinaryIO) -> str:
     """Return the media type of a PNG, JPEG, GIF or WebP, otherwise ''. Rewind the file."""
     head = file.read(12)
@@ -180,3 +189,16 @@ def picture_type(file: BinaryIO) -> str:
     if head[:4] == b"RIFF" and head[8:] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _PICTURE_SIGNATURES.items() if head.startswith(beginning)), "")
+
+
+def convertible_type(file: BinaryIO) -> str:
+    """Return the media type of a picture that a model can see, also after a conversion, or ''. Rewind the file."""
+    if kind := picture_type(file):
+        return kind
+    head = file.read(18)
+    file.seek(0)
+    if head[:2] == b"BM" and head[6:10] == bytes(4) and int.from_bytes(head[14:18], "little") in _BMP_HEADERS:
+        return "image/bmp"
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return "image/avif"
+    return next((kind for beginning, kind in _OTHER_PICTURES.items() if head.startswith(beginning)), "")

@@ -18,7 +18,7 @@ from tools_app.documents.view import HINT_ON_PLACES, encoding_of, places_of, reg
 from tools_app.editing import changes, patch
 from tools_app.editing.syntax_check import notes_on_syntax
 from tools_app.errors import ToolError
-from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type, text_page
+from tools_app.files import RESULTS, Workspace, clipped, convertible_type, in_units, text_page
 from tools_app.files.encoding import detect_encoding, read_sample
 from tools_app.paging import LONG_ENOUGH, fitting_items, next_call, size
 from tools_app.shell.secrets import with_secrets
@@ -228,7 +228,7 @@ def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | 
     with context.workspace.open_for_read(arguments.path) as stream:
         size = stream.seek(0, 2)
         stream.seek(0)
-        if kind := picture_type(stream):
+        if kind := convertible_type(stream):
             description = f"{arguments.path} is a picture ({kind}, {in_units(size)})."
             return ToolResult(content=description, images=[arguments.path])
         sample = read_sample(stream)

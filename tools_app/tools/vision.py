@@ -10,7 +10,7 @@ from tools_app.contract.capabilities import NamedPicture
 from tools_app.documents.formats import is_pdf
 from tools_app.documents.reader import page_picture
 from tools_app.errors import FetchFailed, ToolError
-from tools_app.files import picture_type
+from tools_app.files import convertible_type
 from tools_app.network.fetch import fetch
 from tools_app.web.untrusted import enclose
 
@@ -61,8 +61,8 @@ async def vision(arguments: VisionArguments, context: ToolContext) -> ToolResult
         data = await asyncio.to_thread(context.workspace.read_bytes, name, _MAX_BYTES)
     if is_pdf(data):
         data = await page_picture(data, name, arguments.page or 1)
-    elif not picture_type(BytesIO(data)):
-        raise ToolError(f"{name} is no PNG, JPEG, WebP or GIF, and no PDF.")
+    elif not convertible_type(BytesIO(data)):
+        raise ToolError(f"{name} is no picture of a usual format, and no PDF.")
     picture = NamedPicture(name=name, data=data)
     answer = await context.ask_model(arguments.question, purpose="vision", pictures=[picture])
     return ToolResult(content=enclose(name, answer) if arguments.url else answer)
