@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pptx import Presentation
 from pptx.enum.text import PP_ALIGN
+from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
 from tests.pictures import picture, with_wrong_checksums
 from tools_app.contract import Danger, ToolResult, registry
@@ -195,7 +196,7 @@ async def test_everything_lies_within_the_slide(call: Call, workspace: Workspace
 
 @pytest.mark.parametrize(
     "changed",
-    [{"path": "a.pdf"}, {"slides": []}, {"slides": [{"body": "x"}]}, {"title": ""}, {"slides": [{"title": 1}]}],
+    [{"path": "a.odp"}, {"slides": []}, {"slides": [{"body": "x"}]}, {"title": ""}, {"slides": [{"title": 1}]}],
 )
 async def test_wrong_arguments_are_refused(call: Call, changed: dict[str, Any]) -> None:
     with pytest.raises(InvalidArguments):
@@ -217,3 +218,16 @@ async def test_wrong_checksum_outside_the_pixels_is_accepted(call: Call, workspa
     workspace.write_bytes("bee.png", with_wrong_checksums())
     made = await call("slides", title="Bees", slides=DECK, path="a.pptx")
     assert made.content.startswith("Made a.pptx")
+
+
+async def test_pdf_shows_the_same_text_at_a_page_for_each_slide(call: Call, workspace: Workspace) -> None:
+    chart = {"type": "bar", "categories": ["North"], "series": {"Sum": [12.5]}}
+    slides = [*DECK, {"title": "R", "body": RICH}, {"title": "Chart", "chart": chart}]
+    result = await call("slides", title="Bees", slides=slides, path="a.pdf")
+    assert result.content.startswith("Made a.pdf: 4 slides and a cover")
+    pages = [page.get_textpage().get_text_range() for page in PdfDocument(workspace.read_bytes("a.pdf"))]
+    assert len(pages) == 5
+    assert "Why <b>bees</b>" in pages[1]
+    assert all(words in pages[3] for words in ("bold", "3. third", "A quotation", "pass", "113.9"))
+    assert "North" in pages[4]
+    assert "12.5" in pages[4]

@@ -17,6 +17,7 @@ from tools_app.documents.reader import MOST_BYTES, page_sheet, read_document
 from tools_app.documents.view import HINT_ON_PLACES, encoding_of, places_of, region_of
 from tools_app.editing import changes, patch
 from tools_app.editing.syntax_check import notes_on_syntax
+from tools_app.editing.written_pdf import write_pdf
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped, convertible_type, in_units, text_page
 from tools_app.files.encoding import detect_encoding, read_sample
@@ -91,6 +92,9 @@ async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
         return await _read(arguments, context)
     if arguments.action == "list":
         return await asyncio.to_thread(_list, arguments, context)
+    text = arguments.content or ""
+    if arguments.action == "write" and arguments.path.lower().endswith(".pdf") and not text.startswith("%PDF"):
+        return await write_pdf(arguments.path, text, context.workspace)
     result = await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
     if arguments.action in ("move", "delete"):
         return result

@@ -51,13 +51,13 @@ class SlideArguments(Arguments):
 class SlidesArguments(Arguments):
     title: str = Field(min_length=1, max_length=300, description="Of the deck.")
     slides: list[SlideArguments] = Field(min_length=1, max_length=_MAX_SLIDES, description="One thought each.")
-    path: str = Field(min_length=1, description="Ends in .html or .pptx.")
+    path: str = Field(min_length=1, description="Ends in .html, .pptx, .pdf.")
 
     @field_validator("path")
     @classmethod
     def _names_a_deck(cls, value: str) -> str:
-        if not value.lower().endswith((".html", ".pptx")):
-            raise ValueError("it must end in .html or .pptx")
+        if not value.lower().endswith((".html", ".pptx", ".pdf")):
+            raise ValueError("it must end in .html, .pptx or .pdf")
         return value
 
 

@@ -14,7 +14,7 @@ _LINKED = ("http://", "https://", "mailto:")
 
 @dataclass(frozen=True, kw_only=True)
 class TextRun:
-    """Text of one style. "\\n" is a line break."""
+    """Text of one style. "\\n" is a line break. The text of a picture is its description."""
 
     text: str
     is_bold: bool = False
@@ -22,13 +22,14 @@ class TextRun:
     is_struck: bool = False
     is_code: bool = False
     link: str = ""
+    picture: str = ""  # its path
 
 
 @dataclass(frozen=True, kw_only=True)
 class SlideLine:
     """A paragraph, list item, heading, quotation or line of code. `level` is the depth of its list, from 0.
 
-    An item of a numbered list has a number, one of another list has a bullet.
+    An item of a numbered list has a number, one of another list has a bullet. `rank` is 1 for the largest headings.
     """
 
     runs: tuple[TextRun, ...]
@@ -36,6 +37,7 @@ class SlideLine:
     level: int = 0
     has_bullet: bool = False
     number: int | None = None
+    rank: int = 0
 
     @property
     def text(self) -> str:
@@ -53,12 +55,12 @@ class SlideTable:
 Block = SlideLine | SlideTable
 
 
-def blocks_of(markdown: str) -> list[Block]:
-    """Return the blocks of a slide's body."""
+def blocks_of(markdown: str, *, has_pictures: bool = False) -> list[Block]:
+    """Return the blocks of a slide's body, or of a document with pictures."""
     blocks: list[Block] = []
     numbers: list[int | None] = []  # next number of each open list, None for bullets
-    quotes, item, heading = 0, SlideLine(runs=()), False
-    tokens = iter(parser().parse(markdown))
+    quotes, item, rank = 0, SlideLine(runs=()), 0
+    tokens = iter(parser(has_pictures=has_pictures).parse(markdown))
     for token in tokens:
         match token.type:
             case "bullet_list_open":
@@ -73,7 +75,7 @@ def blocks_of(markdown: str) -> list[Block]:
             case "blockquote_open" | "blockquote_close":
                 quotes += 1 if token.type == "blockquote_open" else -1
             case "heading_open" | "heading_close":
-                heading = token.type == "heading_open"
+                rank = int(token.tag[1:]) if token.type == "heading_open" else 0
             case "table_open":
                 blocks.append(_table(tokens))
             case "fence" | "code_block":
@@ -81,8 +83,8 @@ def blocks_of(markdown: str) -> list[Block]:
                 blocks += [SlideLine(runs=(TextRun(text=line, is_code=True),), kind="code") for line in lines]
             case "inline":
                 line = item if item.has_bullet or item.number is not None else SlideLine(runs=(), level=item.level)
-                kind: Literal["heading", "quote", "text"] = "heading" if heading else "quote" if quotes else "text"
-                blocks.append(replace(line, runs=tuple(_runs(token)), kind=kind))
+                kind: Literal["heading", "quote", "text"] = "heading" if rank else "quote" if quotes else "text"
+                blocks.append(replace(line, runs=tuple(_runs(token)), kind=kind, rank=rank))
                 item = SlideLine(runs=(), level=max(len(numbers) - 1, 0))
         if not numbers:
             item = SlideLine(runs=())
@@ -122,14 +124,17 @@ def _runs(inline: "Token") -> Iterable[TextRun]:
             link = address if address.startswith(_LINKED) else ""
         elif token.type in ("softbreak", "hardbreak"):
             yield replace(style, text="\n", link=link)
+        elif token.type == "image":
+            yield replace(style, text=token.content, picture=str(token.attrs["src"]))
         elif token.content:
             yield replace(style, text=token.content, is_code=token.type == "code_inline", link=link)
 
 
 @cache
-def parser() -> "MarkdownIt":
-    """Return a parser without HTML and without images, which could be loaded from anywhere."""
+def parser(*, has_pictures: bool = False) -> "MarkdownIt":
+    """Return a parser without HTML. Pictures are left out by default: a page would load them from anywhere."""
     from markdown_it import MarkdownIt  # imported with the first deck: it takes memory
 
     options = {"html": False, "breaks": True}
-    return MarkdownIt("commonmark", options).enable("table").enable("strikethrough").disable("image")
+    markdown = MarkdownIt("commonmark", options).enable("table").enable("strikethrough")
+    return markdown if has_pictures else markdown.disable("image")

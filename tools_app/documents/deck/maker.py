@@ -14,13 +14,14 @@ from tools_app.documents.deck.chart import PROPORTIONS
 from tools_app.documents.deck.deck import Deck, Image, Slide
 from tools_app.documents.deck.layout import TITLE, TITLE_SIZES, Layout, layout_of, wrapped_lines
 
+_MAX_SHOWN = 20  # characters
 _ORIENTATION = 0x0112  # of photographs
 
 
 def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
     """Return the file of a Deck in the form of `asdict`, and sentences on text that does not fit.
 
-    {"deck", "format": "html" or "pptx"} → {"data", "warnings"} or {"error"}
+    {"deck", "format": "html", "pptx" or "pdf"} → {"data", "warnings"} or {"error"}
     """
     ImageFile.LOAD_TRUNCATED_IMAGES = True  # only the header of a picture is read, so damaged data does not matter
     deck = TypeAdapter(Deck).validate_python(request["deck"])
@@ -34,23 +35,33 @@ def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
             except (ValueError, OSError, SyntaxError) as error:  # errors of the picture decoders
                 return {"error": f"A picture cannot be used: {slide.image.name}: {error}."}
         slides.append((slide, layout_of(slide.title, blocks_of(slide.body), picture_size)))
-    if request["format"] == "html":
-        from tools_app.documents.deck.page import page as draw
+    warnings = list(_warnings(slides))
+    if request["format"] == "pdf":
+        from tools_app.documents.deck.pdf import pdf
+
+        data, missing = pdf(deck.title, slides, pictures)
+        if missing:
+            warnings.append(f"no font here has these characters, which stay blank: {missing[:_MAX_SHOWN]}")
+    elif request["format"] == "html":
+        from tools_app.documents.deck.page import page
+
+        data = page(deck.title, slides, pictures)
     else:
-        from tools_app.documents.deck.powerpoint import powerpoint as draw
-    data = draw(deck.title, slides, pictures)
-    return {"data": base64.b64encode(data).decode(), "warnings": list(_warnings(slides))}
+        from tools_app.documents.deck.powerpoint import powerpoint
+
+        data = powerpoint(deck.title, slides, pictures)
+    return {"data": base64.b64encode(data).decode(), "warnings": warnings}
 
 
 def _picture(image: Image, format: str) -> tuple[bytes, tuple[float, float]]:
-    """Return the file of a picture and its size. PowerPoint gets no WebP, and photographs turned upright."""
+    """Return the file of a picture and its size. Files other than HTML get PNG for WebP, and upright photographs."""
     data = base64.b64decode(image.data)
     with Picture.open(BytesIO(data)) as picture:
         is_turned = picture.getexif().get(_ORIENTATION, 1) != 1
         if not is_turned and (format == "html" or image.media_type != "image/webp"):
             return data, picture.size
         upright = ImageOps.exif_transpose(picture)
-        if format == "pptx":
+        if format != "html":
             out = BytesIO()
             upright.save(out, "JPEG" if image.media_type == "image/jpeg" else "PNG")
             data = out.getvalue()
