@@ -12,6 +12,7 @@ import orjson
 
 _LINE = re.compile(r"<(user|agent|asked|step|turns)\b[^<>]*+>")
 _STEPS = re.compile(r"(\d+) steps?\b")
+_CALLS = re.compile(r'<step\b[^<>]* calls="(\d+)"')
 _OURS = ("<", "[picture:")  # beginnings of reminders and of a result's pictures
 
 
@@ -64,7 +65,7 @@ def _expanded_outline(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]
         if tag == "user":
             yield {"role": "user", "content": content}
         else:
-            count = _STEPS.match(content) if tag == "turns" else None
+            count = _STEPS.match(content) if tag == "turns" else _CALLS.match(line[0])
             yield from [{"role": "assistant", "content": ""}] * (int(count[1]) if count else 1)
 
 

@@ -142,11 +142,11 @@ def joined_readings(lines: Sequence[Line]) -> list[Line]:
         reading, previous = line.reading, result[-1] if result else None
         if reading and previous and previous.reading and previous.reading.goes_on_in(reading):
             reading = replace(reading, first=previous.reading.first, last=max(previous.reading.last, reading.last))
-            tag = f'<step n="{previous.first + 1}" to="{line.last}">'
+            steps = previous.steps + line.steps
+            tag = f'<step n="{previous.first + 1}" to="{line.last}" calls="{steps}">'
             pages = f"{reading.units} {reading.first:,} to {reading.last:,} of {reading.total}"
             action = f"{tag}{safe(reading.action)}</step>"
             text = f"{tag}{safe(f'{reading.action} → {pages}')}</step>"
-            steps = previous.steps + line.steps
             result[-1] = replace(
                 line, text=text, brief=action, short=action, first=previous.first, reading=reading, steps=steps
             )

@@ -185,11 +185,11 @@ def test_pages_that_follow_on_from_each_other_are_one_line():
         "b"
     )
     assert history.compact().block.splitlines()[3:-1] == [
-        '<step n="3" to="7">file a.py → lines 1 to 300 of 1,000</step>',
+        '<step n="3" to="7" calls="3">file a.py → lines 1 to 300 of 1,000</step>',
         '<step n="9">file a.py → lines 501 to 600 of 1,000</step>',
         '<step n="11">file b.py → lines 601 to 700 of 1,000</step>',
         '<step n="13">“Here it is.” file b.py → lines 701 to 800 of 1,000</step>',
-        '<step n="15" to="17">file b.py → pages 8 to 9 of 9</step>',
+        '<step n="15" to="17" calls="2">file b.py → pages 8 to 9 of 9</step>',
     ]
 
 
