@@ -109,7 +109,7 @@ def test_german_pages_have_no_english_texts(called, recorded, session, alices: B
         page = words_of(alices.page(address))
         assert not (found := [text for text in texts if text in page]), (address, found)
     page = alices.page(own)
-    assert "a.md gelesen, Befehl ls ausgeführt" in html.unescape(page)
+    assert "Datei a.md gelesen, Befehl ls ausgeführt" in html.unescape(page)
     assert "Der Anbieter des Modells war nicht erreichbar. Neuer Versuch in 5 s." in page
 
 
