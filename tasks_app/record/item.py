@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 from django.template.loader import select_template
@@ -32,6 +33,7 @@ MAX_NAMES = 3  # files named in a line
 _PORT = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|sandbox|\bport|http\.server):?[\s=]?\s*(\d{2,5})\b", re.IGNORECASE
 )
+_EMBEDDED_PICTURE = re.compile(r"!\[[^\[\]\n]{0,300}+\]\(<?(?:\./)?([^)<>?#\s]{1,300}+)")
 _AMISS = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.UNKNOWN)
 _TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any name, also a path
 
@@ -134,7 +136,10 @@ class Item:
 
     @property
     def attachments(self) -> list[str]:
-        return _texts(self.arguments.get("attachments") or self.entry.metadata.get("attachments"))
+        """The attached files, without pictures that the text shows already."""
+        paths = _texts(self.arguments.get("attachments") or self.entry.metadata.get("attachments"))
+        shown = set(map(unquote, _EMBEDDED_PICTURE.findall(self.text))) if paths else set()
+        return [path for path in paths if path not in shown]
 
     @property
     def options(self) -> list[str]:

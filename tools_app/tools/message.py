@@ -1,7 +1,9 @@
 """The tool `message`, with which the agent informs and asks its person, and delivers the result."""
 
+import re
 from collections.abc import Coroutine
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from pydantic import Field, model_validator
 
@@ -9,6 +11,10 @@ from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResul
 from tools_app.contract.effects import Finish, InvalidData
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema.external import fitted_data, with_data
+
+_CODE = re.compile(r"^ {0,3}```.*?^ {0,3}```|`[^`\n]{1,300}+`", re.MULTILINE | re.DOTALL)
+_PICTURE = re.compile(r"!\[[^\[\]\n]{0,300}+\]\(<?([^)<>?#\s]{1,300}+)")
+_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*+:|/", re.IGNORECASE)
 
 
 class VisibleArguments(Arguments):
@@ -51,7 +57,8 @@ def _with_data(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[s
     extended=_with_data,
 )
 def message(arguments: MessageArguments, context: ToolContext) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-    missing = [path for path in arguments.attachments or () if not context.workspace.is_file(path)]
+    named = dict.fromkeys([*(arguments.attachments or ()), *_embedded_pictures(arguments.text)])
+    missing = [path for path in named if not context.workspace.is_file(path)]
     if missing:
         return ToolResult(content=f"Not sent: no such file in the workspace: {', '.join(missing)}.", status="failed")
     if shared := [path for path in arguments.attachments or () if context.workspace.is_in_library(path)]:
@@ -62,6 +69,12 @@ def message(arguments: MessageArguments, context: ToolContext) -> ToolResult | C
     if arguments.type == "result":
         return _result(arguments, context)
     return ToolResult(content="Shown to the person. Go on with the task.")
+
+
+def _embedded_pictures(text: str) -> list[str]:
+    """Return the paths of pictures that the text shows from the workspace. Code shows none."""
+    addresses = _PICTURE.findall(_CODE.sub("", text))
+    return [unquote(address).removeprefix("./") for address in addresses if not _ELSEWHERE.match(address)]
 
 
 async def _result(arguments: MessageArguments, context: ToolContext) -> ToolResult:

@@ -36,6 +36,14 @@ def test_user_message_is_shown_verbatim(show, recorded):
     assert "&lt;b&gt;**bold**&lt;/b&gt;" in show()
 
 
+def test_attached_picture_that_the_text_shows_is_shown_once(show, called):
+    message = {"type": "info", "text": "![a](./my%20chart.png)", "attachments": ["my chart.png", "data.png"]}
+    called("message", SAY(message))
+    page = show()
+    assert page.count('files/my%20chart.png"') == 1
+    assert 'files/data.png"' in page
+
+
 def test_agent_message_is_markdown(show, called):
     called("message", SAY({"type": "info", "text": "This is **important**."}))
     assert "This is <strong>important</strong>." in show()
