@@ -30,7 +30,7 @@ from tools_app.shell.options import operands, option_values
 from tools_app.shell.restorable import Holdings
 from tools_app.shell.rules import SERVICE_DELETIONS, rules_of
 from tools_app.shell.script import SimpleCommand
-from tools_app.shell.surroundings import HOME, Surroundings, SurroundingsReader
+from tools_app.shell.shell_state import HOME, ShellState, ShellStateReader
 from tools_app.shell.syntax import parse_script
 
 FORK_BOMB = "starts processes without end"
@@ -62,8 +62,8 @@ def judgement(text: str, workspace: Workspace | None = None) -> Judgement:
     With a `workspace`, files that its history can restore are no loss.
     """
     holdings = Holdings(workspace) if workspace else None
-    scripts: dict[tuple[str, Surroundings], _Script] = {}
-    queue = deque([(text, Surroundings(folders=frozenset([WORKSPACE]), variables={"HOME": (HOME,)}))])
+    scripts: dict[tuple[str, ShellState], _Script] = {}
+    queue = deque([(text, ShellState(folders=frozenset([WORKSPACE]), variables={"HOME": (HOME,)}))])
     while queue and len(scripts) < _MAX_SCRIPTS:
         key = queue.popleft()
         if key not in scripts:
@@ -84,15 +84,15 @@ def judgement(text: str, workspace: Workspace | None = None) -> Judgement:
 
 
 class _Script:
-    """A script, or one that it passes to another shell, with the surroundings in which it begins."""
+    """A script, or one that it passes to another shell, with the state in which it begins."""
 
-    def __init__(self, text: str, start: Surroundings, holdings: Holdings | None) -> None:
+    def __init__(self, text: str, start: ShellState, holdings: Holdings | None) -> None:
         self._text, self._holdings = text, holdings
         parsed = parse_script(text)
         self._is_complete = parsed.is_complete
         is_folder = holdings.is_folder if holdings else lambda path: False
-        surroundings = SurroundingsReader(parsed.commands, text, start, is_folder).read()
-        self._outer = list(zip(parsed.commands, surroundings, strict=True))
+        states = ShellStateReader(parsed.commands, text, start, is_folder).read()
+        self._outer = list(zip(parsed.commands, states, strict=True))
         self._commands = [
             (outer, inner, around) for outer, around in self._outer for inner in unwrapped_commands(outer)
         ]
@@ -101,22 +101,22 @@ class _Script:
             for _, inner, around in self._commands:
                 holdings.note_relocation(inner, around)
 
-    def nested(self) -> Iterator[tuple[str, Surroundings]]:
-        """Yield the scripts that the commands pass to other shells, each with its surroundings."""
+    def nested(self) -> Iterator[tuple[str, ShellState]]:
+        """Yield the scripts that the commands pass to other shells, each with its state."""
         for outer, inner, around in self._commands:
             prefix = _prefix(outer, inner)
             is_repeated = around.is_repeated or not _REPEATING.isdisjoint([*prefix, _program(inner)])
             folders = None if _is_relocated(prefix) else around.folders
             is_same_shell = _program(inner) in ("trap", "eval")
             variables = {n: values for n, values in around.variables.items() if is_same_shell or n == "HOME"}
-            start = Surroundings(folders=folders, variables=variables, is_repeated=is_repeated)
+            start = ShellState(folders=folders, variables=variables, is_repeated=is_repeated)
             written = self._written_text(outer, inner, around)
             texts = [*scripts_in(inner), written or "", *self._resolved(inner, around)]
             yield from ((text, start) for text in texts if text.strip())
         for outer, _ in self._outer:
-            yield from ((text, Surroundings(folders=None)) for text in programs_of_assignments(outer))
+            yield from ((text, ShellState(folders=None)) for text in programs_of_assignments(outer))
 
-    def _resolved(self, command: SimpleCommand, around: Surroundings) -> list[str]:
+    def _resolved(self, command: SimpleCommand, around: ShellState) -> list[str]:
         """Return the possible texts of a command whose name is in variables; none if they are unknown."""
         name = _program(command)
         if "$" not in name or "{" in name.replace("${", "") or "IFS" in self._text:
@@ -145,7 +145,7 @@ class _Script:
         if is_suspicious and (is_unknown or not self._is_complete):
             yield HIDDEN, shortened(self._text)
 
-    def _losses(self, outer: SimpleCommand, inner: SimpleCommand, around: Surroundings) -> Iterator[tuple[str, str]]:
+    def _losses(self, outer: SimpleCommand, inner: SimpleCommand, around: ShellState) -> Iterator[tuple[str, str]]:
         prefix = _prefix(outer, inner)
         if _is_relocated(prefix):
             around = replace(around, folders=None)
@@ -182,7 +182,7 @@ class _Script:
                 texts[absolute] = f"{earlier}\n{text}" if text and earlier is not None else None
         return texts
 
-    def _written_text(self, outer: SimpleCommand, inner: SimpleCommand, around: Surroundings) -> str | None:
+    def _written_text(self, outer: SimpleCommand, inner: SimpleCommand, around: ShellState) -> str | None:
         """Return the text of a file that the script has written and that this command runs; "" if there is none."""
         path = script_file(inner, outer.words[len(outer.words) - len(inner.words)] if inner.words else "")
         for absolute in _absolute(path, around) if path else ():
@@ -229,7 +229,7 @@ def _has_no_literal_name(command: SimpleCommand) -> bool:
     return _program(command) not in ("[", "[[") and bool(_NOT_LITERAL.search(_program(command)))
 
 
-def _absolute(path: str, around: Surroundings) -> Iterator[str]:
+def _absolute(path: str, around: ShellState) -> Iterator[str]:
     for folder in around.folders or {"?"}:
         for value in around.expand(path) or [path]:
             yield posixpath.normpath(posixpath.join(folder, value))

@@ -19,7 +19,7 @@ from tools_app.sandbox.base import TEMPORARY, WORKSPACE
 from tools_app.shell.losses import MOVES_AWAY, OVERWRITES, Loss, can_be_in_git
 from tools_app.shell.options import has_option, operands, option_values
 from tools_app.shell.script import SimpleCommand
-from tools_app.shell.surroundings import HOME, UNKNOWN, Surroundings
+from tools_app.shell.shell_state import HOME, UNKNOWN, ShellState
 
 _GLOB = re.compile(r"[*?\[]")
 _FOLDERS_OF_GIT = (".git/", "/.git/")
@@ -35,7 +35,7 @@ class Holdings:
         self._is_isolated = workspace.is_isolated
         self._movers: dict[str, list[str]] | None = {}  # by path: the command that moves a file there; None: any path
 
-    def note_relocation(self, command: SimpleCommand, surroundings: Surroundings) -> None:
+    def note_relocation(self, command: SimpleCommand, state: ShellState) -> None:
         """Note that a command puts existing files at other paths."""
         name, *arguments = command.words or [""]
         named = operands(arguments)
@@ -48,23 +48,23 @@ class Holdings:
         target = folder or (named[-1] if len(named) > 1 else ".")
         sources = named if folder else named[:-1] or named
         targets = {target, *(f"{target}/{posixpath.basename(source.rstrip('/'))}" for source in sources)}
-        known = [self._paths(word, surroundings) for word in targets]
+        known = [self._paths(word, state) for word in targets]
         paths = {path for word_paths in known for path in word_paths}
         if name == "rename" or not paths or len(self._movers) + len(paths) > _MAX_RELOCATIONS:
             self._movers = None
             return
-        if len(targets) > 1 and all(known) and all(map(self.is_folder, self._paths(target, surroundings))):
-            paths -= {*self._paths(target, surroundings)}
+        if len(targets) > 1 and all(known) and all(map(self.is_folder, self._paths(target, state))):
+            paths -= {*self._paths(target, state)}
         self._movers |= dict.fromkeys(paths, command.words)
 
     @staticmethod
-    def _paths(word: str, surroundings: Surroundings) -> list[str]:
+    def _paths(word: str, state: ShellState) -> list[str]:
         """Return the possible paths of a word, or the folders that a pattern searches; none if they are unknown."""
-        values = surroundings.expand(word)
-        if values is None or surroundings.folders is None:
+        values = state.expand(word)
+        if values is None or state.folders is None:
             return []
         plain = [v[: match.start()].rpartition("/")[0] if (match := _GLOB.search(v)) else v for v in values]
-        return [posixpath.normpath(posixpath.join(folder, value)) for folder in surroundings.folders for value in plain]
+        return [posixpath.normpath(posixpath.join(folder, value)) for folder in state.folders for value in plain]
 
     def is_folder(self, path: str) -> bool:
         """Return whether a path within the sandbox is certainly a folder."""
@@ -73,29 +73,29 @@ class Holdings:
             return path in (TEMPORARY, HOME)
         return relative == "." or (self._linked_part(relative) is None and self._workspace.is_folder(relative))
 
-    def is_path(self, word: str, surroundings: Surroundings) -> bool:
+    def is_path(self, word: str, state: ShellState) -> bool:
         """Return whether a word names an existing file or folder."""
-        relatives = map(_relative, self._paths(word, surroundings))
+        relatives = map(_relative, self._paths(word, state))
         return any(relative is not None and self._workspace.exists(relative) for relative in relatives)
 
-    def repository_losses(self, surroundings: Surroundings) -> list[str] | None:
+    def repository_losses(self, state: ShellState) -> list[str] | None:
         """Return the files outside of the history in a workspace whose repository a command changes."""
-        folders = surroundings.folders
+        folders = state.folders
         if folders is not None and self._is_isolated and all(_is_temporary(folder) for folder in folders):
             return []
         return list(self._unheld)
 
-    def losses(self, loss: Loss, surroundings: Surroundings, command: SimpleCommand) -> list[str] | None:
+    def losses(self, loss: Loss, state: ShellState, command: SimpleCommand) -> list[str] | None:
         """Return the files that a command would lose for good; None if that cannot be determined."""
-        if loss.rule == MOVES_AWAY and self._stays(loss.target, surroundings):
+        if loss.rule == MOVES_AWAY and self._stays(loss.target, state):
             return []
         if len(loss.operands) > _MAX_OPERANDS:
             return self._anything(loss)
-        names = [value for name in loss.names for value in surroundings.expand(name) or ["*"]]
+        names = [value for name in loss.names for value in state.expand(name) or ["*"]]
         loss = replace(loss, names=names)
         lost: dict[str, None] = {}
         for operand in loss.operands:
-            losses = self._losses_of_operand(operand, loss, surroundings, command)
+            losses = self._losses_of_operand(operand, loss, state, command)
             if losses is None:
                 return None
             lost |= dict.fromkeys(losses)
@@ -108,41 +108,41 @@ class Holdings:
         except (ToolError, OSError):
             return ["."]
 
-    def _stays(self, target: str, surroundings: Surroundings) -> bool:
-        values, folders = surroundings.expand(target), surroundings.folders
+    def _stays(self, target: str, state: ShellState) -> bool:
+        values, folders = state.expand(target), state.folders
         if values is None or folders is None:
             return False
         paths = (posixpath.normpath(posixpath.join(folder, value)) for folder in folders for value in values)
         return all(_relative(path) is not None for path in paths)
 
     def _losses_of_operand(
-        self, operand: str, loss: Loss, surroundings: Surroundings, command: SimpleCommand
+        self, operand: str, loss: Loss, state: ShellState, command: SimpleCommand
     ) -> list[str] | None:
-        values = surroundings.expand(operand)
+        values = state.expand(operand)
         if values is None:
-            return self._unknown(operand, loss, surroundings)
+            return self._unknown(operand, loss, state)
         found: list[list[str] | None] = []
         for value in filter(None, values):
-            if value.startswith("/") or surroundings.folders is not None:
-                paths = [posixpath.join(folder, value) for folder in surroundings.folders or {WORKSPACE}]
+            if value.startswith("/") or state.folders is not None:
+                paths = [posixpath.join(folder, value) for folder in state.folders or {WORKSPACE}]
                 found += [self._losses_at(path, loss, command) for path in paths]
             else:
                 found.append(self._anything(loss, posixpath.basename(value.rstrip("/"))))
         return None if None in found else [path for losses in found for path in losses or ()]
 
-    def _unknown(self, operand: str, loss: Loss, surroundings: Surroundings) -> list[str] | None:
+    def _unknown(self, operand: str, loss: Loss, state: ShellState) -> list[str] | None:
         """Return the losses of an operand that is only known at run time, apart from the folder it begins with."""
         match = UNKNOWN.search(operand)
         folder = operand[: match.start()].rpartition("/")[0] if match else ""
-        if folder and not loss.is_tree and ".." not in operand and surroundings.folders is not None:
-            paths = [posixpath.normpath(posixpath.join(f, folder)) for f in surroundings.folders]
+        if folder and not loss.is_tree and ".." not in operand and state.folders is not None:
+            paths = [posixpath.normpath(posixpath.join(f, folder)) for f in state.folders]
             relatives = [relative for path in paths if (relative := _relative(path)) is not None]
             if self._is_isolated and not relatives and all(map(_is_temporary, paths)):
                 return []
             if len(relatives) == len(paths) and self._movers == {} and not any(map(self._linked_part, relatives)):
                 files = (entry for entry in self._entries(loss) if not entry.endswith("/"))
                 return [entry for entry in files if any(_overlap(entry, path) for path in relatives)]
-        is_any = loss.is_tree or (surroundings.is_repeated and loss.rule not in (OVERWRITES, MOVES_AWAY) and not folder)
+        is_any = loss.is_tree or (state.is_repeated and loss.rule not in (OVERWRITES, MOVES_AWAY) and not folder)
         return self._anything(loss, is_tree=is_any)
 
     def _anything(self, loss: Loss, name: str = "", *, is_tree: bool | None = None) -> list[str] | None:

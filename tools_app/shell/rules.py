@@ -9,7 +9,7 @@ from tools_app.shell.git import subcommand
 from tools_app.shell.interpreted import INTERPRETER
 from tools_app.shell.options import has_option, operands
 from tools_app.shell.script import SimpleCommand
-from tools_app.shell.surroundings import Surroundings
+from tools_app.shell.shell_state import ShellState
 
 _HARMLESS_DEVICES = re.compile(r"/dev/(null|zero|full|tty|stdin|stdout|stderr|fd/\d+|shm/.+)")
 _SQL_DROP = re.compile(r"\bdrop\s+(table|database|schema)\b|\btruncate\s+table\b|\bdropDatabase\b", re.IGNORECASE)
@@ -54,10 +54,10 @@ SERVICE_DELETIONS: dict[str, frozenset[str]] = {
 _OWN_SERVER = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|0\.0\.0\.0|sandbox)(?![\w.-]).*")
 
 
-def rules_of(command: SimpleCommand, surroundings: Surroundings) -> list[str]:
+def rules_of(command: SimpleCommand, state: ShellState) -> list[str]:
     """Return the texts of all rules that apply. The first word of `command` is the program's bare name."""
     rules = [rule for rule, check in _CHECKS_BY_RULE.items() if check(command)]
-    return [*rules, OUTSIDE] if _writes_outside(command, surroundings) else rules
+    return [*rules, OUTSIDE] if _writes_outside(command, state) else rules
 
 
 OUTSIDE = "writes outside of the workspace"
@@ -165,7 +165,7 @@ _CHECKS_BY_RULE: dict[str, Callable[[SimpleCommand], bool]] = {
 }
 
 
-def _writes_outside(command: SimpleCommand, surroundings: Surroundings) -> bool:
+def _writes_outside(command: SimpleCommand, state: ShellState) -> bool:
     name, *arguments = command.words or [""]
     named = [word for word in arguments if not word.startswith("-")]
     targets = [*command.writes, *_outputs_of_dd(command)]
@@ -173,12 +173,12 @@ def _writes_outside(command: SimpleCommand, surroundings: Surroundings) -> bool:
         targets += named
     elif name in _WRITES_LAST_ARGUMENT:
         targets += named[-1:]
-    folders: Sequence[str] = [*surroundings.folders] if surroundings.folders is not None else []
+    folders: Sequence[str] = [*state.folders] if state.folders is not None else []
     return any(
         not _is_device(path) and any(is_outside(path, folder) for folder in folders or [WORKSPACE])
         for target in targets
         if folders or target.startswith("/")
-        for path in surroundings.with_set_variables().expand(target) or [target]
+        for path in state.with_set_variables().expand(target) or [target]
     )
 
 

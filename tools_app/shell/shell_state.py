@@ -34,7 +34,7 @@ _DEFAULT = re.compile(r"\$\{([A-Za-z_]\w*):?=")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class ShellState:
     """The possible folders of a command, None if they are unknown, and the variables known to it.
 
     With `is_repeated`, a loop or another program may run it on many files. The value "" stands for a variable that may
@@ -58,8 +58,8 @@ class Surroundings:
             values = [HOME + value[1:] if value == "~" or value.startswith("~/") else value for value in values]
         return None if any(UNKNOWN.search(value) for value in values) else values
 
-    def with_set_variables(self) -> "Surroundings":
-        """Return the surroundings of the command if it runs after all assignments."""
+    def with_set_variables(self) -> "ShellState":
+        """Return the state of the command if it runs after all assignments."""
         return replace(self, variables={n: tuple(filter(None, values)) for n, values in self.variables.items()})
 
     def _replaced(self, value: str) -> Iterator[str]:
@@ -90,7 +90,7 @@ class Surroundings:
 class _Shell:
     """A shell or subshell. It is still in a folder of `earlier` if a command of the present list fails."""
 
-    now: Surroundings
+    now: ShellState
     earlier: frozenset[str] = frozenset()
     stack: tuple[frozenset[str] | None, ...] = ()
     ends_on_errors: bool = False
@@ -101,11 +101,11 @@ class _Shell:
         self.earlier = frozenset()
 
 
-class SurroundingsReader:
+class ShellStateReader:
     """A reader of the commands of one script, in the order of its text."""
 
     def __init__(
-        self, commands: Sequence[SimpleCommand], text: str, start: Surroundings, is_folder: Callable[[str], bool]
+        self, commands: Sequence[SimpleCommand], text: str, start: ShellState, is_folder: Callable[[str], bool]
     ) -> None:
         self._commands, self._is_folder = commands, is_folder
         names = Counter(_NAME.findall(text))
@@ -131,16 +131,16 @@ class SurroundingsReader:
         self._runs_later = has_loop or bool(redefined) or any("trap" in c.words[:2] for c in commands)
         self._values_by_name: dict[str, tuple[str, ...] | None] = {}  # of the entire script; None: some are unknown
 
-    def read(self) -> list[Surroundings]:
-        """Return the surroundings of each command."""
-        surroundings = self._read_in_order()
+    def read(self) -> list[ShellState]:
+        """Return the state of each command."""
+        states = self._read_in_order()
         if self._runs_later:
             self._shells = {}
-            surroundings = self._read_in_order()
-        return list(map(self._at_any_time, surroundings))
+            states = self._read_in_order()
+        return list(map(self._at_any_time, states))
 
-    def _at_any_time(self, now: Surroundings) -> Surroundings:
-        """Return surroundings with the values of assignments that may come before a command in another order."""
+    def _at_any_time(self, now: ShellState) -> ShellState:
+        """Return a state with the values of assignments that may come before a command in another order."""
         variables = {**now.variables}
         for name, values in self._values_by_name.items():
             known = variables.get(name, ("",))
@@ -150,19 +150,19 @@ class SurroundingsReader:
                 variables.pop(name, None)
         return replace(now, variables=variables)
 
-    def _read_in_order(self) -> list[Surroundings]:
-        surroundings = []
+    def _read_in_order(self) -> list[ShellState]:
+        states = []
         for index, command in enumerate(self._commands):
             shell = self._shell_of(command)
             if command.words[:1] in (["exit"], ["return"]) and command.operator == "||":
                 shell.earlier = frozenset()
             elif command.operator not in ("", "&&", "|", "|&"):
                 shell.end_list()
-            surroundings.append(shell.now)
+            states.append(shell.now)
             if not command.runs_aside:
                 self._assign(shell, index, command)
                 self._change_folder(shell, index, command)
-        return surroundings
+        return states
 
     def _shell_of(self, command: SimpleCommand) -> _Shell:
         """Return the shell that runs a command: a new one begins as a copy of the shell around it."""
