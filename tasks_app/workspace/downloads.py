@@ -65,7 +65,7 @@ def preview(file: BinaryIO) -> StreamingHttpResponse:
     """Return an HTML page for display in a sandbox that allows it nothing. Closes the file."""
     encoding = detect_encoding(file.read(CHUNK))
     file.seek(0)
-    charset = encoding.label if encoding else "utf-8"
+    charset = encoding.label.lower() if encoding else "utf-8"
     chunks = Chunks(file)
     headers = HEADERS | PREVIEW | {"Content-Length": str(chunks.size)}
     return StreamingHttpResponse(chunks, content_type=f"text/html; charset={charset}", headers=headers)
