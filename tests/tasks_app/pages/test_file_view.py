@@ -69,7 +69,7 @@ def test_words_in_all_encodings_are_shown(view, alices, session):
     assert "KOI8-R" in view("a.txt", "Договор аренды".encode("koi8_r"))
     view("a.html", b"<meta charset=windows-1251>" + "Договор".encode("cp1251"))
     preview = alices.get(f"{session.get_absolute_url()}preview/a.html")
-    assert preview["Content-Type"] == "text/html; charset=Windows-1251"
+    assert preview["Content-Type"] == "text/html; charset=windows-1251"
 
 
 @pytest.mark.django_db(transaction=True)
