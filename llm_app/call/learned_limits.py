@@ -21,7 +21,11 @@ _BELOW = r"(?:less|lower|smaller|fewer) than(?! or)|below"
 _RANGE = re.compile(rf"(?<![\w.-])[012]\s*(?:,|-|~|–|to|and)\s*{_NUMBER}\s*(\)|\(exclusive\))?")
 # Vertex: "from 1 (inclusive) to 65537 (exclusive)", as in github.com/BerriAI/litellm/pull/10548.
 _EXCLUSIVE_END = re.compile(rf"{_NUMBER}\s*\(exclusive\)")
-_UPPER_BOUND = re.compile(rf"(?:(?P<below>{_BELOW})|{_AT_MOST})(?:(?!at least|minimum)[^\d]){{0,60}}?{_NUMBER}")
+# xAI names the number of tools that it received first: "Maximum tools limit reached. 163 tools have been provided".
+_RECEIVED = r"(?! \w{1,20} (?:have|has|were|was) (?:been )?(?:provided|given|sent|received))"
+_UPPER_BOUND = re.compile(
+    rf"(?:(?P<below>{_BELOW})|{_AT_MOST})(?:(?!at least|minimum)[^\d]){{0,60}}?{_NUMBER}{_RECEIVED}"
+)
 
 # Words for the limit of output. Sources: the answers of OpenAI and Xiaomi in github.com/AQBot-Desktop/AQBot/issues/93,
 # of Groq in github.com/skapadia3214/groq-moa/issues/8, of DashScope in github.com/open-webui/open-webui/issues/10507,
