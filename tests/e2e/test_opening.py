@@ -13,12 +13,16 @@ from tests.waiting import until
 
 LONG = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(60))
 PICTURE = "python3 - <<'END'\nimport struct, zlib\nrow = b'\\0' + b'\\x20\\x80\\xc0' * 400\nchunk = lambda kind, data: struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))\nopen('a.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 400, 900, 8, 2, 0, 0, 0)) + chunk(b'IDAT', zlib.compress(row * 900)) + chunk(b'IEND', b''))\nEND"
-# Notes the distance to the end in each frame that is painted.
+# Notes the distance to the end in each frame right before it is painted: a new observer is notified in the same frame,
+# after those of the page. A timer could measure a picture that came after the frame.
 WATCH = """window.distances = [];
 (function look() {
   const html = document.documentElement;
-  const note = () => document.querySelector("#end") && distances.push(Math.round(html.scrollHeight - innerHeight - scrollY));
-  setTimeout(note); // after the frame is painted
+  const beforePaint = new ResizeObserver(() => {
+    beforePaint.disconnect();
+    if (document.querySelector("#end")) distances.push(Math.round(html.scrollHeight - innerHeight - scrollY));
+  });
+  if (html) beforePaint.observe(html);
   requestAnimationFrame(look);
 })();"""
 
