@@ -11,7 +11,8 @@ import pytest
 from tools_app.contract import ToolContext, ToolResult, base, registry
 from tools_app.files import Workspace
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import CommandOutcome, ShellCommand
+from tools_app.sandbox import CommandOutcome, ProcessIdentity, Sandbox, ShellCommand
+from tools_app.sandbox.choice import choose_sandbox
 from tools_app.sandbox.session_sandboxes import sandboxes
 
 Call = Callable[..., Awaitable[ToolResult]]
@@ -33,6 +34,20 @@ class NoSandbox:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "workspace")
+
+
+@pytest.fixture(params=["bubblewrap", "local"])
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """A sandbox that runs programs, for tests that put it into their context."""
+    if (found := choose_sandbox(request.param)).probe():
+        pytest.skip(found.probe())
+    return found
+
+
+@pytest.fixture
+def started() -> list[ProcessIdentity]:
+    """The processes that a context of the test has reported."""
+    return []
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ from tools_app.contract import ToolContext, base, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, workspace_owner
-from tools_app.sandbox import ProcessIdentity
-from tools_app.sandbox.choice import choose_sandbox
+from tools_app.sandbox import ProcessIdentity, Sandbox
 from tools_app.sandbox.session_sandboxes import sandboxes
 from tools_app.shell import background_jobs as room
 from tools_app.shell.background_jobs import jobs
@@ -27,17 +26,10 @@ def workspace(workspace: Workspace) -> Workspace:
 
 
 @pytest.fixture
-def started() -> list[ProcessIdentity]:
-    return []
-
-
-@pytest.fixture(params=["bubblewrap", "local"])
 async def tool_context(
-    request: pytest.FixtureRequest, tool_context: ToolContext, started: list[ProcessIdentity]
+    tool_context: ToolContext, sandbox: Sandbox, started: list[ProcessIdentity]
 ) -> AsyncIterator[ToolContext]:
-    if (found := choose_sandbox(request.param)).probe():
-        pytest.skip(found.probe())
-    yield replace(tool_context, sandbox=found, started=started.append)
+    yield replace(tool_context, sandbox=sandbox, started=started.append)
     for job in jobs.jobs_of(tool_context.session):
         await job.end()
         jobs.forget(tool_context.session, job.number)

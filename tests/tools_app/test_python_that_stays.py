@@ -18,8 +18,7 @@ from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, ToolError
 from tools_app.files import Workspace, workspace_owner
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import Docker, Mask, ProcessIdentity
-from tools_app.sandbox.choice import choose_sandbox
+from tools_app.sandbox import Docker, Mask, ProcessIdentity, Sandbox
 from tools_app.sandbox.session_sandboxes import sandboxes
 from tools_app.shell import Restrictions, python_process
 from tools_app.shell.python_process import pythons
@@ -33,17 +32,10 @@ def workspace(workspace: Workspace) -> Workspace:
 
 
 @pytest.fixture
-def started() -> list[ProcessIdentity]:
-    return []
-
-
-@pytest.fixture(params=["bubblewrap", "local"])
 async def tool_context(
-    request: pytest.FixtureRequest, tool_context: ToolContext, started: list[ProcessIdentity]
+    tool_context: ToolContext, sandbox: Sandbox, started: list[ProcessIdentity]
 ) -> AsyncIterator[ToolContext]:
-    if (found := choose_sandbox(request.param)).probe():
-        pytest.skip(found.probe())
-    yield replace(tool_context, sandbox=found, started=started.append)
+    yield replace(tool_context, sandbox=sandbox, started=started.append)
     for session in [*pythons._processes]:
         await pythons.end(session)
     await sandboxes.end(tool_context.session)

@@ -15,24 +15,12 @@ from tools_app.contract import Danger, ToolContext, ToolResult, base, registry
 from tools_app.errors import InvalidArguments, SandboxUnavailable
 from tools_app.files import Workspace, workspace_owner
 from tools_app.sandbox import ProcessIdentity, Sandbox
-from tools_app.sandbox.choice import NoSandbox, choose_sandbox
-
-
-@pytest.fixture(params=["bubblewrap", "local"])
-def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    if (found := choose_sandbox(request.param)).probe():
-        pytest.skip(found.probe())
-    return found
+from tools_app.sandbox.choice import NoSandbox
 
 
 @pytest.fixture
 def workspace(workspace: Workspace) -> Workspace:
     return Workspace(workspace.root, owner=workspace_owner())
-
-
-@pytest.fixture
-def started() -> list[ProcessIdentity]:
-    return []
 
 
 @pytest.fixture

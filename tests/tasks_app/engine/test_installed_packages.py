@@ -52,7 +52,8 @@ def index() -> Iterator[str]:
 
 def install(index: str) -> str:
     """Return the command that installs through the proxy, which the name of a real index would do by itself."""
-    options = f"--index-url http://{index}/simple/ --trusted-host 127.0.0.1"
+    url = f"http://{index}/simple/"
+    options = f"--index-url {url} --trusted-host 127.0.0.1"
     return f"unset NO_PROXY no_proxy; python3 -m pip install {options} greeter"
 
 
