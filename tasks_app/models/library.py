@@ -112,7 +112,7 @@ class LibraryFile(models.Model):
 
     @property
     def path_name(self) -> str:
-        """The name as that of a file in a folder, of at most 200 bytes."""
+        """The file name below `library/`, of at most 200 bytes."""
         path = PurePosixPath(self.name)
         stem = path.stem.encode()[: 200 - len(path.suffix.encode())].decode(errors="ignore")
         return f"{stem}{path.suffix}" if stem.strip(".") else "file"

@@ -46,7 +46,7 @@ def _region(page: PdfPage, left: float, top: float, right: float, bottom: float)
 
 
 def _drawing(page: PdfPage, width: int, height: int) -> Image.Image:
-    """Return a page as large as it fits into this size."""
+    """Draw a page as large as fits into this size in pixels."""
     page_width, page_height = page.get_size()
     scale = min(width / max(page_width, 1), height / max(page_height, 1))
     drawing: Image.Image = page.render(scale=scale).to_pil()

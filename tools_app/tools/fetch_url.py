@@ -66,7 +66,7 @@ class FetchURLArguments(Arguments):
 
 
 def _fitted(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a list of addresses that was sent as one, or the other way round, under its own name."""
+    """Put a list in `url` under `urls`, and a single address in `urls` into a list."""
     if isinstance(values.get("url"), list):
         return {name: value for name, value in values.items() if name != "url"} | {"urls": values["url"]}
     return {**values, "urls": [values["urls"]]} if isinstance(values.get("urls"), str) else values
